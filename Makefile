@@ -27,6 +27,8 @@ EXTRAS = $(shell $(BIN)/python -c 'import tomllib; print(*("--extra=" + name for
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+NO_PACKAGES = echo "The packages could not be downloaded: the error is above. Behind a proxy set HTTPS_PROXY; for an index of your own set PIP_INDEX_URL and UV_INDEX_URL. Then run make $(MAKECMDGOALS) again."
+
 install: $(VENV)/.installed $(VENV)/.accelerator  ## put every room with every extra into .venv/
 
 $(VENV)/.installed: constraints.txt pyproject.toml deploy/bootstrap.txt
@@ -35,17 +37,17 @@ $(VENV)/.installed: constraints.txt pyproject.toml deploy/bootstrap.txt
 	@echo "Installing into $(VENV) (about 2.3 GB, half of it PySpark, Node.js and Go; once)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 	  { echo "Python's venv module is missing; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r deploy/bootstrap.txt
-	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r constraints.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r deploy/bootstrap.txt || { $(NO_PACKAGES); exit 1; }
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r constraints.txt || { $(NO_PACKAGES); exit 1; }
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps -e .
 	@touch $@
 
 $(VENV)/.accelerator: $(wildcard $(ACCELERATOR)/src/*.rs) $(wildcard $(ACCELERATOR)/src/*/*.rs) $(ACCELERATOR)/Cargo.toml $(ACCELERATOR)/Cargo.lock $(ACCELERATOR)/pyproject.toml | $(VENV)/.installed
 	@if ! command -v cargo > /dev/null; then \
-	  echo "cargo is not installed, so the accelerator is left out and generated Python code is used (docs/serializers.md)"; \
+	  echo "cargo is not installed, so the accelerator is left out and generated Python code is used (docs/accelerator.md)"; \
 	elif echo "Building the accelerator (Rust, about a minute; once)" && $(BIN)/uv pip install --quiet --python $(BIN)/python \
 	  --no-build-isolation --no-deps --reinstall-package counterfoil-accelerator ./$(ACCELERATOR); then touch $@; \
-	else echo "The accelerator could not be built and is left out; generated Python code is used (docs/serializers.md)"; fi
+	else echo "The accelerator could not be built and is left out; generated Python code is used (docs/accelerator.md)"; fi
 	@test -e $@ || test "$$COUNTERFOIL_REQUIRE_ACCELERATOR" != 1 || \
 	  { echo "COUNTERFOIL_REQUIRE_ACCELERATOR=1 needs the accelerator: install Rust from https://rustup.rs"; exit 1; }
 

@@ -9,21 +9,19 @@ import json
 import sys
 from pathlib import Path
 
-import click
 from access_page import access_page
+from cli_pages import cli_pages
 from contract_rules import contract_rules_page
 from drawings import all_drawings
 from python_pages import python_page
 from rule_pages import rule_pages
 
-from counterfoil.contracts.cli.root import CommandTable, root_command
 from counterfoil.contracts.project.editors import project_json_schema
 from counterfoil.contracts.reports.json_schema import report_json_schema
 from counterfoil.registry.domain.audit.events import FIELDS, EventKind
 from counterfoil.registry.settings import SETTINGS, shown
 from counterfoil.schema import errors
 from counterfoil.schema.bridges.editors import bridge_json_schema
-from counterfoil.sdk.commands.spellings import BriefOption
 
 REFERENCE = Path(__file__).parent / "reference"
 IMAGES = Path(__file__).parent / "images"
@@ -64,28 +62,6 @@ def audit_events_page() -> str:
     return "\n".join(lines)
 
 
-def cli_page() -> str:
-    """Return the page with the help of every command."""
-    root = root_command()
-    lines = ["# Command line", "", "Exit codes are the same for all commands: see [exit codes](../exit-codes.md)."]
-    lines += ["", "## Options of a connection", "", "Every command that names a registry has these.", "", "```"]
-    lines += [*connection_lines(root), "```"]
-    for name, command in commands_of(root, "counterfoil"):
-        context = click.Context(command, info_name=name, max_content_width=100, terminal_width=100)
-        lines += ["", f"## {name}", "", "```", command.get_help(context).rstrip(), "```"]
-    return "\n".join(lines)
-
-
-def connection_lines(root: CommandTable) -> list[str]:
-    """Return the options that the help of commands abbreviates, each with its help."""
-    context = click.Context(root, info_name="counterfoil")
-    command = root.get_command(context, "usage")
-    formatter = click.HelpFormatter(width=100, max_width=100)
-    brief = [each for each in (command.params if command else ()) if isinstance(each, BriefOption)]
-    formatter.write_dl([record for each in brief if (record := each.own_help_record(context))])
-    return formatter.getvalue().rstrip().splitlines()
-
-
 def settings_page() -> str:
     """Return the page of every setting of the server: its three spellings, its default, its permitted values."""
     lines = [
@@ -112,13 +88,13 @@ def all_pages() -> dict[str, str]:
         "errors.md": errors_page(),
         "access.md": access_page(),
         "audit-events.md": audit_events_page(),
-        "cli.md": cli_page(),
         "settings.md": settings_page(),
         "python-api.md": python_page(),
         "bridge.schema.json": json.dumps(bridge_json_schema(), indent=2),
         "contract-rules.md": contract_rules_page(),
         "counterfoil.schema.json": json.dumps(project_json_schema(), indent=2),
         "report.schema.json": json.dumps(report_json_schema(), indent=2),
+        **cli_pages(),
         **rule_pages(),
     }
 
@@ -126,18 +102,6 @@ def all_pages() -> dict[str, str]:
 def first_line(thing: object) -> str:
     """Return the first line of a docstring, escaped for a table's cell."""
     return (thing.__doc__ or "").strip().splitlines()[0].replace("|", "\\|")
-
-
-def commands_of(command: click.Command, name: str) -> list[tuple[str, click.Command]]:
-    """Return a command and those below it, with their full names."""
-    found = [(name, command)]
-    if isinstance(command, click.Group):
-        context = click.Context(command, info_name=name)
-        for each in command.list_commands(context):
-            inner = command.get_command(context, each)
-            if inner is not None:
-                found += commands_of(inner, f"{name} {each}")
-    return found
 
 
 def main() -> int:

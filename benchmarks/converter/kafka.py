@@ -10,7 +10,7 @@ key, partition and headers, and write as many header bytes as a bridge:
 - pass-through: reads and writes, and does not change the value: the cost of Kafka and Spark themselves;
 - by hand (Avro): ``from_avro``, SQL and ``to_avro``, without dead letters and counts;
 - bridge: the fastest engine that can carry out the plan, with coordinates, dead letters and counts; with 1 % dead
-  letters; and for Avro with the engine sql;
+  letters;
 - with ``--delivery`` instead: the bridge at least once (level 1), with the restart filter (2), and in transactions (3);
 - loop: confluent-kafka's consumer, deserializer, serializer and producer, one record at a time, on a tenth of the
   records (a tenth of those warms it up).
@@ -68,7 +68,7 @@ def candidates(bench: Bench, *, delivery: bool) -> dict[str, Callable[[], Cost]]
         "1 % dead": lambda: bench.bridge("broken", "auto"),
     }
     if bench.language.name == "avro":
-        runs |= {"sql": lambda: bench.bridge("source", "sql"), "by hand": lambda: bench.by_hand("source")}
+        runs["by hand"] = lambda: bench.by_hand("source")
     return runs
 
 

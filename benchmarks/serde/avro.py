@@ -3,7 +3,7 @@
     python benchmarks/serde/avro.py [--rounds 30] [--assert]
 
 Both use a registry in this process, so that no network is measured, and everything is warm. Each schema is measured
-with the accelerator and with generated Python code (see docs/serializers.md), and beside fastavro's bare functions. How
+with the accelerator and with generated Python code (see docs/accelerator.md), and beside fastavro's bare functions. How
 time is measured is in ``measure.py``.
 """
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+MOST_WORDS = 1900
+"""Of a page about what one does."""
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -34,6 +36,56 @@ def test_every_page_is_in_the_list_of_its_folder(folder: str, page: str):
     listed = re.findall(r"\]\(([\w.-]+\.md)\)", (ROOT / folder / page).read_text())
     pages = {path.name for path in (ROOT / folder).glob("*.md")} - {page}
     assert sorted(set(listed)) == sorted(pages)
+
+
+AT_LENGTH = {
+    "Confluent's REST API": "Confluent's REST API",
+    "Avro, Protobuf, JSON Schema": "Avro, Protobuf, JSON Schema",
+    "a record that proves an incompatibility": "a record that proves an incompatibility",
+    "check in CI without a server": "in CI, from files and git, without a server",
+    "who reads which field; can I deploy": "can-i-deploy",
+    "records of a topic tested against a contract": "records of a topic tested against a contract",
+    "converts topics for old readers": "converts a topic for old readers, and proves it",
+    "field rules and encryption, in Confluent's format": "field rules and encryption",
+    "web pages": "web pages",
+    "OpenAPI, AsyncAPI, GraphQL": "OpenAPI, AsyncAPI, GraphQL, XML",
+    "years in production at many companies": "in production at many companies for years",
+    "licence": "licence",
+}
+"""The rows of the comparison in the README, and those of the page that has it at length."""
+
+
+def compared(page: str) -> dict[str, list[str]]:
+    """The rows of the comparison on a page: a mark or the first word for each tool, by the name of the row."""
+    text = (ROOT / page).read_text().split("| | counterfoil |")[1].split("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines()[2:]]
+    return {row[0]: [re.sub(r"\[([^]]*)\].*", r"\1", cell).split(" ")[0] for cell in row[1:]] for row in rows}
+
+
+def test_the_comparison_of_the_readme_is_that_at_length():
+    short, at_length = compared("README.md"), compared("docs/comparison.md")
+    assert set(short) == set(AT_LENGTH)
+    assert short == {name: at_length[row] for name, row in AT_LENGTH.items()}
+
+
+TO_LOOK_UP = {"glossary.md", "troubleshooting.md"}
+"""Pages beside those of the parts "To look up", "Evidence" and "Reference" that nobody reads from beginning to end."""
+
+
+def test_what_one_does_has_short_pages():
+    """Pages in which one looks something up, and those with evidence, may be long: the index has them apart."""
+    text = (ROOT / "docs" / "index.md").read_text()
+    parts = re.split(r"^(?=## |To look up:$)", text, flags=re.MULTILINE)
+    apart = ("To look up:", "## Evidence", "## Reference", "## Decisions")
+    pages = {
+        name
+        for part in parts
+        if not part.startswith(apart)
+        for name in re.findall(r"^\| \[[^\]]+\]\(([\w-]+\.md)\)", part, re.MULTILINE)
+    }
+    assert len(pages) > 40
+    words = {name: len((ROOT / "docs" / name).read_text().split()) for name in pages - TO_LOOK_UP}
+    assert {name: count for name, count in words.items() if count > MOST_WORDS} == {}
 
 
 def test_every_named_problem_of_bridges_has_tests_that_exist():

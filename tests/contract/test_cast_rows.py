@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cast_rows import PAGE, Row, language_of, rows_of, scalar_at, schema_of, trial_of
-from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.reference import ReferenceEngine
-from counterfoil.converter.engines.sql.engine import SqlEngine
 from counterfoil.schema.evolution.types import casts, widens
-from counterfoil.schema.model import SchemaType
 from each_case import check_each
 from java_engine import check
 
@@ -69,27 +66,3 @@ def test_the_table_has_every_cast():
 def test_java_gives_the_results_of_the_table(convert: Convert) -> None:
     for trial in trials():
         check(trial.conversion, trial.messages, convert)
-
-
-def test_sql_gives_the_results_of_the_table(spark: Any) -> None:
-    rows = [row for row in table() if row.languages == (SchemaType.AVRO, SchemaType.AVRO) and _in_sql(row)]
-    assert {row.source for row in rows} >= {"string", "double", "long", "timestamp-micros"}
-    trial = trial_of(rows)
-    reference = ReferenceEngine(trial.conversion)
-    records = spark.createDataFrame([(value,) for value in trial.messages], "value binary").coalesce(1)
-    found = SqlEngine(trial.conversion).convert(records).collect()
-    for row, value, made in zip(rows, trial.messages, found, strict=True):
-        expected = reference.convert_value(value)
-        code = None if expected.failure is None else str(expected.failure.code)
-        assert (made.failure and made.failure.code, made.converted and bytes(made.converted)) == (
-            code,
-            expected.value,
-        ), row
-
-
-def _in_sql(row: Row) -> bool:
-    try:
-        SqlEngine(trial_of([row]).conversion)
-    except EngineCannot:
-        return False
-    return True

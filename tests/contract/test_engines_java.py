@@ -9,8 +9,10 @@ import json
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 
+from counterfoil.converter.cli import bridge
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.java.engine import JavaEngine
@@ -173,4 +175,9 @@ def test_java_names_the_field_that_it_cannot_do_and_auto_takes_another_engine() 
 def test_auto_is_java_where_it_can_be() -> None:
     choice = choose_engine(AUTO, same(schema(("a", "int"))))
     assert (choice.engine.name, choice.why) == ("java", "engine java, the fastest that covers the plan")
-    assert choose_engine("sql", same(schema(("a", "int")))).engine.name == "sql"
+
+
+def test_an_engine_of_earlier_versions_is_refused_with_the_one_instead() -> None:
+    refused = CliRunner().invoke(bridge, ["check", "bridge.yaml", "--engine", "sql"])
+    assert refused.exit_code == 2
+    assert "Give --engine java" in refused.output

@@ -350,14 +350,10 @@ def test_a_wide_message_is_converted_in_several_methods(convert: Convert) -> Non
 @pytest.mark.parametrize(
     ("node", "why"),
     [
-        ({"type": "string", "pattern": r"(a)\1"}, "a pattern with a back-reference"),
+        ({"type": "string", "pattern": r"(a)?\1b"}, "a pattern with a back-reference"),
         ({"type": "string", "pattern": r"(?<n>"}, "a pattern that is none of ECMA 262"),
         ({"type": "string", "pattern": "(?:a{1,900}b{1,900}){9}"}, "a pattern whose repetitions are too large"),
-        ({"type": "string", "not": {"const": "a"}}, "the keyword not of JSON Schema"),
-        ({"type": "number", "multipleOf": 0.5}, "multipleOf of other than whole numbers"),
-        ({"minimum": 3, "anyOf": [{"type": "integer"}, {"type": "null"}]}, "limits beside a choice"),
-        ({"type": "string", "oneOf": [{}, {"minLength": 1}]}, "a choice between conditions"),
-        ({"type": "array", "items": {"type": "number"}, "uniqueItems": True}, "uniqueItems of items"),
+        ({"type": "string", "not": {"pattern": r"(a)?\1b"}}, "a pattern with a back-reference"),
         (
             {"oneOf": [{"type": "object", "properties": {"a": {"const": "x"}}}, {"type": "object"}]},
             "a choice whose branches",

@@ -11,7 +11,6 @@ from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.choice import ENGINES
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.engines.reference import ReferenceEngine
-from counterfoil.converter.engines.sql.engine import AVRO_LIMITS, JAVA_OPTIONS, SqlEngine
 from counterfoil.schema.evolution import PlanUnfinished, derive_plan, parse_rules
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.wire import frame
@@ -32,30 +31,9 @@ DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2
 LIST = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}
 
 
-@pytest.mark.parametrize(
-    ("source", "field", "why"),
-    [
-        (schema(("u", ["int", "string"])), "u", "union"),
-        (schema(("a", {"type": "array", "items": ["null", "int", "string"]})), "a[]", "union"),
-        (schema(("n", "null")), "n", "union"),
-        (schema(("list", LIST)), "list.next", "contains itself"),
-        (schema(("Id", "int"), ("ID", "int")), "", "letter case"),
-        (schema(("e", {"type": "record", "name": "E", "fields": []})), "e", "without fields"),
-    ],
-)
-def test_sql_names_the_field_that_spark_has_no_type_for(source: Any, field: str, why: str) -> None:
-    with pytest.raises(EngineCannot) as refusal:
-        SqlEngine(conversion(source))
-    assert refusal.value.field == field
-    assert why in refusal.value.why
-    assert "--engine reference" in str(refusal.value)
-
-
-def test_sql_does_not_cast_decimals_and_reference_does() -> None:
+def test_the_reference_casts_decimals() -> None:
     source, target = schema(("price", DECIMAL)), schema(("price", "string"))
     case = conversion(source, target, {"price": {"from": "price", "cast": "string"}})
-    with pytest.raises(EngineCannot, match="price"):
-        SqlEngine(case)
     value = frame(7, bytes((4, 0x27, 0x10)))
     assert ReferenceEngine(case).convert_value(value).value == frame(9, b"\x0c100.00")
 
@@ -86,18 +64,15 @@ def test_an_unfinished_plan_makes_no_engine() -> None:
             engine(case)
 
 
+@pytest.mark.parametrize("name", list(ENGINES))
 @pytest.mark.parametrize("length", [1 << 28, (1 << 31) - 1, 1 << 40])
-def test_a_length_of_gigabytes_costs_nothing(length: int, spark: Any) -> None:
+def test_a_length_of_gigabytes_costs_nothing(length: int, name: str, spark: Any) -> None:
     source = schema(("s", "string"), ("y", "bytes"), ("xs", {"type": "array", "items": "int"}))
-    engine = SqlEngine(conversion(source))
+    engine = ENGINES[name](conversion(source))
     varint = compile_encoder(parse_avro('"long"'))(length)
     bodies = [varint, b"\x00" + varint, b"\x00\x00" + varint]
     records = spark.createDataFrame([(frame(7, body),) for body in bodies], "value binary")
     assert {row.failure.code for row in engine.convert(records).collect()} == {"undecodable"}
-
-
-def test_limits_are_java_options() -> None:
-    assert all(f"-D{name}={value}" in JAVA_OPTIONS.split() for name, value in AVRO_LIMITS.items())
 
 
 def test_other_columns_stay_as_they_are(spark: Any) -> None:

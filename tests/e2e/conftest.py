@@ -19,7 +19,7 @@ from counterfoil.contracts.cli.run import run as run_command
 from local_services.process import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 EXECUTABLE = Path(sys.executable).with_name("counterfoil")
 
@@ -51,11 +51,19 @@ class Outcome:
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Callable[..., Outcome]:
-    """A function that runs the installed command as a process, outside of the folders that a test makes for itself."""
+    """A function that runs the installed command as a process, outside of the folders that a test makes for itself.
 
-    def run(*arguments: object, folder: Path | None = None, settings: Mapping[str, str] | None = None) -> Outcome:
+    ``before`` are the words of a program that runs the command.
+    """
+
+    def run(
+        *arguments: object,
+        folder: Path | None = None,
+        settings: Mapping[str, str] | None = None,
+        before: Sequence[str] = (),
+    ) -> Outcome:
         done = subprocess.run(
-            [str(EXECUTABLE), *map(str, arguments)],
+            [*before, str(EXECUTABLE), *map(str, arguments)],
             cwd=folder or tmp_path,
             env={**git_environment(tmp_path), **(settings or {})},
             capture_output=True,

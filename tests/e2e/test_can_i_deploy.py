@@ -59,10 +59,10 @@ def test_an_environment_is_recorded_and_changed(run, story, registry):
     name = f"{story.contract}-staging"
     refused = run("record", "deployment", f"{story.shop}@1", "--env", name)
     assert (refused.code, "create it with counterfoil record environment" in refused.err) == (4, True), refused
-    assert run("record", "environment", name).out == f"{name} is an environment\n"
+    assert run("record", "environment", name).out == f"The environment {name} is stored.\n"
     changed = run("record", "environment", name, "--production", "--verified-within", "7")
-    text = "is an environment of production, which demands verifications of at most 7 days"
-    assert changed.out == f"{name} {text}\n"
+    text = "it is one of production, and it demands verifications that are at most 7 days old"
+    assert changed.out == f"The environment {name} is stored: {text}.\n"
     assert run("record", "environment", name).out == changed.out
     [held] = [each for each in registry.call(operations.environments()) if each.name == name]
     assert (held.is_production, held.verified_within_days) == (True, 7)

@@ -225,7 +225,7 @@ def test_contract_files_of_folders_are_compared_beside_schemas(counterfoil, cont
     ("operands", "code", "said"),
     [
         ("c/orders.odcs.yaml c/billing.odps.yaml", 14, "one is a contract and one a product"),
-        ("c/orders.odcs.yaml c/order.avsc", 2, "c/order.avsc is none; compare two of them"),
+        ("c/orders.odcs.yaml c/order.avsc", 2, "c/order.avsc is not; compare two of the same kind"),
         ("c/nothing.odcs.yaml c/orders.odcs.yaml", 14, "'c/nothing.odcs.yaml' is no file here"),
         ("main:c/nothing.odcs.yaml c/orders.odcs.yaml", 14, "main has no file 'c/nothing.odcs.yaml'"),
         ("nowhere:c/orders.odcs.yaml c/orders.odcs.yaml", 14, "git knows no commit 'nowhere'"),

@@ -133,7 +133,7 @@ def test_nothing_is_registered_when_a_level_refuses_one_file(folder, counterfoil
     assert code == 1
     assert "type-mismatch" in out
     assert '"cents": 0' in out  # a record that cannot be read any more
-    assert "Nothing was registered." in out
+    assert "Nothing was registered: see the errors above." in out
     assert document(counterfoil("subjects", "show", "shop.Money", "--json"))["versions"] == [1]
     assert "added-value" not in document(counterfoil("subjects", "list", "--json"))
     code, out, _ = counterfoil("schema", "register", "--json")

@@ -31,7 +31,7 @@ plan = (
 apply = "counterfoil.contracts.cli.plan:apply", "Make the changes of a plan in a registry.", "Registry"
 schema = (
     "counterfoil.contracts.cli.schema:schema",
-    "Print schemas of a registry, and register schema files.",
+    "Print the text of one schema, and register schema files.",
     "Registry",
 )
 decode = (

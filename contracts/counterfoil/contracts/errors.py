@@ -114,8 +114,12 @@ class InvalidProject(PreconditionFailed):
 
 def absent(path: str, *, what: str = "file or folder") -> str:
     """Return the sentence that there is no such file, with the path as it was given."""
-    said = f"there is no {what} '{path}'"
-    return f"{said}; paths are written with /, as in '{path.replace(chr(92), '/')}'" if chr(92) in path else said
+    return f"there is no {what} '{path}'{about_backslashes(path)}"
+
+
+def about_backslashes(path: str) -> str:
+    """Return what a message adds about a path with backslashes that is not there."""
+    return f"; paths are written with /, as in '{path.replace(chr(92), '/')}'" if chr(92) in path else ""
 
 
 def is_address(text: str) -> bool:

@@ -24,19 +24,36 @@ if TYPE_CHECKING:
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 _REGISTRY = registry_options(THE_REGISTRY)
+
+
+class _Engines(click.Choice[str]):
+    """The names of the engines, and :data:`AUTO`."""
+
+    def __init__(self) -> None:
+        super().__init__([AUTO, *ENGINES])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name; the engine ``sql`` of earlier versions is refused with the one that has taken its place."""
+        if value == "sql":
+            self.fail(
+                "there is no engine sql any more; java converts what it converted. Give --engine java", param, ctx
+            )
+        return super().convert(value, param, ctx)
+
+
 _ENGINE = click.option(
     "--engine",
-    type=click.Choice([AUTO, *ENGINES]),
+    type=_Engines(),
     default=AUTO,
     show_default=True,
-    help="The engine: generated Java, Spark's own expressions, or the reference evaluator, which defines the result "
-    "(slow); auto is the fastest that covers the plan.",
+    help="The engine: generated Java, or the reference evaluator, which defines the result (slow); auto is the fastest "
+    "that covers the plan.",
 )
 _JARS = click.option(
     "--jars",
     envvar="COUNTERFOIL_JARS",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A folder with Spark's Kafka and Avro connectors; without it they are downloaded from Maven Central. "
+    help="A folder with Spark's Kafka connector; without it the connector is downloaded from Maven Central. "
     "[COUNTERFOIL_JARS]",
 )
 _MASTER = click.option("--master", help="Spark's master.  [default: local[*], or the one that spark-submit is given]")
@@ -107,7 +124,11 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def bridge() -> None:
-    """Copy records to another topic and schema, converted by a plan."""
+    """Run a bridge of a file: plan, check, run, verify it (a Spark job).
+
+    A bridge copies the records of a topic to another topic and schema. What a registry stores of bridges, and their
+    states, are 'counterfoil bridges'.
+    """
 
 
 @bridge.command()

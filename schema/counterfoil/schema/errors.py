@@ -18,6 +18,7 @@ Source of the codes: the public REST API of Confluent Schema Registry, 8.5.
 from __future__ import annotations
 
 import re
+import sys
 from http import HTTPStatus
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -38,10 +39,17 @@ class CounterfoilError(Exception):
 
 
 class MissingExtra(CounterfoilError, ImportError):
-    """Something needs a package that is installed with an extra: which ``module``, which ``extra``."""
+    """Something needs a package that is installed with an extra: which ``module``, which ``extra``.
+
+    A module of Python itself that is missing belongs to another system, and no extra brings it.
+    """
 
     def __init__(self, needed_by: str, *, module: str, extra: str) -> None:
-        super().__init__(f'{needed_by} needs {module}, which is not installed: pip install "counterfoil[{extra}]"')
+        if module in sys.stdlib_module_names:
+            remedy = "which Python does not have on this system: use Linux or macOS, or WSL or a container on Windows"
+        else:
+            remedy = f'which is not installed: pip install "counterfoil[{extra}]"'
+        super().__init__(f"{needed_by} needs {module}, {remedy}")
         self.name = self.module = module
         self.extra = extra
 

@@ -11,13 +11,14 @@ Source of what Confluent's clients reach: the values that the field rules of con
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.path_patterns import matches_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from counterfoil.schema.pointer import Pointer
 
@@ -27,6 +28,7 @@ ROOT: Final = "$"
 """The full name of the value of a whole message."""
 
 _NONE: Final[frozenset[str]] = frozenset()
+_SEPARATORS: Final = re.compile(r"\s*[,;]\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +154,28 @@ def _both(one: Mapping[str, frozenset[str]], other: Mapping[str, frozenset[str]]
 
 
 def tags_in(properties: Mapping[str, Any]) -> frozenset[str]:
-    """Return the tags in the properties of an element: a list, or one text, which Confluent's clients do not know."""
+    """Return the tags in the properties of an element, also where they are no list of texts.
+
+    Confluent's clients know no tags there: one text, which may list several, an object, or a list in the list.
+    """
     written = properties.get(TAGS)
-    return frozenset({written}) if isinstance(written, str) else known_tags_in(properties)
+    if written is None or (isinstance(written, list) and not any(isinstance(each, dict | list) for each in written)):
+        return known_tags_in(properties)
+    return frozenset(_tags_written(written))
+
+
+def _tags_written(written: Any) -> Iterator[str]:
+    """Yield everything in a value that may be meant as a tag."""
+    if isinstance(written, dict):
+        for key, value in written.items():
+            yield str(key)
+            yield from _tags_written(value) if isinstance(value, str | list | dict) else ()
+    elif isinstance(written, list):
+        for each in written:
+            yield from _tags_written(each)
+    elif written is not None:
+        yield str(written)
+        yield from _SEPARATORS.split(str(written))
 
 
 def known_tags_in(properties: Mapping[str, Any]) -> frozenset[str]:

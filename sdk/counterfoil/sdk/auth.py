@@ -146,7 +146,7 @@ def _is_safe(url: str) -> bool:
         return False
     if parts.scheme == "https":
         return bool(host) and "@" not in parts.netloc
-    return parts.scheme == "http" and _is_this_machine(host)
+    return parts.scheme == "http" and is_this_machine(host)
 
 
 def _is_link_local(url: str) -> bool:
@@ -157,7 +157,8 @@ def _is_link_local(url: str) -> bool:
         return False
 
 
-def _is_this_machine(host: str) -> bool:
+def is_this_machine(host: str) -> bool:
+    """Return whether a host name or address is a loopback one."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -24,8 +24,8 @@ def test_the_page_of_exit_codes_is_the_table():
     assert [(int(code), meaning) for code, meaning in rows] == [(code.value, code.meaning) for code in ExitCode]
 
 
-def test_the_page_of_the_check_names_every_rule_status_level_and_option():
-    page = (DOCS / "check.md").read_text()
+def test_the_pages_of_the_check_name_every_rule_status_level_and_option():
+    page = "".join((DOCS / f"check{part}.md").read_text() for part in ("", "-consumers", "-reference"))
     options = [name for parameter in check.params for name in parameter.opts if name.startswith("--")]
     for word in (*FILE_RULE_BY_ID, *Status, *CompatibilityLevel, *CompatibilityPolicy, *TYPE_BY_SUFFIX, *options):
         assert f"`{word}" in page, word

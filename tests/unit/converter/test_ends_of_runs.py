@@ -221,7 +221,6 @@ def test_the_cause_is_what_java_printed(log: str, cause: str | None):
     ("text", "lacking"),
     [
         ("Failed to find data source: kafka. Please deploy", "Kafka"),
-        ("[AVRO_NOT_LOADED_SQL_FUNCTIONS_UNUSABLE] Cannot call", "Avro"),
     ],
 )
 def test_a_session_without_a_connector_is_told_how_to_get_it(text: str, lacking: str):

@@ -17,7 +17,8 @@ from counterfoil.schema.parsing import parse_schema
 
 SMALLEST = "bridge: b\nsource: {topic: in}\ntarget: {topic: out}\n"
 EDITORS = Draft202012Validator(bridge_json_schema())
-PAGE = Path(__file__).parents[3] / "docs" / "bridge.md"
+DOCS = Path(__file__).parents[3] / "docs"
+PAGES = (DOCS / "bridge.md", DOCS / "bridge-reference.md")
 
 
 def documented_rules() -> str:
@@ -27,11 +28,11 @@ def documented_rules() -> str:
 
 
 def documents_of_the_page() -> list[str]:
-    blocks = PAGE.read_text().split("```yaml\n")[1:]
+    blocks = [block for page in PAGES for block in page.read_text().split("```yaml\n")[1:]]
     return [text for block in blocks if (text := block.split("```")[0]).startswith("bridge:")]
 
 
-RULES = PAGE.with_name("bridge-rules.md")
+RULES = DOCS / "bridge-rules.md"
 
 
 def table_of(heading: str) -> list[list[str]]:

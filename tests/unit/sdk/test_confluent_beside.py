@@ -1,6 +1,6 @@
 """A program that changes some of its import lines alone: what is accepted beside Confluent's own classes.
 
-The page docs/serializers.md has a table of it; this is the table with the real package.
+The page docs/serializers-confluent.md has a table of it; this is the table with the real package.
 """
 
 from __future__ import annotations

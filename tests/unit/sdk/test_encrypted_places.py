@@ -105,6 +105,20 @@ def test_what_a_tag_marks_is_encrypted_or_refused(case: Case) -> None:
         refused(serialize, value, CTX)
 
 
+@pytest.mark.parametrize("tags", [{"PII": True}, [["PII"]], [{"tag": "PII"}]], ids=str)
+@pytest.mark.parametrize("schema_type", [SchemaType.JSON, SchemaType.AVRO])
+def test_tags_that_are_no_list_of_texts_count(tags: Any, schema_type: SchemaType) -> None:
+    tagged = {"type": "string", "confluent:tags": tags}
+    avro = {"type": "record", "name": "R", "fields": [{"name": "a", **tagged}]}
+    text = json.dumps(obj(a=tagged) if schema_type is SchemaType.JSON else avro)
+    topic = Topic(Case("tags", "plain", text, schema_type))
+    value = {"a": MARK}
+    refused(topic.serializer(topic.rules()), value, CTX)
+    data = topic.serializer(topic.rules(encrypt_places="all"))(value, CTX)
+    assert MARK.encode() not in data
+    assert topic.read(data, topic.rules()) == value
+
+
 DECIDED_BY_OTHERS = ("a short text in one of two objects", "short texts of two kinds")
 """Objects of these schemas may fit the branch that accepts ciphertexts."""
 

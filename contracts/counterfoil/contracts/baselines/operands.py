@@ -20,7 +20,14 @@ from counterfoil.contracts.baselines.workspace import (
     reader_of,
     scope_of,
 )
-from counterfoil.contracts.errors import InputNotFound, InvalidOperand, NoRepository, UsageMistake, is_address
+from counterfoil.contracts.errors import (
+    InputNotFound,
+    InvalidOperand,
+    NoRepository,
+    UsageMistake,
+    about_backslashes,
+    is_address,
+)
 from counterfoil.contracts.languages import AGREEMENT_SUFFIXES, has_schema_suffix
 from counterfoil.contracts.tree import SchemaTree
 from counterfoil.contracts.yaml_files import is_yaml
@@ -200,7 +207,9 @@ def _find(operand: str, current: str, registry: Callable[[], RegistryReader] | N
             raise UsageMistake(f"{operand} is in a registry, which needs --registry URL or COUNTERFOIL_REGISTRY_URL")
         version = named["version"]
         return Operand(read_version(registry(), named["subject"], "latest" if version == "latest" else int(version)))
-    raise InputNotFound(f"{operand!r} is no file here, and neither REF:PATH nor SUBJECT@VERSION")
+    raise InputNotFound(
+        f"there is no file '{operand}', and it is neither REF:PATH nor SUBJECT@VERSION{about_backslashes(operand)}"
+    )
 
 
 def _read_file(place: Path, operand: str) -> Operand:

@@ -76,7 +76,7 @@ def can_i_deploy(
     from counterfoil.sdk import operations
 
     if (environment is None) == (branch is None):
-        raise click.UsageError("give either --environment ENV, or --merge BRANCH")
+        raise click.UsageError("give --environment ENV, or --merge BRANCH instead of it")
     if version is not None and retire is None and environment is not None:
         operation = operations.can_i_deploy(
             version.name, version.version, environment, ignored=ignored, max_age_days=max_age
@@ -90,8 +90,8 @@ def can_i_deploy(
         question = Question(str(retire), "retired in", environment)
     else:
         raise click.UsageError(
-            "give either APP@VERSION, with or without --ignore and, with --environment, --max-age, or --retire "
-            "CONTRACT@MAJOR with --environment"
+            "the question is not one of these: APP@VERSION --environment ENV [--ignore APP] [--max-age DAYS]; "
+            "APP@VERSION --merge BRANCH [--ignore APP]; --retire CONTRACT@MAJOR --environment ENV"
         )
     found = chosen_project(config)
     access = registry_of(registry, found.project if found is not None else None)

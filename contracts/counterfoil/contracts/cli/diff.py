@@ -147,7 +147,9 @@ def _compared(
         return DiffReport.of_agreements(read_agreement_operand(base, "."), read_agreement_operand(head, "."))
     if is_yaml(base) or is_yaml(head):
         agreement, other = (base, head) if is_yaml(base) else (head, base)
-        raise UsageMistake(f"{agreement} is a contract or product file, and {other} is none; compare two of them")
+        raise UsageMistake(
+            f"{agreement} is a contract or product file, and {other} is not; compare two of the same kind"
+        )
     open_it = registry.open if registry is not None and registry.url else None
     sides = [find_operand(one, ".", registry=open_it) for one in (base, head)]
     settings = [

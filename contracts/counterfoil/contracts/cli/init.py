@@ -10,6 +10,8 @@ import click
 from counterfoil.sdk.commands.output import as_json, print_json
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from counterfoil.contracts.generating.project import Found
     from counterfoil.schema.exit_codes import ExitCode
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 )
 @click.option("--owner", metavar="TEAM", help="The team that is responsible for the schemas.")
 @click.option("--print", "is_printed", is_flag=True, help="Print the file and write nothing.")
-@click.option("--force", is_flag=True, help="Replace a file that exists.")
+@click.option("--force", is_flag=True, help="Write the file although there is one, here or in a folder around.")
 @as_json
 def init(registry: str | None, owner: str | None, is_printed: bool, force: bool, as_json: bool) -> ExitCode:
     """Write counterfoil.yaml, the project file, for the schema files in this folder and below.
@@ -29,11 +31,10 @@ def init(registry: str | None, owner: str | None, is_printed: bool, force: bool,
     $schema); files that git ignores are left out. The subject of a file comes from its contract, from its name, or is a
     guess, which is marked as one. Comments in the file explain each entry.
 
-    Exit codes: 0 written or printed, 2 usage, 4 there is no schema file, 14 the file exists.
+    Exit codes: 0 written or printed, 2 usage, 4 there is no schema file, 14 there is a file, here or around.
     """
     from pathlib import Path
 
-    from counterfoil.contracts.errors import PreconditionFailed
     from counterfoil.contracts.generating.project import lines_of, project_text
     from counterfoil.contracts.project.model import FILE_NAME
     from counterfoil.schema.exit_codes import ExitCode
@@ -49,8 +50,8 @@ def init(registry: str | None, owner: str | None, is_printed: bool, force: bool,
         sys.stdout.write(text)
         return ExitCode.OK
     place = Path(FILE_NAME)
-    if place.exists() and not force:
-        raise PreconditionFailed(f"{FILE_NAME} exists; --force replaces it, --print shows what would be written")
+    if not force:
+        _insist_on_no_project(place)
     place.write_text(text, encoding="utf-8")
     if as_json:
         lines = lines_of(found)
@@ -59,6 +60,23 @@ def init(registry: str | None, owner: str | None, is_printed: bool, force: bool,
         return ExitCode.OK
     sys.stdout.write(_explanation(found, has_registry=registry is not None))
     return ExitCode.OK
+
+
+def _insist_on_no_project(place: Path) -> None:
+    """Raise ``PreconditionFailed`` if there is a project file here, or in a folder around of the same repository."""
+    from counterfoil.contracts.baselines.git import find_repository
+    from counterfoil.contracts.errors import PreconditionFailed
+    from counterfoil.contracts.project.finding import nearest_file
+
+    if place.exists():
+        raise PreconditionFailed(f"{place} exists; --force replaces it, --print shows what would be written")
+    repository = find_repository(".")
+    around = nearest_file(".", top=repository.top if repository else None)
+    if around is not None:
+        raise PreconditionFailed(
+            f"{around} is the project file of this folder, too; commands in this folder would no longer read it if "
+            f"there was a second one: add entries there, or write a second one with --force"
+        )
 
 
 def _found() -> Found:

@@ -229,11 +229,14 @@ def _noted(comparison: Comparison, report: CheckReport) -> CheckReport:
     from dataclasses import replace
 
     from counterfoil.contracts.baselines.choose import REGISTRY
-    from counterfoil.contracts.project.notes import notes_of, unmapped_notes
+    from counterfoil.contracts.project.notes import notes_of, shared_notes, unmapped_notes
 
     notes = [*notes_of(comparison.project, comparison.head, comparison.undeclared, comparison.linked)]
     if comparison.request.against != REGISTRY:  # against a registry, each such file has a finding
-        notes += unmapped_notes(comparison.project, comparison.selected)
+        notes += [
+            *unmapped_notes(comparison.project, comparison.selected),
+            *shared_notes(comparison.subjects, comparison.selected),
+        ]
     return replace(report, note="; ".join(filter(None, (report.note, *notes)))) if notes else report
 
 

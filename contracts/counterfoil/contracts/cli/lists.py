@@ -139,7 +139,7 @@ def _demands(environment: Environment) -> str:
     """Return in words that an environment is production, and the age of verifications it demands; else nothing."""
     days = environment.verified_within_days
     facts = ["production"] if environment.is_production else []
-    facts += [] if days is None else [f"demands verifications of at most {days} days"]
+    facts += [] if days is None else [f"demands verifications that are at most {days} days old"]
     return ", ".join(facts)
 
 

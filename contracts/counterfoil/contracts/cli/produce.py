@@ -93,7 +93,7 @@ def produce(
     records, has_failed = _made(maker, lines, are_values=are_values)
     records = [(number, _placed(record, partition, any_partition=any_partition)) for number, record in records]
     if not (records or has_failed):
-        click.echo("There is no line, so nothing was written.", err=True)
+        click.echo("The input has no lines, so nothing was written.", err=True)
         return ExitCode.CANNOT_SAY
     outcomes = None if dry_run or has_failed else _write(needed(kafka, "produce"), topic, [one for _, one in records])
     _print(topic, records, outcomes, as_json=as_json)

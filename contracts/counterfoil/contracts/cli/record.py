@@ -86,8 +86,9 @@ def environment(
         print_json(ENVIRONMENT.write(held))
         return
     days = held.verified_within_days
-    demanded = "" if days is None else f", which demands verifications of at most {days} days"
-    click.echo(f"{held.name} is an environment{' of production' if held.is_production else ''}{demanded}")
+    facts = ["it is one of production"] if held.is_production else []
+    facts += [] if days is None else [f"it demands verifications that are at most {days} days old"]
+    click.echo(f"The environment {held.name} is stored{': ' if facts else ''}{', and '.join(facts)}.")
 
 
 @record.command()

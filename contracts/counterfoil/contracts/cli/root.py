@@ -6,6 +6,7 @@ when the command is called or when its help line is printed and its entry has no
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
@@ -63,17 +64,20 @@ class CommandTable(click.Group):
             return _stand_in(cmd_name, _absent(entry, missing))
         return suggesting(command)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by group, each with its line; one is imported only when its entry has no line."""
+    def grouped(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+        """Return the names of the commands with their lines, by group in the order of the help."""
         lines: dict[str, list[tuple[str, str]]] = {group: [] for group in _GROUPS}
         for name in self.list_commands(ctx):
             line, group = self._listed(ctx, name)
             lines.setdefault(group, []).append((name, line))
+        return {group: rows for group, rows in lines.items() if rows}
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by group, each with its line; one is imported only when its entry has no line."""
         width = max(map(len, self._entry_by_name), default=0)
-        for group, rows in lines.items():
-            if rows:
-                with formatter.section(group):
-                    formatter.write_dl([(name.ljust(width), line) for name, line in rows])
+        for group, rows in self.grouped(ctx).items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(width), line) for name, line in rows])
 
     def _listed(self, ctx: click.Context, name: str) -> tuple[str, str]:
         try:
@@ -153,7 +157,8 @@ def _absent(entry: CommandEntry, missing: ModuleNotFoundError) -> ModuleNotFound
     from counterfoil.schema.errors import MissingExtra
 
     module = missing.name or ""
-    if not entry.extra or module.partition(".")[0] == DISTRIBUTION:
+    is_of_python = module in sys.stdlib_module_names
+    if not is_of_python and (not entry.extra or module.partition(".")[0] == DISTRIBUTION):
         return missing
     return MissingExtra(entry.name, module=module, extra=entry.extra)
 

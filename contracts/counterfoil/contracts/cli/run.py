@@ -6,6 +6,7 @@ unexpected error is one line, with its traceback in a file.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import sys
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 PROGRAM = "counterfoil"
 _COMPLETION = "_COUNTERFOIL_COMPLETE"
+_ESCAPED = "counterfoil-escaped"
+"""The name of the handler for characters that an encoding lacks."""
 
 
 def run(command: click.Command, arguments: Sequence[str], *, name: str = PROGRAM) -> int:
@@ -79,10 +82,28 @@ def _report(error: Exception) -> int:
 
 
 def _sentence(error: Exception) -> str:
-    """Return the message of an error, without the error number of the operating system."""
+    """Return the message of an error; that of the operating system without its number, with what to do."""
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        return f"{text}{_advice(error)}"
     return str(error)
+
+
+def _advice(error: OSError) -> str:
+    """Return what to do about an error of the operating system, where more is to be said than its message says."""
+    import errno
+
+    if error.filename and error.errno in {errno.EACCES, errno.EPERM}:
+        return "; give this user the right to read or write it, or name another"
+    if error.filename and error.errno == errno.EROFS:
+        return "; name a file or folder on a disk that can be written"
+    if error.errno == errno.ENOSPC:
+        return "; free some space"
+    if isinstance(error, FileNotFoundError):
+        from counterfoil.contracts.errors import about_backslashes
+
+        return about_backslashes(str(error.filename))
+    return ""
 
 
 def _write(text: str) -> None:
@@ -137,11 +158,24 @@ def keep_traceback(error: Exception) -> str:
 
 
 def _tolerate_narrow_terminals() -> None:
-    """Print characters that the terminal's encoding lacks as escapes, so that they never stop a command."""
+    """Print characters that the terminal's encoding lacks as escapes, so that they never stop a command.
+
+    The escapes are those of JSON, since what is printed may be a document.
+    """
+    codecs.register_error(_ESCAPED, _escaped)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+            reconfigure(errors=_ESCAPED)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Return the characters that cannot be encoded as JSON escapes them, and where encoding goes on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    units = (text[place : place + 2] for place in range(0, len(text), 2))
+    return "".join(f"\\u{unit.hex()}" for unit in units), error.end
 
 
 def _discard_output() -> None:

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 @click.group()
 def schema() -> None:
-    """Print schemas of a registry, and register schema files."""
+    """Print the text of one schema, and register schema files.
+
+    'counterfoil subjects' lists, shows and deletes what is registered.
+    """
 
 
 @schema.command(name="get")
@@ -207,7 +210,11 @@ def _print(entries: Iterator[Entry], *, is_done: bool, is_refused: bool, as_json
             for repair in filter(None, (entry.repair for entry in done)):
                 click.echo(repair)
     if not as_json and not is_done:
-        click.echo("Nothing was registered." if is_refused else "Nothing was registered: this is a dry run.")
+        click.echo(
+            "Nothing was registered: see the errors above."
+            if is_refused
+            else "Nothing was registered: this is a dry run."
+        )
 
 
 def _row(entry: Entry) -> tuple[object, ...]:

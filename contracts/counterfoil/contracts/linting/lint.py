@@ -10,7 +10,13 @@ from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.linting.agreements import SchemaFiles, check_application, check_contract
 from counterfoil.contracts.linting.findings import FileFindings
 from counterfoil.contracts.project.document import read_project
-from counterfoil.contracts.project.notes import globs_of, linked_notes, undeclared_text, unmapped_notes, unused_lines
+from counterfoil.contracts.project.notes import (
+    linked_notes,
+    undeclared_text,
+    unmapped_notes,
+    unused_lines,
+    unused_text,
+)
 from counterfoil.contracts.subjects import Origin, rivals_text, unmapped_text
 from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.model import Application, Contract
@@ -113,9 +119,9 @@ def _lint_project(given: LintInput, path: str, today: date) -> list[Finding]:
         findings.add("project-invalid", mistake.problem, mistake.position, repair=mistake.repair)
         return findings.found
     moved = project.within(path.rpartition("/")[0])
-    for line in unused_lines(moved, given.all_paths):
-        text = f"no file matches {globs_of(line)} that an entry before it does not map"
-        findings.add("project-line-unused", text, line.position, facts=tuple(line.files))
+    for unused in unused_lines(moved, given.all_paths):
+        line = unused.line
+        findings.add("project-line-unused", unused_text(unused), line.position, facts=tuple(line.files))
     for entry in project.stale({each.fingerprint for each in project.accepted}, on=today):
         fix = advice_for(STALE)
         facts = (entry.fingerprint,)

@@ -39,7 +39,7 @@ LINT_RULES: Final = (
         "property-invalid",
         Severity.ERROR,
         "A custom property of this project has a value that it cannot have, so that it would have no effect.",
-        "Correct the value; docs/contracts.md lists the properties.",
+        "Correct the value; docs/contracts-reference.md lists the properties.",
         "a key or a listed word in other letter case, or with hyphens or underscores, is spelled as expected",
     ),
     LintRule(
@@ -171,7 +171,7 @@ LINT_RULES: Final = (
         Severity.WARNING,
         "A tag in a schema marks values that field rules of Confluent's clients do not reach, such as those inside a "
         "tagged record: a rule ENCRYPT with this tag is refused.",
-        "Move the tag beside a string or bytes field; docs/encryption.md lists the places.",
+        "Move the tag beside a string or bytes field; docs/encryption-reference.md lists the places.",
     ),
     LintRule(
         "tag-not-encryptable",

@@ -1,13 +1,17 @@
-"""Notes about what a project file leaves out: files that say they are schemas, and entries that match no file."""
+"""Notes about what a project file leaves out: files that say they are schemas, and entries that map no file."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from counterfoil.contracts.project.globs import is_match
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from counterfoil.contracts.project.model import Project, SchemaLine
+    from counterfoil.contracts.subjects import Subjects
     from counterfoil.contracts.tree import SchemaTree
 
 _SHOWN = 3
@@ -22,8 +26,24 @@ def notes_of(
     """
     notes = [undeclared_text(undeclared)] if undeclared else []
     notes += linked_notes(linked)
-    notes += [f"no file matches {globs_of(each)} of counterfoil.yaml" for each in unused_lines(project, tree.paths)]
+    notes += [unused_text(each, of=" of counterfoil.yaml") for each in unused_lines(project, tree.paths)]
     return tuple(notes)
+
+
+def shared_notes(subjects: Subjects, selected: Iterable[str]) -> list[str]:
+    """Return the sentences about subjects that several files have by their names alone, without a project.
+
+    Several of the files are among those that are ``selected``: a copy elsewhere may be what they are compared with.
+    """
+    if subjects.project is not None:
+        return []
+    wanted = {*selected}
+    shared = [(name, paths) for name, paths in subjects.shared.items() if len(wanted.intersection(paths)) > 1]
+    notes = [
+        f"{' and '.join(paths)} have the subject {name!r} by their names; a subject has one file"
+        for name, paths in shared[:_SHOWN]
+    ]
+    return [*notes, f"and {len(shared) - _SHOWN} more subjects of several files"] if len(shared) > _SHOWN else notes
 
 
 def linked_notes(paths: Sequence[str]) -> list[str]:
@@ -67,12 +87,37 @@ def undeclared_text(paths: Sequence[str]) -> str:
     )
 
 
-def unused_lines(project: Project | None, paths: Iterable[str]) -> tuple[SchemaLine, ...]:
+@dataclass(frozen=True, slots=True)
+class UnusedLine:
+    """An entry that maps no file; ``taken`` are the files that it matches and an earlier entry maps."""
+
+    line: SchemaLine
+    taken: tuple[str, ...] = ()
+
+
+def unused_lines(project: Project | None, paths: Iterable[str]) -> tuple[UnusedLine, ...]:
     """Return the entries of a project that map none of the files at ``paths``."""
     if project is None:
         return ()
-    used = {id(line) for path in paths if (line := project.line_of(path)) is not None}
-    return tuple(line for line in project.schemas if id(line) not in used)
+    listed = [*paths]
+    used = {id(line) for path in listed if (line := project.line_of(path)) is not None}
+    return tuple(
+        UnusedLine(line, tuple(path for path in listed if is_match(path, line.files)))
+        for line in project.schemas
+        if id(line) not in used
+    )
+
+
+def unused_text(unused: UnusedLine, *, of: str = "") -> str:
+    """Return the sentence that an entry maps no file: nothing matches, or entries before it map what does.
+
+    ``of`` follows the globs of the entry.
+    """
+    globs = globs_of(unused.line)
+    if not unused.taken:
+        return f"no file matches {globs}{of}"
+    are = "is" if len(unused.taken) == 1 else "are"
+    return f"the entry {globs}{of} maps no file, since {_names(unused.taken)} {are} mapped by an entry before it"
 
 
 def globs_of(line: SchemaLine) -> str:

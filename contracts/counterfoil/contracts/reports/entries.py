@@ -96,4 +96,4 @@ def _rule(name: str) -> Rule:
     about_agreements = reads.RULE_BY_ID.get(name) or LINT_RULE_BY_ID.get(name)
     if about_files is None and about_agreements is not None:
         return Rule(about_agreements.why, f"{_PAGES}/reference/contract-rules.md#{name}")
-    return Rule(about_files.why if about_files else "", f"{_PAGES}/check.md#which-changes-are-allowed")
+    return Rule(about_files.why if about_files else "", f"{_PAGES}/check-reference.md#rules-about-files")

@@ -61,6 +61,12 @@ class ResolvedBridge:
         keys = () if self.keys is None else (f"{KEY}: {change}" for change in self.keys.changes)
         return (*changes_since(self.plan, now), *keys)
 
+    def kept_lines(self) -> list[str]:
+        """Return what the bridge does by the plan with which it was stored or begun, and a new one would not."""
+        return [
+            f"warning: the bridge keeps the plan with which it was stored or begun: {change}" for change in self.changes
+        ]
+
     @property
     def problems(self) -> tuple[str, ...]:
         """The problems that prevent a run, one sentence each."""

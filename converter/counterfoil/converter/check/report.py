@@ -77,7 +77,7 @@ class CheckReport:
     def _trial_cases(self, group: str) -> Iterator[Case]:
         trial = self.trial
         if trial is None or not trial.records:
-            why = "the topics do not permit to read records" if trial is None else "the source has no records to try"
+            why = "the topics cannot be read" if trial is None else "the source has no records to try"
             for name in ("records are converted", "engines agree"):
                 yield Case(name, group, Outcome.NOT_RUN, kind="no-records", message=why)
             return

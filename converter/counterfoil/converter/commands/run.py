@@ -106,7 +106,7 @@ def _run_with(
     choice = choose_engine(engine, conversion, keys)
     folder.check(Identity.of(resolved), force=force)
     ready = ready_topics(resolved.file, cluster, folder, create_target=create_topics, require=start.check)
-    for line in ready:
+    for line in (*ready, *resolved.kept_lines()):
         display.say(line)
 
     from counterfoil.converter.monitoring.observers import observers_of

@@ -22,12 +22,6 @@ def _java(conversion: Conversion) -> Engine:
     return JavaEngine(conversion)
 
 
-def _sql(conversion: Conversion) -> Engine:
-    from counterfoil.converter.engines.sql.engine import SqlEngine
-
-    return SqlEngine(conversion)
-
-
 def _reference(conversion: Conversion) -> Engine:
     from counterfoil.converter.engines.reference import ReferenceEngine
 
@@ -36,7 +30,6 @@ def _reference(conversion: Conversion) -> Engine:
 
 ENGINES: Final[Mapping[str, Callable[[Conversion], Engine]]] = {
     "java": _java,
-    "sql": _sql,
     "reference": _reference,
 }
 """How each engine is made, the fastest first; the last can carry out every plan. An entry imports its engine."""

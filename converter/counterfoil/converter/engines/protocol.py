@@ -43,7 +43,7 @@ KEY: Final = "$key"
 
 @dataclass(frozen=True)
 class Conversion:
-    """Everything that an engine is made of: ``SqlEngine(conversion)``, ``ReferenceEngine(conversion)``.
+    """Everything that an engine is made of: ``JavaEngine(conversion)``, ``ReferenceEngine(conversion)``.
 
     ``writer_by_id`` holds every schema that a record may have been written with, by the id in its frame; each is
     resolved to the plan's source shape first. ``target_id`` is the one id in the frame of converted values; None: they

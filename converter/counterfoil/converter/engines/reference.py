@@ -1,6 +1,6 @@
 """The engine ``reference``: the reference evaluator, in Spark's Python workers.
 
-It is slower than Spark's own expressions, and can carry out every plan. The ``sql`` engine uses it for doubtful rows.
+It is slower than the engine ``java``, and can carry out every plan.
 """
 
 from __future__ import annotations

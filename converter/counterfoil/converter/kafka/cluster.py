@@ -235,7 +235,9 @@ class Cluster:
             failed=lambda error: broker_error(
                 error, self.bootstrap_servers, f"to read from topic {topic} (right READ)"
             ),
-            silent=lambda: BrokerUnreachable(self.bootstrap_servers, reason=f"topic {topic} gave nothing for a minute"),
+            silent=lambda: BrokerUnreachable(
+                self.bootstrap_servers, reason=f"no record of topic {topic} came within a minute"
+            ),
         )
 
     def _consumer(self, group: str = "counterfoil-bridge", *, isolation: str = "read_committed") -> Any:
@@ -256,7 +258,8 @@ def named_cluster(kafka: KafkaAccess | None) -> Cluster:
     """Return the cluster that the options of a command name, or their variables; a usage error if none does."""
     if kafka is None:
         raise click.UsageError(
-            "which Kafka cluster? --bootstrap-servers, COUNTERFOIL_BOOTSTRAP_SERVERS or --kafka-config"
+            "the address of the Kafka cluster is missing; give it as --bootstrap-servers or "
+            "COUNTERFOIL_BOOTSTRAP_SERVERS, or as bootstrap.servers in the file of --kafka-config"
         )
     return Cluster(kafka.servers, kafka.settings)
 

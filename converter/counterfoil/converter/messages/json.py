@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.converter.messages.walks import Misfit, Turns, each_item, each_value, expected
@@ -24,6 +25,7 @@ from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.errors import SerdeError, ValidationError
 from counterfoil.sdk.serde.json_codec import JsonCodec
 from counterfoil.sdk.serde.json_codec.read_text import exact_numbers
+from counterfoil.sdk.serde.json_codec.validate import compile_validator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,12 +80,15 @@ def make_writer(target: Content, target_id: int | None) -> Callable[[Any], bytes
     schema = JsonSchema(*target)
     prefix, encode = b"" if target_id is None else id_prefix(target_id), JsonCodec(validate="write").encoder(schema)
     turn = _Writer().turn(tree_of(schema))
+    validator = cache(lambda: compile_validator(schema))  # for what is wrong with a value
 
     def write(value: Any) -> bytes:
+        made = None
         try:
-            return encode(turn(value), prefix)
+            made = turn(value)
+            return encode(made, prefix)
         except ValidationError as invalid:
-            first = invalid.violations[0]
+            first = validator().first_violation(made) or invalid.violations[0]
             raise ConversionError(FailureCode.UNENCODABLE, first.path, first.message) from None
         except SerdeError as error:
             raise ConversionError(FailureCode.UNENCODABLE, getattr(error, "path", ""), error.problem) from None

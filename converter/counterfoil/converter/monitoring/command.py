@@ -44,8 +44,8 @@ def show_status(
     folder = checkpoint or (default_folder(file, declared.name) if declared is not None else None)
     if topic is None and folder is None and registry.url is None:
         raise click.UsageError(
-            f"{bridge} is no bridge file, so it is the name of a bridge: where is its status? "
-            "--registry, --progress-topic or --checkpoint"
+            f"there is no file {bridge}, so it is taken for the name of a bridge; say where its status is: --registry, "
+            "--progress-topic or --checkpoint"
         )
     cluster = named_cluster(kafka) if progress_topic or (topic and kafka) else None
     run = _known_run(name, cluster, topic, folder)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _NAME: Final = "counterfoil bridge"
 _SCALA: Final = "2.13"
-_CONNECTORS: Final = (f"spark-sql-kafka-0-10_{_SCALA}", f"spark-avro_{_SCALA}")
+_CONNECTORS: Final = (f"spark-sql-kafka-0-10_{_SCALA}",)
 _BESIDE: Final = (f"spark-token-provider-kafka-0-10_{_SCALA}", "kafka-clients", "commons-pool2")
 
 _CHECKPOINTS: Final = "spark.sql.streaming.checkpointFileManagerClass"
@@ -40,9 +40,6 @@ REQUIRED: Final = {
 
 _LACKS: Final = {
     "data source: kafka": "Kafka",
-    "data source: avro": "Avro",
-    "AVRO_NOT_LOADED": "Avro",
-    "spark-avro": "Avro",
 }
 """What Spark says of a connector that it does not have."""
 
@@ -63,10 +60,10 @@ appender.file.strategy.max = 3
 
 
 def connector_settings(jars: Path | None) -> dict[str, str]:
-    """Return the setting that loads the Kafka and Avro connectors of the running PySpark's version.
+    """Return the setting that loads the Kafka connector of the running PySpark's version.
 
     They come from the folder ``jars`` if it is given, else from Maven Central. Raises ``MissingPart`` if the folder
-    lacks one.
+    lacks it, or a library that it needs.
     """
     if jars is None:
         coordinates = [f"org.apache.spark:{name}:{pyspark_version()}" for name in _CONNECTORS]
@@ -185,8 +182,6 @@ def _add_to_driver(jars: Sequence[Path]) -> None:
 
 
 def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str, str]:
-    from counterfoil.converter.engines.sql.engine import JAVA_OPTIONS
-
     check_java()
     settings = connector_settings(jars)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -199,10 +194,8 @@ def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str
     options = (
         f"-Dlog4j2.configurationFile=file:{log4j}",
         archive_options(archive_file()),
-        JAVA_OPTIONS,
     )
     settings["spark.driver.extraJavaOptions"] = " ".join(filter(None, options))
-    settings["spark.executor.extraJavaOptions"] = JAVA_OPTIONS
     return settings
 
 
@@ -342,8 +335,8 @@ def _why_not_started(failure: Exception, log_file: Path) -> str:
     text = log_file.read_text(encoding="utf-8", errors="replace") if log_file.exists() else ""
     if "unresolved dependency" in text or "UNRESOLVED DEPENDENCIES" in text:
         return (
-            f"The Kafka and Avro connectors of Spark {pyspark_version()} could not be fetched from Maven Central; "
-            f"give a folder that has them with --jars or COUNTERFOIL_JARS (details: {log_file})"
+            f"The Kafka connector of Spark {pyspark_version()} could not be fetched from Maven Central; "
+            f"give a folder that has it with --jars or COUNTERFOIL_JARS (details: {log_file})"
         )
     cause = cause_in(text) or " ".join(str(failure).split())[:_LONGEST_CAUSE]
     return f"Spark did not start: {cause} (details: {log_file})"

@@ -16,6 +16,7 @@ from counterfoil.registry.domain.access.resources import REGISTRY
 from counterfoil.registry.domain.audit.events import EventKind
 from counterfoil.registry.service.associations.filter import AssociationFilter
 from counterfoil.registry.service.catalog import MAX_SUBJECTS
+from counterfoil.registry.service.pauses import Pauses
 from counterfoil.registry.service.requests import SUPPORTED_TYPES
 from counterfoil.schema.contexts import SubjectPrefix, parse_prefix, parse_subject
 from counterfoil.schema.errors import NotFound, SchemaNotFound
@@ -52,7 +53,9 @@ async def list_schemas(call: Call) -> Any:
         visible=call.visible(Operation.READ),
     )
     found: list[tuple[Stored, dict[str, Any]]] = []
+    pauses = Pauses()
     async for listed in listing:
+        await pauses.pause_if_due()
         content = listed.stored.content
         if rule_type and not _has_rule(content.rule_set, rule_type):
             continue

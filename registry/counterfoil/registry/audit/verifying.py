@@ -73,7 +73,7 @@ def read_line(place: str, line: bytes) -> Line:
     except (ValueError, RecursionError):
         return Line(place, None, "it is no JSON")
     if not isinstance(facts, dict) or canonical(facts) + b"\n" != line:
-        return Line(place, None, "it is not as this program writes lines")
+        return Line(place, None, "it is not in the form in which this program writes lines")
     hashed = {name: value for name, value in facts.items() if name != HASH}
     if hash_of(hashed) != facts.get(HASH):
         return Line(place, None, "its hash differs: it was edited")

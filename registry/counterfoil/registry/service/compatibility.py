@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -14,6 +13,7 @@ from counterfoil.registry.domain.config import level_of, policy_of
 from counterfoil.registry.domain.reserved import reservation_messages
 from counterfoil.registry.domain.versions import version_not_found
 from counterfoil.registry.service.judging import LongJudgements
+from counterfoil.registry.service.pauses import Pauses
 from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.registry.service.unparsed import UnparsedSchema
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -58,15 +58,12 @@ BUDGET: Final = Budget(witnesses=10)
 QUICK_BUDGETS: Final = {
     SchemaType.AVRO: replace(BUDGET, comparison_steps=10_000, search_steps=2_000),
     SchemaType.PROTOBUF: replace(BUDGET, comparison_steps=10_000, search_steps=5_000),
-    SchemaType.JSON: replace(BUDGET, comparison_steps=10_000, search_steps=10_000),
+    SchemaType.JSON: replace(BUDGET, comparison_steps=3_000, search_steps=3_000),
 }
 """The limits of a judgement in the event loop: some milliseconds. What needs more is judged anew beside it.
 
 They are enough for the searches about two ordinary differences; a step of a search takes another time in each language.
 """
-
-_PAUSE_AFTER_S: Final = 0.005
-"""After so much time of comparisons with many versions, other requests are handled."""
 
 _MOST_IN_LOOP_S: Final = 0.1
 """The time of all comparisons of one question in the event loop; what takes longer is judged anew beside it."""
@@ -179,6 +176,7 @@ class CompatibilityCheck:
         is_loaded = language in self._searched
         self._searched.add(language)
         search = partial(messages_about, judgement, is_whole=True)
+        await asyncio.sleep(0)  # the comparison has just held the event loop
         try:
             return search() if is_loaded else await asyncio.to_thread(search)
         except JudgementUndecided:
@@ -236,16 +234,12 @@ async def _quickly_judged(question: Question) -> Judgement:
     """
     budget = QUICK_BUDGETS[question.candidate.schema_type]
     first, *others = [replace(question, history=[each]) for each in question.history] or [question]
-    spent_s, resumed_s = 0.0, time.monotonic()
+    pauses = Pauses()
     judgement = judged(first, budget)
     for each in others if judgement.report.is_compatible and question.level.is_transitive else ():
-        held_s = time.monotonic() - resumed_s
-        if held_s > _PAUSE_AFTER_S:
-            spent_s += held_s
-            if spent_s > _MOST_IN_LOOP_S:
-                raise JudgementUndecided("There are too many versions to compare them all in the event loop")
-            await asyncio.sleep(0)
-            resumed_s = time.monotonic()
+        await pauses.pause_if_due()
+        if pauses.worked_s > _MOST_IN_LOOP_S:
+            raise JudgementUndecided("There are too many versions to compare them all in the event loop")
         judgement = judged(each, budget)
         if not judgement.report.is_compatible:
             break

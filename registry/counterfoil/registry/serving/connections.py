@@ -295,5 +295,8 @@ class ConnectionWatch:
         if unsent_bytes == 0 or unsent_bytes != connection.unsent_bytes:
             connection.unsent_bytes, connection.unsent_since = unsent_bytes, now_s
         elif now_s - connection.unsent_since >= self._timeout_s:
-            LOGGER.info("a client takes no answer, and is cut off", extra={"unsent_bytes": unsent_bytes})
+            LOGGER.info(
+                "a client does not read its response, and its connection is closed",
+                extra={"unsent_bytes": unsent_bytes},
+            )
             connection.transport.abort()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
+import os
 import resource
 import signal
 import socket
@@ -39,6 +41,11 @@ _SHOW_EVERY_S: Final = 0.2
 _HANDSHAKE_S: Final = 10.0
 _TLS_SHUTDOWN_S: Final = 5.0
 _CYCLE_THRESHOLDS: Final = (10_000, 1_000, 10)
+_LISTEN_ADVICE: Final[dict[int | None, str]] = {
+    errno.EADDRINUSE: "end the program that uses the port, or name another one with --port (0: a free one)",
+    errno.EACCES: "name a port above 1023 with --port",
+    errno.EADDRNOTAVAIL: "name an address of this machine with --host",
+}
 
 
 class AddressNotUsable(CounterfoilError):
@@ -243,8 +250,12 @@ def listen(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=is_shared)
     except (OSError, UnicodeError) as error:
-        problem = error.strerror if isinstance(error, OSError) else None
-        raise AddressNotUsable(f"Cannot listen on {host} port {port}: {problem or error}") from None
+        number = error.errno if isinstance(error, OSError) else None
+        if number in _LISTEN_ADVICE:
+            why = f"{os.strerror(number)}; {_LISTEN_ADVICE[number]}"
+        else:
+            why = (isinstance(error, OSError) and error.strerror) or str(error)
+        raise AddressNotUsable(f"Cannot listen on {host} port {port}: {why}") from None
 
 
 def _allow_files(connections: int) -> None:

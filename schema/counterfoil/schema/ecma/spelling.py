@@ -39,15 +39,22 @@ class Dialect(Enum):
     """The module ``re`` of Python; the text means the same in ECMA 262."""
     RUST = "rust"
     """The crates ``regex`` and ``fancy-regex``, which jsonschema-rs uses."""
+    JAVA = "java"
+    """The package ``java.util.regex``."""
 
 
 _ANYTHING: Final = r"[\s\S]"
 _WORD: Final = "[0-9A-Z_a-z]"
 _EDGE: Final = f"(?:(?<={_WORD})(?!{_WORD})|(?<!{_WORD})(?={_WORD}))"
 _NO_EDGE: Final = f"(?:(?<={_WORD})(?={_WORD})|(?<!{_WORD})(?!{_WORD}))"
-_END_BY_DIALECT: Final = {Dialect.REGEX: r"\Z", Dialect.RE: f"(?!{_ANYTHING})", Dialect.RUST: "$"}
+_END_BY_DIALECT: Final = {Dialect.REGEX: r"\Z", Dialect.RE: f"(?!{_ANYTHING})", Dialect.RUST: "$", Dialect.JAVA: r"\z"}
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|")
-_NEVER_BY_DIALECT: Final = {Dialect.REGEX: "(?!)", Dialect.RE: "(?!)", Dialect.RUST: r"[^\s\S]"}
+_NEVER_BY_DIALECT: Final = {
+    Dialect.REGEX: "(?!)",
+    Dialect.RE: "(?!)",
+    Dialect.RUST: r"[^\s\S]",
+    Dialect.JAVA: "(?!)",
+}
 _HIGHEST_PLAIN: Final = 0x7E
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from counterfoil.schema.evolution.advice import NO_RULE, cast_words, decimals_of, rule_text
 from counterfoil.schema.evolution.branches import (
@@ -65,13 +65,18 @@ class Value:
     is_nullable: bool = False
 
 
+DECIMALS: Final = "decimals: "
+"""How the text of a problem begins that is about the decimals of a cast."""
+
+
 class Assigner:
     """Converts values to target types.
 
     What cannot be converted is reported to ``problem``, what loses information to ``lossy``, and a branch that gets
     another name to ``note``. ``by_parts`` converts a record field by field. Without ``needs_rules``, casts are made
     without a rule. ``resolving`` follows Avro's schema resolution: promotions that round are permitted, and null
-    instead of a value is an error of the record.
+    instead of a value is an error of the record. Without ``rounds_decimals``, the decimals of a cast of decimals have
+    no effect, as in plans of version 0.2.
     """
 
     def __init__(
@@ -83,6 +88,7 @@ class Assigner:
         note: Callable[[str], None] = lambda _: None,
         resolving: bool = False,
         needs_rules: bool = True,
+        rounds_decimals: bool = True,
     ) -> None:
         self._problem = problem
         self._note = note
@@ -90,6 +96,7 @@ class Assigner:
         self._lossy = lossy
         self._resolving = resolving
         self._needs_rules = needs_rules
+        self._rounds_decimals = rounds_decimals
         self.has_rules = True
         """Whether a bridge file may have rules for the values that are converted: not for parts of a branch."""
 
@@ -136,7 +143,7 @@ class Assigner:
             self._is_named(cast, target_type, where) and self._rounds(cast, source_type, target_type, where)
         ):
             return None
-        is_rounded = cast is not None and cast.decimals is not None
+        is_rounded = cast is not None and cast.decimals is not None and self._rounds_decimals
         if (same_values(source_type, target_type) and not is_rounded) or (
             self._resolving and isinstance(target_type, Opaque)
         ):
@@ -169,16 +176,16 @@ class Assigner:
     def _rounds(self, cast: CastRule, source: Node, target: Node, where: str) -> bool:
         """Return whether the ``decimals`` of a cast have an effect, if there are any; else report it."""
         given, wanted = scalar_of(source), scalar_of(target)
-        if cast.decimals is None:
+        if cast.decimals is None or not self._rounds_decimals:
             return True
         if given is not None and wanted is not None and rounds(given, wanted):
             if wanted.word != "decimal" or cast.decimals <= wanted.scale:
                 return True
-            text = f"decimals: {cast.decimals}, but the field is {wanted}, which has {wanted.scale}"
+            text = f"{DECIMALS}{cast.decimals}, but the field is {wanted}, which has {wanted.scale}"
         elif given is not None and wanted is not None and needs_decimals(given, wanted):
             return True
         else:
-            text = f"decimals: {cast.decimals} has no effect on {describe(source)} as {describe(target)}; leave it out"
+            text = f"{DECIMALS}{cast.decimals} has no effect on {describe(source)} as {describe(target)}; leave it out"
         self._problem(ProblemKind.WRONG_TYPE, where, text)
         return False
 
@@ -218,7 +225,7 @@ class Assigner:
             return None
         if not keeps_meaning(source, target) or decimals is not None:
             self._lossy(where)
-        if rounds(source, target):
+        if rounds(source, target) and self._rounds_decimals:
             return Cast(value.op, source, target, rounded=decimals)
         return Cast(value.op, source, target, decimals)
 

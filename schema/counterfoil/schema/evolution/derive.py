@@ -18,7 +18,8 @@ from counterfoil.schema.evolution.constants import text_of_default
 from counterfoil.schema.evolution.demands import unmet_demands
 from counterfoil.schema.evolution.errors import shown
 from counterfoil.schema.evolution.field_paths import spell
-from counterfoil.schema.evolution.languages.table import meaning_of, reading_notes, tree_of
+from counterfoil.schema.evolution.given import refusals
+from counterfoil.schema.evolution.languages.table import limits_of, meaning_of, reading_notes, tree_of
 from counterfoil.schema.evolution.model import (
     BuildRecord,
     Constant,
@@ -161,6 +162,7 @@ class Deriver:
             note=self._notes.append,
             resolving=resolving,
             needs_rules=needs_rules,
+            rounds_decimals=rules.rounds,
         )
         self._reader = RuleReader(self._assigner, self._problem, self._lossy.append)
 
@@ -198,6 +200,8 @@ class Deriver:
                 pairs = "two records, two values without parts, or two unions"
                 problem = f"a plan is made between {pairs}; the types are {types}"
                 return _without_plan(source, target, problem)
+        if built is not None:
+            self._refuse_given(built, target, roots[1], scope)
         dropped = self._settle_unused(scope)
         self._ask_about_numbers()
         return ConversionPlan(
@@ -211,6 +215,19 @@ class Deriver:
             notes=() if self._resolving else (*self._source_notes(source, roots[0]), *dict.fromkeys(self._notes)),
             meaning_of=meaning_of,
         )
+
+    def _refuse_given(self, built: Op, target: ParsedSchema, tree: Node, scope: Scope) -> None:
+        """Report the values that the plan gives by itself and the target refuses.
+
+        Stored plans had no such problems, and convert what other records there are. A reader's schema that another one
+        is resolved to is not changed for its defaults.
+        """
+        if self._rules.numbers is Numbers.ALL or self._resolving:
+            return
+        how_by_field = {row.target: row.how for row in self._rows}
+        limits, is_nullable = limits_of(target), scope.is_nullable
+        for each in refusals(built, tree, limits, how_by_field=how_by_field, is_nullable=is_nullable):
+            self._problem(ProblemKind.WRONG_TYPE, each.where, each.text)
 
     @staticmethod
     def _source_notes(source: ParsedSchema, root: Node) -> tuple[str, ...]:

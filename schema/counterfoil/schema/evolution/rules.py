@@ -171,12 +171,14 @@ class PlanRules:
     """All rules of one bridge. ``drop`` are paths of source fields.
 
     ``drop_rest`` drops every field that is not used; ``numbers`` is about fields that only have one number.
+    ``rounds``: the ``decimals`` of a cast of decimals round; until version 0.2 they had no effect.
     """
 
     fields: tuple[FieldRule, ...] = ()
     drop: tuple[str, ...] = field(default=())
     drop_rest: bool = False
     numbers: Numbers = Numbers.SAME
+    rounds: bool = True
 
 
 def parse_rules(fields: Mapping[str, object], drop: object = None, *, numbers: Numbers = Numbers.SAME) -> PlanRules:

@@ -59,11 +59,6 @@ def choose_offsets(bounds: Bounds, strategy: Strategy, *, limit: int, seed: int 
     return {number: ((known[number][0], known[number][0] + share),) for number, share in shares.items() if share}
 
 
-def count_offsets(offsets: Offsets) -> int:
-    """Return the number of offsets."""
-    return sum(end - first for ranges in offsets.values() for first, end in ranges)
-
-
 def _shares(sizes: Mapping[int, int], limit: int) -> dict[int, int]:
     """Return how many offsets each partition contributes: equally many, and more where others have too few."""
     shares = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.entity import EntityKind
 from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.marks import ROOT, TAGS, FieldTags
+from counterfoil.schema.marks import ROOT, FieldTags, tags_in
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.tags.edit import find_tags
@@ -124,7 +124,7 @@ def _tagged(node: Any, has: Callable[[Iterable[Any]], bool], around: str | None)
             yield from _tagged(each, has, around)
     if not isinstance(node, dict):
         return
-    if isinstance(node.get(TAGS), list) and has(node[TAGS]):
+    if has(tags_in(node)):
         yield around
     for keyword, inner in node.items():
         if keyword == "properties" and isinstance(inner, dict):

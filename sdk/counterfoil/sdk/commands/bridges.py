@@ -22,9 +22,9 @@ _DIRECTIONS = [direction.value for direction in Direction]
 
 @click.group()
 def bridges() -> None:
-    """Show and register the bridges of a registry, and change their states.
+    """Manage the bridges that a registry stores, and their states.
 
-    ``counterfoil bridge`` runs a bridge; these commands are about what the registry has stored.
+    'counterfoil bridge' runs the bridge of a file; these commands are about what the registry has stored.
     """
 
 

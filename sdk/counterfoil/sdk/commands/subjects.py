@@ -19,7 +19,10 @@ _VISIBILITIES = ("active", "all", "deleted")
 
 @click.group()
 def subjects() -> None:
-    """List, show and delete the subjects of a registry."""
+    """List, show and delete subjects, which hold the versions of a schema.
+
+    'counterfoil schema' prints the text of one version, and registers files.
+    """
 
 
 @subjects.command(name="list")

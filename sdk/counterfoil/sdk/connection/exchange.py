@@ -124,7 +124,7 @@ class Exchange:
             return read_reply(operation, attempt.outcome)
         except UnexpectedShapeError as error:
             raise UnexpectedReply(
-                f"There is no schema registry at {attempt.url}, or none that talks like one: {error} ({tries})",
+                f"The server at {attempt.url} does not answer as a schema registry does: {error} ({tries})",
                 url=attempt.url,
                 attempts=attempts,
                 status=attempt.outcome.status,

@@ -10,8 +10,9 @@ import time
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
-from counterfoil.sdk.auth import ClientCredentials
+from counterfoil.sdk.auth import ClientCredentials, is_this_machine
 from counterfoil.sdk.connection.tls import TlsFiles
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.processes import Locking
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 MAX_REPLY_BYTES: Final = 256 * 1024 * 1024
 """The largest accepted reply: a registry sends none that is longer."""
+_PROXY_VARIABLES: Final = tuple(
+    spelled for name in ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY") for spelled in (name, name.lower())
+)
 
 
 class HttpTransport(Locking):
@@ -194,13 +198,14 @@ class _Translation:
         match error:
             case httpx.ConnectTimeout():
                 text = f"no connection within {self._settings.connect_timeout_s:g} s"
-                raise NoReply(text, was_sent=False) from error
+                raise NoReply(f"{text}{_about_proxies(self._settings)}", was_sent=False) from error
             case httpx.ConnectError() | httpx.ProxyError() | httpx.UnsupportedProtocol():
-                raise NoReply(f"no connection: {_words(error)}", was_sent=False) from error
+                text = f"no connection: {_words(error)}"
+                raise NoReply(f"{text}{_about_proxies(self._settings)}", was_sent=False) from error
             case httpx.PoolTimeout():
                 raise NoReply("all connections are in use", was_sent=False) from error
             case httpx.ReadTimeout():
-                raise NoReply(f"silence for {self._settings.read_timeout_s:g} s") from error
+                raise NoReply(f"it sent nothing for {self._settings.read_timeout_s:g} s") from error
             case httpx.HTTPError() | OSError():  # TLS alerts that come after the handshake are not translated by httpx
                 raise NoReply(f"the connection broke: {_words(error)}") from error
             case httpx.InvalidURL() | UnicodeError():  # a host name that cannot be encoded for DNS
@@ -209,6 +214,17 @@ class _Translation:
 
 def _words(error: Exception) -> str:
     return str(error) or type(error).__name__
+
+
+def _about_proxies(settings: RegistrySettings) -> str:
+    """Return what a message adds about proxies: the one that was used, or a variable that names one and is not read."""
+    if settings.proxy is not None:
+        used = urlsplit(settings.proxy)
+        return f"; it was sent through the proxy {used.scheme}://{used.netloc.rpartition('@')[2]}"
+    if all(is_this_machine(urlsplit(url).hostname or "") for url in settings.urls):
+        return ""
+    named = next((name for name in _PROXY_VARIABLES if os.environ.get(name)), None)
+    return f"; {named} is not read here, name a proxy with COUNTERFOIL_REGISTRY_PROXY" if named else ""
 
 
 def _token_settings(settings: RegistrySettings) -> RegistrySettings | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
@@ -74,6 +75,20 @@ class JavaClass:
         self.members: list[str] = []
         self.methods: list[str] = []
         self.statics: list[str] = []
+
+    @contextmanager
+    def taken_back(self) -> Iterator[None]:
+        """Take back what was added inside the block if it ends with an exception."""
+        lists = [(each, len(each)) for each in (self.members, self.methods, self.statics)]
+        constants = len(self._constants)
+        try:
+            yield
+        except BaseException:
+            for each, size in lists:
+                del each[size:]
+            while len(self._constants) > constants:
+                self._constants.popitem()
+            raise
 
     def fresh(self, stem: str) -> str:
         """Return a name that was not used before."""

@@ -11,6 +11,7 @@ from counterfoil.registry.api.routes.services import CallOfRequest, CasesOfReque
 from counterfoil.registry.service.as_of import EVER
 from counterfoil.registry.service.feed import Page, read_page
 from counterfoil.registry.service.moments import iso_time
+from counterfoil.registry.service.pauses import Pauses
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.changes import Change
@@ -42,7 +43,7 @@ async def list_changes(
     """List changes in their order; with ``Accept: text/event-stream`` they are sent as events when they happen."""
     storage = cases.storage
     page = await read_page(storage, await position(storage, after), limit, wanted=call.visible_changes(wanted))
-    return _body(page, call)
+    return await _body(page, call)
 
 
 async def list_changes_of_subject(
@@ -60,9 +61,13 @@ async def list_changes_of_subject(
     changes = await cases.storage.changes_of(subject, EVER)
     found = [change for change in changes if change.seq > seq and wanted.wants(change)]
     page = tuple(found[:limit])
-    return _body(Page(page, page[-1].seq if page else seq, has_more=len(found) > limit), call)
+    return await _body(Page(page, page[-1].seq if page else seq, has_more=len(found) > limit), call)
 
 
-def _body(page: Page, call: CallOfRequest) -> ChangesBody:
-    changes = [change_body(each, has_author=shows_author(each, call.caller)) for each in page.changes]
+async def _body(page: Page, call: CallOfRequest) -> ChangesBody:
+    changes: list[ChangeBody] = []
+    pauses = Pauses()
+    for each in page.changes:
+        await pauses.pause_if_due()
+        changes.append(change_body(each, has_author=shows_author(each, call.caller)))
     return ChangesBody(changes=changes, next=page.next, more=page.has_more)

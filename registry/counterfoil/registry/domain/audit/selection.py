@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-OUTCOMES: Final = ("success", "denied", "failed")
-
 _SUBJECT: Final = "Subject: "
 
 

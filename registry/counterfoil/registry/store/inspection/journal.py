@@ -123,7 +123,7 @@ class _Scope:
                 yield Breach(
                     "journal-replays",
                     f"{place} version {version}",
-                    f"the journal tells {_shown(told)}, and stored is {_shown(stored)}",
+                    f"according to the journal it is {_shown(told)}; stored is {_shown(stored)}",
                 )
         if self._stored and self._revision != self._last_seq:
             message = f"its revision is {self._revision}, and its last change {self._last_seq}"
@@ -134,7 +134,11 @@ class _Scope:
         place = f"settings of {str(self._subject)!r}"
         stored = {name: value for name, value in self._stored_settings.items() if value is not None}
         if stored != self._told_settings:
-            yield Breach("journal-replays", place, f"the journal tells {self._told_settings}, and stored is {stored}")
+            yield Breach(
+                "journal-replays",
+                place,
+                f"according to the journal they are {self._told_settings}; stored are {stored}",
+            )
         try:
             SCOPE_SETTINGS.read(RequestJson(stored))
         except CounterfoilError as error:

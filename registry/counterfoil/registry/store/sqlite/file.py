@@ -37,7 +37,8 @@ class FileLock:
             file = self._path.open("a+")
         except OSError as error:
             raise StoreNotUsable(
-                f"{self._path} cannot be made: {error.strerror}; the registry needs a folder in which it may make files"
+                f"{self._path} cannot be made: {error.strerror}; make the folder writable for this user, or name "
+                "another store with --store"
             ) from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -113,10 +114,13 @@ def check_folder(path: Path) -> None:
     if path.is_dir():
         raise StoreNotUsable(f"{path} is a folder; expected the path of a SQLite file")
     if not path.parent.is_dir():
-        raise StoreNotUsable(f"The folder {path.parent} does not exist; create it, or name another store")
-    target = path if path.exists() else path.parent
-    if not os.access(target, os.W_OK):
-        raise StoreNotUsable(f"{target} cannot be written; the registry needs a file of its own")
+        raise StoreNotUsable(f"The folder {path.parent} does not exist; create it, or name another store with --store")
+    is_there = path.exists()
+    if not os.access(path if is_there else path.parent, os.W_OK):
+        shown = str(path) if is_there else f"The folder {path.parent.resolve()}"
+        raise StoreNotUsable(
+            f"{shown} cannot be written; make it writable for this user, or name another store with --store"
+        )
 
 
 def stored_format(path: Path) -> int:

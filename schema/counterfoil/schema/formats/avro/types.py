@@ -39,8 +39,6 @@ class Kind(StrEnum):
     __hash__ = str.__hash__  # fits the equality of texts and is faster than an enum's hash, since kinds are often keys
 
 
-KIND_BY_WORD: Final = {kind.value: kind for kind in Kind}
-"""The kind for each word of a schema text."""
 WORD_BY_KIND: Final = {kind: kind.value for kind in Kind}
 """The word for each kind: a plain ``str``, whose lookup is faster than an enum's ``value``."""
 PRIMITIVE_KINDS: Final = frozenset(

@@ -18,6 +18,7 @@ from counterfoil.schema.formats.jsonschema.certain import (
     certain_of_unlisted,
     may_be_text,
 )
+from counterfoil.schema.formats.jsonschema.read.keywords import subschemas
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.view.facts import ANYTHING
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
@@ -48,6 +49,7 @@ ABOUT_EVERY_TEXT: Final = frozenset(
     | {"contentEncoding", "contentMediaType", TAGS}
 )
 """The keywords of a schema for texts that say nothing about which texts are valid."""
+_DEFINITIONS: Final = frozenset({"$defs", "definitions"})
 _DYNAMIC: Final = ("$dynamicRef", "$recursiveRef")
 _NAMES_OF_ONE_STATE: Final = 200
 """How many full names of one recursive schema are looked at; tags by path may depend on them."""
@@ -123,6 +125,13 @@ class JsonMarks:
 
     def __init__(self, tags: FieldTags) -> None:
         self.tags = tags
+        self._unfollowed_by_schema: dict[Schema, frozenset[str]] = {}
+
+    def _unfollowed(self, schema: Schema) -> frozenset[str]:
+        known = self._unfollowed_by_schema.get(schema)
+        if known is None:
+            known = self._unfollowed_by_schema[schema] = _unfollowed_tags(schema)
+        return known
 
     def described(self, schema: Schema, mark: Mark, choice: Choice) -> Described:
         """Return what describes a value of ``schema``; ``mark`` is that of the place at which the schema stands."""
@@ -136,7 +145,7 @@ class JsonMarks:
             found[part.schema] = part.is_beyond
             if part.schema is not schema:
                 outer |= tags_of(part.schema)
-            outer |= _tags_of_content(part.schema)
+            outer |= self._unfollowed(part.schema)
             waiting += [Part(each, part.is_beyond or is_beyond) for each, is_beyond in _beside(part.schema, choice)]
         return Described(tuple(Part(*each) for each in found.items()), mark.joined(frozenset(outer)))
 
@@ -185,7 +194,7 @@ def carrying(root: Schema, wanted: frozenset[str]) -> set[Schema]:
     waiting, seen = [root], {root}
     while waiting:
         each = waiting.pop()
-        if wanted & (tags_of(each) | _tags_of_content(each)):
+        if wanted & (tags_of(each) | _unfollowed_tags(each)):
             found.append(each)
         for inner in inside(each):
             users.setdefault(inner, []).append(each)
@@ -251,10 +260,28 @@ def _always_beside(schema: Schema) -> set[Schema]:
     return found
 
 
-def _tags_of_content(schema: Schema) -> set[str]:
-    """Return the tags in ``contentSchema``, which describes what is in a text."""
+def _unfollowed_tags(schema: Schema) -> frozenset[str]:
+    """Return the tags inside a schema of which no walk says what they mark; they count for its values as a whole.
+
+    They are in ``contentSchema``, which describes what is in a text, in ``not``, which values do not fit, and under
+    keywords that the schema's draft does not have, or ignores beside a ``$ref``. Definitions mark nothing by
+    themselves.
+    """
     found: set[str] = set()
-    waiting = [written(schema).get("contentSchema")]
+    if isinstance(schema, WrittenSchema):
+        followed = {*inside(schema)}
+        for steps, child in subschemas(schema.value):
+            if steps[0] not in _DEFINITIONS and schema.below(*steps) not in followed:
+                found |= _tags_below(child)
+    if schema.facts.refused is not None:
+        found |= _tags_around(schema.facts.refused)
+    return frozenset(found)
+
+
+def _tags_below(node: Any) -> set[str]:
+    """Return the tags in a part of a text, definitions included."""
+    found: set[str] = set()
+    waiting = [node]
     while waiting:
         each = waiting.pop()
         if isinstance(each, dict):
@@ -262,6 +289,21 @@ def _tags_of_content(schema: Schema) -> set[str]:
             waiting += [value for keyword, value in each.items() if keyword != TAGS]
         elif isinstance(each, list):
             waiting += each
+    return found
+
+
+def _tags_around(root: Schema) -> set[str]:
+    """Return the tags in a schema, and in all schemas inside it and behind its references."""
+    found: set[str] = set()
+    waiting, seen = [root], {root}
+    while waiting:
+        each = waiting.pop()
+        found |= tags_of(each)
+        refused = each.facts.refused
+        for inner in (*inside(each), *(() if refused is None else (refused,))):
+            if inner not in seen:
+                seen.add(inner)
+                waiting.append(inner)
     return found
 
 

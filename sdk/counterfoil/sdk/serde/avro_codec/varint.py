@@ -50,9 +50,6 @@ SMALL: Final = {value: encode_long(value) for value in range(_SMALL_FROM, _SMALL
 UNZIGZAG: Final = tuple((raw >> 1) ^ -(raw & 1) for raw in range(128))
 """The number of a one-byte varint, by that byte."""
 
-ZIGZAG: Final = {(raw >> 1) ^ -(raw & 1): raw for raw in range(128)}
-"""The one byte of a varint, by its number."""
-
 
 def checked_int(value: object) -> bytes:
     """Return the varint of an ``int`` of 32 bits. Raises ``TypeError`` or ``ValueError``."""

@@ -24,7 +24,7 @@ from counterfoil.schema.formats.jsonschema.witness.validator import (
     quote,
 )
 from counterfoil.sdk.errors import SchemaUnusable, ValidationError, Violation
-from counterfoil.sdk.serde.json_codec.paths import path_text
+from counterfoil.sdk.serde.json_codec.paths import TextOrder, path_text
 from counterfoil.sdk.serde.json_codec.read_text import exact_numbers
 
 try:
@@ -58,6 +58,12 @@ class Validator(Protocol):
 
     def violations(self, value: Any, /) -> list[Violation]:
         """Return what is wrong with a JSON value; empty if it is valid."""
+
+    def first_violation(self, value: Any, /) -> Violation | None:
+        """Return the violation whose place comes first in the text of a JSON value; None if it is valid.
+
+        A value comes before its parts, so that the place does not depend on the order in which a package validates.
+        """
 
 
 def compile_validator(schema: JsonSchema) -> Validator:
@@ -142,6 +148,16 @@ class RustValidator:
         except _NOT_TAKEN:
             return self._slower.violations(value)
 
+    def first_violation(self, value: Any) -> Violation | None:
+        """Return the violation whose place comes first in the text of a JSON value; None if it is valid."""
+        try:
+            order = TextOrder(value)
+            errors = self._validator.iter_errors(value)
+            found = min(errors, key=lambda one: order.key(one.instance_path, lambda: one.instance), default=None)
+            return None if found is None else next(self._violations([found]))
+        except _NOT_TAKEN:
+            return self._slower.first_violation(value)
+
     def _violations(self, errors: Iterable[Any], *, is_inner: bool = False) -> Iterator[Violation]:
         for error in errors:
             keyword = _keyword_of(error.evaluation_path)
@@ -183,6 +199,17 @@ class PythonValidator:
         except RecursionError:
             return [Violation("", "", "arrays and objects are nested too deep to be validated")]
         return [Violation(path_text(one.path), one.keyword, one.message, one.is_inner) for one in failures]
+
+    def first_violation(self, value: Any) -> Violation | None:
+        """Return the violation whose place comes first in the text of a JSON value; None if it is valid."""
+        try:
+            failures = self._validator.failures(exact_numbers(value))
+        except (ValidatorRefuses, RecursionError):
+            return next(iter(self.violations(value)), None)
+        outer = [one for one in failures if not one.is_inner]
+        order = TextOrder(value)
+        found = min(outer, key=lambda one: order.key(one.path), default=None)
+        return None if found is None else Violation(path_text(found.path), found.keyword, found.message)
 
 
 def _keyword_of(schema_path: Iterable[str | int]) -> str:

@@ -23,7 +23,8 @@ _PARTS: Final = (
     *("Member", "Symbols", "Layout", "MessageIndexes", "WireReader", "Faults", "ByKey", "Settling"),
     *("Fitting", "WireOrder", "WireWriter"),
     *("AvroStep", "AvroReader", "AvroWriter"),
-    *("JsonType", "JsonReader", "JsonSettling", "Automaton", "JsonForm", "JsonLimit", "JsonChecks", "JsonWriter"),
+    *("JsonType", "JsonReader", "JsonSettling", "JsonLimit"),
+    *("Automaton", "TextPattern", "JsonTest", "JsonForm", "JsonJudge", "JsonChecks", "JsonWriter"),
 )
 _LANGUAGES: Final = {SchemaType.AVRO: avro, SchemaType.PROTOBUF: protobuf, SchemaType.JSON: json}
 

@@ -1,7 +1,7 @@
 """JSON texts in Java: the types that are read as ``JsonType``, and those that are written as ``JsonForm``.
 
 A value that is written must be valid. The types of a tree hold most of a schema; limits of numbers, texts and arrays
-are checked in Java, and a schema with other keywords is left to the other engines.
+are checked on the way through a value. A value whose schema has other keywords is judged by it as a whole.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.messages.constants import constant
 from counterfoil.converter.engines.java.messages.json_limits import Limits, limits_of
+from counterfoil.converter.engines.java.messages.json_tests import JsonTests
 from counterfoil.converter.engines.java.slots import ENGINE
 from counterfoil.converter.engines.java.source import block, quoted, signed
 from counterfoil.schema.evolution.languages.jsonschema import tree_of
@@ -23,10 +24,11 @@ from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.serde.json_codec.paths import path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from counterfoil.converter.engines.java.source import JavaClass
     from counterfoil.schema.evolution.tree import Field, Node
+    from counterfoil.schema.formats.jsonschema.read.drafts import Draft
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.view.facts import Schema
 
@@ -45,7 +47,7 @@ def read_lines(java: JavaClass, source: JsonSchema, writer_by_id: Mapping[int, J
 
 def write_lines(java: JavaClass, target: JsonSchema) -> list[str]:
     """Return the statements that write the value ``made``."""
-    forms = _Forms(java)
+    forms = _Forms(java, target.draft)
     name = forms.name(tree_of(target), root_of(target), "")[0]
     java.member("final JsonWriter writer = new JsonWriter()")
     return [f"writer.write({name}, made, out);"]
@@ -131,12 +133,28 @@ class _Types:
 class _Forms:
     """Writes the types of values that are written as constants."""
 
-    def __init__(self, java: JavaClass) -> None:
+    def __init__(self, java: JavaClass, draft: Draft) -> None:
         self._java = java
+        self._tests = JsonTests(java, draft)
         self._open: set[int] = set()
 
     def name(self, node: Node, schema: Schema, where: str) -> tuple[str, bool]:
-        """Return the name of a type, and whether its values have limits."""
+        """Return the name of a type, and whether its values have limits.
+
+        A type whose limits cannot be checked on the way is judged by its schema, with all of its parts.
+        """
+        known = self._tests.count
+        try:
+            with self._java.taken_back():
+                return self._limited(node, schema, where)
+        except EngineCannot as refusal:
+            self._tests.forget(known)
+            try:
+                return self._tested(node, schema, where), True
+            except EngineCannot as other:
+                raise (other if refusal.field == where else refusal) from None
+
+    def _limited(self, node: Node, schema: Schema, where: str) -> tuple[str, bool]:
         _, inner = split_null(node)
         limits = limits_of(node, schema, where)
         made, is_limited = self._spelt(inner, limits, where)
@@ -147,6 +165,37 @@ class _Forms:
         if isinstance(inner, Record):
             is_limited = self._filled(name, inner, limits, where) or is_limited
         return name, is_limited
+
+    def _tested(self, node: Node, schema: Schema, where: str) -> str:
+        """Return the name of a type whose values are judged by their schema."""
+        test = self._tests.name(schema, where)
+        name = self._plain(node, where)
+        self._java.static(f"{name}.tested({test}).limited();")
+        return name
+
+    def _plain(self, node: Node, where: str) -> str:
+        """Return the name of a type without limits, which has the names of its properties."""
+        _, inner = split_null(node)
+        name = self._java.fresh("J")
+        self._java.member(f"static final JsonForm {name} = {self._plain_form(inner, where)}")
+        if isinstance(inner, Record):
+            self._fill(name, inner, where, lambda member, inside: self._plain(member.type, inside))
+            if inner.fields:
+                self._java.static(f"{name}.keyed({self._java.words([member.name for member in inner.fields])});")
+        return name
+
+    def _plain_form(self, node: Node | None, where: str) -> str:
+        if isinstance(node, Record):
+            return "new JsonForm(JsonForm.RECORD)"
+        if isinstance(node, Array):
+            return f"new JsonForm(JsonForm.ARRAY).of({self._plain(node.items, f'{where}[]')})"
+        if isinstance(node, Map):
+            return f"new JsonForm(JsonForm.MAP).of({self._plain(node.values, f'{where}{{}}')})"
+        if isinstance(node, Union):
+            _refuse_tagged(node, where)
+            names = [self._plain(branch, where) for branch in node.branches if branch.kind != "null"]
+            return _union_of(names)
+        return "new JsonForm(JsonForm.PLAIN)"
 
     def _spelt(self, node: Node | None, limits: Limits, where: str) -> tuple[str, bool]:
         if isinstance(node, Record):
@@ -162,8 +211,7 @@ class _Forms:
         return "new JsonForm(JsonForm.PLAIN)", False
 
     def _union(self, node: Union, limits: Limits, where: str) -> tuple[str, bool]:
-        if node.is_tagged:
-            raise EngineCannot(ENGINE, field=where, why="a choice whose branches only the schema distinguishes")
+        _refuse_tagged(node, where)
         names = []
         for index, branch in enumerate(node.branches):
             if branch.kind == "null":
@@ -172,28 +220,44 @@ class _Forms:
             if is_limited:
                 raise EngineCannot(ENGINE, field=where, why="limits in a choice between several types")
             names.append(name)
-        return f"new JsonForm(JsonForm.UNION).of(new JsonForm[] {{{', '.join(names)}}})", False
+        return _union_of(names), False
 
     def _filled(self, name: str, node: Record, limits: Limits, where: str) -> bool:
+        limited: list[bool] = []
+
+        def form(member: Field, inside: str) -> str:
+            made, below = self.name(member.type, limits.property(member.name), inside)
+            limited.append(below)
+            return made
+
+        self._fill(name, node, where, form)
+        if any(limited):
+            self._java.static(f"{name}.limited();")
+        return any(limited)
+
+    def _fill(self, name: str, node: Record, where: str, form: Callable[[Field, str], str]) -> None:
+        """Fill the type of an object with its properties, whose types ``form`` names."""
         if id(node) in self._open:
             raise EngineCannot(ENGINE, field=where, why="a JSON object that contains itself")
         self._open.add(id(node))
-        is_limited = False
-        forms = []
-        for member in node.fields:
-            inside = f"{where}.{member.name}" if where else member.name
-            form, below = self.name(member.type, limits.property(member.name), inside)
-            is_limited = is_limited or below
-            forms.append(form)
-        self._open.discard(id(node))
+        try:
+            forms = [form(each, f"{where}.{each.name}" if where else each.name) for each in node.fields]
+        finally:
+            self._open.discard(id(node))
         names = self._java.words([_step(member.name) for member in node.fields])
         written = self._java.several([f"{encode_basestring(member.name)}:".encode() for member in node.fields])
         nulls = ", ".join("true" if member.has_null else "false" for member in node.fields)
         parts = f"{names}, {written}, new JsonForm[] {{{', '.join(forms)}}}, new boolean[] {{{nulls}}}"
         self._java.static(f"{name}.fill({parts});")
-        if is_limited:
-            self._java.static(f"{name}.limited();")
-        return is_limited
+
+
+def _union_of(names: Sequence[str]) -> str:
+    return f"new JsonForm(JsonForm.UNION).of(new JsonForm[] {{{', '.join(names)}}})"
+
+
+def _refuse_tagged(node: Union, where: str) -> None:
+    if node.is_tagged:
+        raise EngineCannot(ENGINE, field=where, why="a choice whose branches only the schema distinguishes")
 
 
 def _step(name: str) -> str:

@@ -1,4 +1,7 @@
-"""The limits of JSON schemas beyond their types: those that Java checks, and the refusal of all others."""
+"""The limits of JSON schemas beyond their types that Java checks while it walks a value, and the refusal of others.
+
+What is refused here is judged by the schema as a whole (:mod:`.json_tests`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.java.messages.patterns import automaton_of
+from counterfoil.converter.engines.java.messages.json_tests import size_of
+from counterfoil.converter.engines.java.messages.patterns import pattern_of
 from counterfoil.converter.engines.java.slots import ENGINE
 from counterfoil.converter.engines.java.source import joined, quoted
 from counterfoil.schema.evolution.languages.jsonschema import layers_of, test_of
@@ -162,10 +166,9 @@ def _spelt(facts: Facts, inner: Node | None, where: str) -> str:
     sizes = counts if isinstance(inner, Array) else entries if isinstance(inner, Map) else (None, None)
     sizes = lengths if isinstance(inner, Leaf) else sizes
     if sizes != (None, None):
-        spelt += f".sized({_size(sizes[0])}, {_size(sizes[1])})"
+        spelt += f".sized({size_of(sizes[0])}, {size_of(sizes[1])})"
     if facts.pattern is not None and isinstance(inner, Leaf):
-        states, sets = automaton_of(facts.pattern, where)
-        spelt += f".matching(new Automaton({joined(states)}, {joined(sets)}))"
+        spelt += f".matching({pattern_of(facts.pattern, where)})"
     if facts.multiple_of is not None:
         spelt += f".multipleOf({quoted(str(int(facts.multiple_of)))})"
     if facts.values is not None and isinstance(inner, Leaf) and inner.kind in WHOLE:
@@ -180,7 +183,3 @@ def _limit(limit: Any) -> str:
     if limit is None:
         return "null"
     return f"new JsonLimit({quoted(str(limit[0]))}, {'true' if limit[1] else 'false'})"
-
-
-def _size(size: Any) -> str:
-    return "-1L" if size is None else f"{min(int(size), 2**62)}L"

@@ -1,8 +1,9 @@
 """Patterns of JSON schemas as automata in Java (``runtime/Automaton.java``).
 
 Java's own regular expressions differ from ECMA 262, search for a very long time for some texts, and need a stack as
-deep as a text is long. An automaton follows all ways through an expression at the same time. Only back-references, and
-Java's atomic groups, are no regular languages: a pattern with these is left to the other engines.
+deep as a text is long. An automaton follows all ways through an expression at the same time. Back-references and
+atomic groups are no regular languages: patterns with these are written for Java (``runtime/TextPattern.java``), which
+counts the steps of a search, where they mean the same there, and are else left to the other engines.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.slots import ENGINE
+from counterfoil.converter.engines.java.source import joined
+from counterfoil.schema.ecma.matching import groups_of, needs_own_search
 from counterfoil.schema.ecma.names import spans_of
+from counterfoil.schema.ecma.spelling import Dialect, spell
 from counterfoil.schema.ecma.syntax import (
     Atomic,
     BackReference,
@@ -25,11 +29,12 @@ from counterfoil.schema.ecma.syntax import (
     Repeated,
     Sequence,
     complement,
+    parts_of,
 )
 from counterfoil.schema.formats.jsonschema.read.patterns import expression_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from counterfoil.schema.ecma.syntax import Expression, Span
 
@@ -39,11 +44,49 @@ _CHARACTER, _SPLIT, _PLACE, _LOOK, _MATCH = range(5)
 _DIGITS: Final = string.digits + string.ascii_lowercase
 
 
-def automaton_of(pattern: str, where: str) -> tuple[str, str]:
-    """Return the states and the sets of a pattern as the texts that ``Automaton`` reads. Raises ``EngineCannot``."""
+def pattern_of(pattern: str, where: str) -> str:
+    """Return a pattern as the Java expression of a ``TextPattern``. Raises ``EngineCannot``."""
     expression = expression_of(pattern)
     if expression is None:
         raise EngineCannot(ENGINE, field=where, why="a pattern that is none of ECMA 262")
+    if not _is_regular(expression):
+        if needs_own_search(expression) or not _is_alike(expression):
+            raise EngineCannot(
+                ENGINE, field=where, why="a pattern with a back-reference whose meaning in Java is another one"
+            )
+        return f"new TextPattern({joined(spell(expression, Dialect.JAVA))})"
+    states, sets = _automaton_of(expression, where)
+    return f"new TextPattern({joined(states)}, {joined(sets)})"
+
+
+def _is_regular(part: Expression) -> bool:
+    return not isinstance(part, BackReference | Atomic) and all(map(_is_regular, parts_of(part)))
+
+
+def _is_alike(expression: Expression) -> bool:
+    """Return whether Java means the same by a pattern with back-references or atomic groups.
+
+    It forgets no groups of earlier rounds, and searches backwards only as far as it sees.
+    """
+    referred = {number for part in _all_of(expression) if isinstance(part, BackReference) for number in part.numbers}
+    for part in _all_of(expression):
+        if isinstance(part, Look) and part.is_behind:
+            if any(isinstance(each, Repeated | BackReference | Atomic) for each in _all_of(part)):
+                return False
+        elif isinstance(part, Repeated) and groups_of(part.part) & referred:
+            return False
+    return True
+
+
+def _all_of(part: Expression) -> Iterator[Expression]:
+    """Yield a part and all parts in it."""
+    yield part
+    for each in parts_of(part):
+        yield from _all_of(each)
+
+
+def _automaton_of(expression: Expression, where: str) -> tuple[str, str]:
+    """Return the states and the sets of an expression as the texts that ``Automaton`` reads."""
     maker = _Maker(where)
     maker.make(expression)
     states = " ".join(_base36(number) for state in maker.states for number in state)
@@ -92,7 +135,7 @@ class _Maker:
             case Look():
                 return self._look(part, after)
             case BackReference() | Atomic():
-                raise EngineCannot(ENGINE, field=self._where, why="a pattern with a back-reference or an atomic group")
+                raise AssertionError(part)
 
     def _choice(self, firsts: list[int]) -> int:
         found = firsts[-1]

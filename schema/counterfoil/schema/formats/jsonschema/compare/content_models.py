@@ -45,16 +45,20 @@ class Walk(Protocol):
 def compare_objects(walk: Walk, reader: Object, writer: Object) -> Comparing:
     """Return the findings about two object nodes."""
     walk.spend((len(reader.properties) + len(writer.properties)) // 4)
-    unevaluated = (reader, reader.unevaluated), (writer, writer.unevaluated)
-    return [
-        *_compare_required(reader, writer),
-        *(yield from _compare_properties(walk, reader, writer)),
-        *(yield from _compare_dependencies(reader, writer)),
-        *(yield from compare_rest("additionalProperties", (reader, reader.additional), (writer, writer.additional))),
-        *(yield from compare_rest("unevaluatedProperties", *unevaluated)),
-        *compare_bound("maxProperties", reader, writer, reader.max_properties, writer.max_properties),
-        *compare_bound("minProperties", reader, writer, reader.min_properties, writer.min_properties),
-    ]
+    found: list[Part] = [*_compare_required(reader, writer)]
+    found += yield from _compare_properties(walk, reader, writer)
+    if any((reader.needed_names, writer.needed_names, reader.needed_schemas, writer.needed_schemas)):
+        found += yield from _compare_dependencies(reader, writer)
+    if not reader.additional.is_like(writer.additional):
+        found += yield from compare_rest(
+            "additionalProperties", (reader, reader.additional), (writer, writer.additional)
+        )
+    if not reader.unevaluated.is_like(writer.unevaluated):
+        sides = (reader, reader.unevaluated), (writer, writer.unevaluated)
+        found += yield from compare_rest("unevaluatedProperties", *sides)
+    found += compare_bound("maxProperties", reader, writer, reader.max_properties, writer.max_properties)
+    found += compare_bound("minProperties", reader, writer, reader.min_properties, writer.min_properties)
+    return found
 
 
 def _compare_required(reader: Object, writer: Object) -> list[JsonDifference]:
@@ -189,13 +193,15 @@ def compare_arrays(walk: Walk, reader: Array, writer: Array) -> Comparing:
     if reader.has_unique_items != writer.has_unique_items:
         rule = rules.UNIQUE_ITEMS_ADDED if reader.has_unique_items else rules.UNIQUE_ITEMS_REMOVED
         found.append(at(rule, reader, writer, "uniqueItems"))
-    return [
-        *found,
-        *(yield from _compare_items(reader, writer)),
-        *(yield from _compare_tuples(walk, reader, writer)),
-        *(yield from compare_rest("additionalItems", (reader, reader.additional), (writer, writer.additional))),
-        *(yield from compare_rest("unevaluatedItems", (reader, reader.unevaluated), (writer, writer.unevaluated))),
-    ]
+    found += yield from _compare_items(reader, writer)
+    if reader.tuple_items or writer.tuple_items:
+        found += yield from _compare_tuples(walk, reader, writer)
+    if not reader.additional.is_like(writer.additional):
+        found += yield from compare_rest("additionalItems", (reader, reader.additional), (writer, writer.additional))
+    if not reader.unevaluated.is_like(writer.unevaluated):
+        sides = (reader, reader.unevaluated), (writer, writer.unevaluated)
+        found += yield from compare_rest("unevaluatedItems", *sides)
+    return found
 
 
 def _compare_items(reader: Array, writer: Array) -> Comparing:
@@ -256,7 +262,7 @@ def _added_item(walk: Walk, reader: Node, writer: Array, index: int) -> Comparin
 def compare_rest(keyword: str, reader_side: tuple[Node, Rest], writer_side: tuple[Node, Rest]) -> Comparing:
     """Return the findings about what two nodes allow beside what they declare.
 
-    Each side is a node and its ``Rest`` under ``keyword``.
+    Each side is a node and its ``Rest`` under ``keyword``; the two differ.
     """
     rest = RESTS[keyword]
     (reader, mine), (writer, theirs) = reader_side, writer_side
@@ -264,6 +270,4 @@ def compare_rest(keyword: str, reader_side: tuple[Node, Rest], writer_side: tupl
         return [at(rest.added if mine.is_allowed else rest.removed, reader, writer, keyword)]
     if mine.schema is not None and theirs.schema is not None:
         return below([(yield mine.schema, theirs.schema)], keyword)
-    if mine.schema is theirs.schema:
-        return []
     return [at(rest.extended if mine.schema is None else rest.narrowed, reader, writer, keyword)]

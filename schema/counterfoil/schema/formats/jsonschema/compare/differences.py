@@ -11,7 +11,7 @@ Source: recorded answers of Confluent Schema Registry 8.5.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import InvalidSchema
@@ -29,6 +29,7 @@ from counterfoil.schema.formats.jsonschema.compare.model import (
     Criterion,
     Empty,
     Negation,
+    Node,
     Nothing,
     Null,
     Numeric,
@@ -58,9 +59,9 @@ from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReferen
 from counterfoil.schema.steps import OutOfSteps, Steps, steps_for
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
-    from counterfoil.schema.formats.jsonschema.compare.model import Node
+    from counterfoil.schema.formats.jsonschema.compare.content_models import Walk
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
 MAX_DIFFERENCES: Final = 1000
@@ -75,8 +76,18 @@ MAX_ROUNDS: Final = 50
 _STEPS_A_PAIR: Final = 12
 _STEPS_A_LOOK: Final = 2
 _STEPS_A_FINDING: Final = 8
-_LEAVES: Final = (Boolean, Choice, Condition, Constant, Empty, Nothing, Null, Numeric, Text)
-"""The kinds of nodes without nodes inside them."""
+_LEAVES: Final[Mapping[type[Node], Callable[[Any, Any], Sequence[Part]] | None]] = {
+    Boolean: None,
+    Choice: compare_choices,
+    Condition: None,
+    Constant: compare_constants,
+    Empty: None,
+    Nothing: None,
+    Null: None,
+    Numeric: compare_numbers,
+    Text: compare_texts,
+}
+"""The kinds of nodes without nodes inside them, with the comparison of two of one kind beside their annotations."""
 _WHOLES: Final = (Array, Object, Reference)
 """The kinds of nodes that are incompatible if nodes inside them are."""
 
@@ -186,7 +197,7 @@ class _Rounds:
         answer = self._answer((reader, writer), waiting)
         while waiting:
             last = waiting[-1]
-            if answer and last.needs_verdict and last.breaks_with_parts and not self.is_compatible(answer):
+            if last.needs_verdict and answer and last.breaks_with_parts and not self.is_compatible(answer):
                 last.comparing.close()
                 waiting.pop()
                 answer = self._judged(last, SOME_FINDING)
@@ -202,10 +213,13 @@ class _Rounds:
 
     def _answer(self, asked: tuple[Node, Node], waiting: list[_Open]) -> Findings | None:
         """Return the findings of a pair; None if it must be compared, and then it is added to ``waiting``."""
-        reader, writer = asked
-        needs_verdict = isinstance(asked, VerdictOf) or (waiting and waiting[-1].needs_verdict)
         self._steps.spend(_STEPS_A_LOOK)
+        reader, writer = asked
         mine, theirs = _dereferenced(reader), _dereferenced(writer)
+        kind = type(mine)
+        if kind is type(theirs) and kind in _LEAVES:
+            return _through(self._compared(mine, theirs), (reader, writer), (mine, theirs))
+        needs_verdict = isinstance(asked, VerdictOf) or (waiting and waiting[-1].needs_verdict)
         pair = _key((mine, theirs))
         found = self._known.get(pair)
         if found is None and needs_verdict:
@@ -215,26 +229,34 @@ class _Rounds:
             unlisted = SOME_FINDING if pair in self._incompatible else NO_FINDINGS
             found = self._before.get(pair, unlisted)
         if found is None:
-            if type(mine) is type(theirs) and isinstance(mine, _LEAVES):
-                return _through(self._compared(mine, theirs), (reader, writer), (mine, theirs))
             self._steps.spend(_STEPS_A_PAIR)
             self._active.add(pair)
-            waiting.append(_Open((reader, writer), (mine, theirs), self._judge(mine, theirs), bool(needs_verdict)))
+            judge = _WITH_NODES[kind] if kind is type(theirs) else _judge_kinds
+            waiting.append(_Open((reader, writer), (mine, theirs), judge(self, mine, theirs), bool(needs_verdict)))
             return None
         return _through(found, (reader, writer), (mine, theirs))
 
     def _compared(self, reader: Node, writer: Node) -> Findings:
-        """Return the findings of two nodes without nodes inside them."""
-        try:
-            next(self._judge(reader, writer))
-        except StopIteration as done:
-            self._steps.spend(_STEPS_A_FINDING * len(done.value))
-            return Findings(done.value) if done.value else NO_FINDINGS
-        raise AssertionError("a node without nodes inside it asks for one")  # pragma: no cover
+        """Return the findings of two nodes of one kind without nodes inside them."""
+        found: Sequence[Part] = compare_notes(reader, writer)
+        compare = _LEAVES[type(reader)]
+        if compare is not None:
+            if isinstance(reader, Choice) and isinstance(writer, Choice):
+                self.spend(len(reader.values) + len(writer.values))
+            found = [*found, *compare(reader, writer)]
+        if not found:
+            return NO_FINDINGS
+        self._steps.spend(_STEPS_A_FINDING * len(found))
+        return Findings(found)
 
     def _closed(self, compared: _Open, parts: Sequence[Part]) -> Findings:
-        self._steps.spend(_STEPS_A_FINDING * len(parts))
-        found = Findings(parts) if parts else NO_FINDINGS
+        reader, writer = compared.nodes
+        if type(reader) is type(writer) and (notes := compare_notes(reader, writer)):
+            parts = [*notes, *parts]
+        found = NO_FINDINGS
+        if parts:
+            self._steps.spend(_STEPS_A_FINDING * len(parts))
+            found = Findings(parts)
         if compared.needs_verdict:
             return self._judged(compared, NO_FINDINGS if self.is_compatible(found) else SOME_FINDING)
         pair = _key(compared.nodes)
@@ -248,74 +270,69 @@ class _Rounds:
         self._active.discard(pair)
         return verdict
 
-    def _judge(self, reader: Node, writer: Node) -> Comparing:
-        found = None
-        if isinstance(reader, Combination) and not isinstance(writer, Combination):
-            found = yield from self._some_branch_reads(reader, writer)
-        elif isinstance(writer, Combination) and not isinstance(reader, Combination):
-            found = yield from self._some_branch_is_read(reader, writer)
-        if found is not None:
-            return found
-        if type(reader) is type(writer):
-            return [*compare_notes(reader, writer), *(yield from self._compare_kinds(reader, writer))]
-        is_bytes = reader.connect_type == writer.connect_type == "bytes"
-        if isinstance(reader, Empty) or isinstance(writer, Nothing) or is_bytes:
-            return []
-        return [at_kind(rules.TYPE_CHANGED, reader, writer, reader=describe(reader), writer=describe(writer))]
 
-    def _some_branch_reads(
-        self, reader: Combination, writer: Node
-    ) -> Generator[tuple[Node, Node], Findings, list[Part] | None]:
-        """Return the findings if one compatible branch of the reader's is enough; None if there is none."""
-        is_only = len(reader.branches) == 1
-        for branch in reader.branches if is_only or reader.criterion is not Criterion.ALL_OF else ():
-            inner = yield branch, writer
-            if self.is_compatible(inner):
-                return [inner] if is_only else [inner, at(rules.SUM_TYPE_EXTENDED, reader, writer)]
-        return None
-
-    def _some_branch_is_read(
-        self, reader: Node, writer: Combination
-    ) -> Generator[tuple[Node, Node], Findings, list[Part] | None]:
-        """Return the findings if the reader accepts one branch of the writer's, all of which hold.
-
-        None if it accepts none.
-        """
-        is_only = len(writer.branches) == 1
-        for branch in writer.branches if is_only or writer.criterion is Criterion.ALL_OF else ():
-            inner = yield reader, branch
-            if self.is_compatible(inner):
-                return [inner] if is_only else [inner, at(rules.PRODUCT_TYPE_NARROWED, reader, writer)]
-        return None
-
-    def _compare_kinds(self, reader: Node, writer: Node) -> Comparing:
-        match reader, writer:
-            case (Text(), Text()):
-                return [*compare_texts(reader, writer)]
-            case (Numeric(), Numeric()):
-                return [*compare_numbers(reader, writer)]
-            case (Object(), Object()):
-                return (yield from compare_objects(self, reader, writer))
-            case (Array(), Array()):
-                return (yield from compare_arrays(self, reader, writer))
-            case (Choice(), Choice()):
-                self.spend(len(reader.values) + len(writer.values))
-                return [*compare_choices(reader, writer)]
-            case (Constant(), Constant()):
-                return [*compare_constants(reader, writer)]
-            case (Combination(), Combination()):
-                return (yield from compare_combinations(self, reader, writer))
-            case (Negation(), Negation()):
-                return (yield from self._compare_negations(reader, writer))
-            case (Reference(), Reference()):
-                return [(yield reader, writer)]
+def _judge_kinds(walk: Walk, reader: Node, writer: Node) -> Comparing:
+    """Return the findings of two nodes of different kinds."""
+    found = None
+    if isinstance(reader, Combination) and not isinstance(writer, Combination):
+        found = yield from _some_branch_reads(walk, reader, writer)
+    elif isinstance(writer, Combination) and not isinstance(reader, Combination):
+        found = yield from _some_branch_is_read(walk, reader, writer)
+    if found is not None:
+        return found
+    is_bytes = reader.connect_type == writer.connect_type == "bytes"
+    if isinstance(reader, Empty) or isinstance(writer, Nothing) or is_bytes:
         return []
+    return [at_kind(rules.TYPE_CHANGED, reader, writer, reader=describe(reader), writer=describe(writer))]
 
-    def _compare_negations(self, reader: Negation, writer: Negation) -> Comparing:
-        inner = yield writer.refused, reader.refused
-        if not self.is_compatible(inner):
-            return [at(rules.NOT_TYPE_EXTENDED, reader, writer, "not")]
-        return [at(rules.NOT_TYPE_NARROWED, reader, writer, "not")] if inner else []
+
+def _some_branch_reads(
+    walk: Walk, reader: Combination, writer: Node
+) -> Generator[tuple[Node, Node], Findings, list[Part] | None]:
+    """Return the findings if one compatible branch of the reader's is enough; None if there is none."""
+    is_only = len(reader.branches) == 1
+    for branch in reader.branches if is_only or reader.criterion is not Criterion.ALL_OF else ():
+        inner = yield branch, writer
+        if walk.is_compatible(inner):
+            return [inner] if is_only else [inner, at(rules.SUM_TYPE_EXTENDED, reader, writer)]
+    return None
+
+
+def _some_branch_is_read(
+    walk: Walk, reader: Node, writer: Combination
+) -> Generator[tuple[Node, Node], Findings, list[Part] | None]:
+    """Return the findings if the reader accepts one branch of the writer's, all of which hold.
+
+    None if it accepts none.
+    """
+    is_only = len(writer.branches) == 1
+    for branch in writer.branches if is_only or writer.criterion is Criterion.ALL_OF else ():
+        inner = yield reader, branch
+        if walk.is_compatible(inner):
+            return [inner] if is_only else [inner, at(rules.PRODUCT_TYPE_NARROWED, reader, writer)]
+    return None
+
+
+def _compare_negations(walk: Walk, reader: Negation, writer: Negation) -> Comparing:
+    inner = yield writer.refused, reader.refused
+    if not walk.is_compatible(inner):
+        return [at(rules.NOT_TYPE_EXTENDED, reader, writer, "not")]
+    return [at(rules.NOT_TYPE_NARROWED, reader, writer, "not")] if inner else []
+
+
+def _compare_references(walk: Walk, reader: Reference, writer: Reference) -> Comparing:
+    del walk
+    return [(yield reader, writer)]
+
+
+_WITH_NODES: Final[Mapping[type[Node], Callable[[Walk, Any, Any], Comparing]]] = {
+    Array: compare_arrays,
+    Combination: compare_combinations,
+    Negation: _compare_negations,
+    Object: compare_objects,
+    Reference: _compare_references,
+}
+"""The kinds of nodes with nodes inside them, with the comparison of two of one kind beside their annotations."""
 
 
 def _dereferenced(node: Node) -> Node:
@@ -332,6 +349,6 @@ def _key(nodes: tuple[Node, Node]) -> tuple[int, int]:
 
 
 def _through(found: Findings, references: tuple[Node, Node], nodes: tuple[Node, Node]) -> Findings:
-    if not found or (references[0] is nodes[0] and references[1] is nodes[1]):
+    if found is NO_FINDINGS or (references[0] is nodes[0] and references[1] is nodes[1]):
         return found
     return Findings((found,), references=references)

@@ -118,6 +118,10 @@ class Rest:
         """Whether everything is allowed."""
         return self.is_allowed and self.schema is None
 
+    def is_like(self, other: Rest) -> bool:
+        """Return whether both allow everything, or nothing: there is nothing to compare."""
+        return self.schema is None and other.schema is None and self.is_allowed is other.is_allowed
+
 
 ANYTHING = Rest()
 """Everything is allowed: the keyword is absent or ``true``."""

@@ -23,20 +23,19 @@ def compare_bound(
     keyword: str, reader: Node, writer: Node, reader_limit: Number | None, writer_limit: Number | None
 ) -> list[JsonDifference]:
     """Return the finding about one limit of two nodes, in a list; empty if it is the same."""
-    rule = _bound_rule(keyword, reader_limit, writer_limit)
-    if rule is None:
+    if reader_limit == writer_limit:
         return []
+    rule = _bound_rule(keyword, reader_limit, writer_limit)
     return [at(rule, reader, writer, keyword, reader=_shown(reader_limit), writer=_shown(writer_limit))]
 
 
-def _bound_rule(keyword: str, reader: Number | None, writer: Number | None) -> CompatibilityRule | None:
+def _bound_rule(keyword: str, reader: Number | None, writer: Number | None) -> CompatibilityRule:
+    """Return the rule about two limits that differ."""
     bound = BOUNDS[keyword]
     if writer is None:
-        return None if reader is None else bound.added
+        return bound.added
     if reader is None:
         return bound.removed
-    if reader == writer:
-        return None
     return bound.increased if reader > writer else bound.decreased
 
 

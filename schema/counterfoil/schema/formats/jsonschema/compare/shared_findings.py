@@ -145,5 +145,4 @@ def below(
 
     ``reader`` and ``writer`` are the steps in the two schemas, if they differ from ``steps``.
     """
-    findings = Findings(parts, way=Way(steps, reader, writer))
-    return [findings] if findings else []
+    return [Findings(parts, way=Way(steps, reader, writer))] if any(parts) else []

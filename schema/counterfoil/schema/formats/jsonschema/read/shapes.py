@@ -136,12 +136,12 @@ _ALL_TYPES: Final = ""
 def shapes_of(schema: Mapping[str, Any], draft: Draft) -> Mapping[str, Shape]:
     """Return the keywords that are checked in ``schema``, with their shapes."""
     named = schema.get("type", _ALL_TYPES)
-    if isinstance(named, str) and named:
-        named = [named]
+    if isinstance(named, str):
+        return _shapes_of_types(draft, named if named in _SHAPES_BY_TYPE or named == _ALL_TYPES else ())
     if isinstance(named, list):
         known = (name for name in named if isinstance(name, str) and name in _SHAPES_BY_TYPE)
         return _shapes_of_types(draft, tuple(dict.fromkeys(known)))  # few and short, whatever the schema has
-    return _shapes_of_types(draft, "")
+    return _shapes_of_types(draft, _ALL_TYPES)
 
 
 @lru_cache(maxsize=1024)

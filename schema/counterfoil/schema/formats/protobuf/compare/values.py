@@ -28,7 +28,6 @@ RANGE_BY_SCALAR: Final[Mapping[str, range]] = {
 ENUM_RANGE: Final = RANGE_BY_SCALAR["int32"]
 """The numbers that an open enum holds."""
 
-FLOATS: Final = frozenset({"float", "double"})
 TEXTS: Final = frozenset({"string", "bytes"})
 
 

@@ -18,10 +18,14 @@ public final class JsonChecks {
   }
 
   public static void value(JsonForm form, Object value) {
-    if (value == null || !form.isLimited) {
+    if (!form.isLimited) {
       return;
     }
-    if (form.isChoice) {
+    if (form.test != null) {
+      JsonJudge.check(form.test, form, value);
+    } else if (value == null) {
+      return;
+    } else if (form.isChoice) {
       choice(form, value);
     } else {
       checked(form, value);
@@ -105,7 +109,9 @@ public final class JsonChecks {
     int i = 0;
     try {
       for (; i < values.length; i++) {
-        value(form.forms[i], values[i]);
+        if (values[i] != null || form.writesNull[i]) {
+          value(form.forms[i], values[i]);
+        }
       }
     } catch (Misfit misfit) {
       throw under(misfit, form.names[i]);
@@ -131,14 +137,18 @@ public final class JsonChecks {
       }
     } catch (Misfit misfit) {
       Texts key = entries.keys[i];
-      String name = Texts.string(key.data, key.from, key.to);
-      throw under(misfit, name.length() == 0 || isIdentifier(name) ? name : "[" + index(name) + "]");
+      throw under(misfit, stepOf(Texts.string(key.data, key.from, key.to)));
     }
   }
 
   /** Return the error under a name; the validator of the SDK leaves out an empty one. */
-  private static Misfit under(Misfit misfit, String step) {
+  static Misfit under(Misfit misfit, String step) {
     return step.length() == 0 ? misfit : misfit.under(step);
+  }
+
+  /** Return the step to the value of a name. */
+  static String stepOf(String name) {
+    return name.length() == 0 || isIdentifier(name) ? name : "[" + index(name) + "]";
   }
 
   /** Return a name as the validator of the SDK writes it: one that Rust reads as a whole number is an index. */

@@ -25,11 +25,15 @@ public final class JsonForm {
   public long most = -1;
 
   /** What a text must contain, what a whole number must be a multiple or one of; null for none. */
-  public Automaton pattern;
+  public TextPattern pattern;
   public java.math.BigInteger factor;
   public java.util.HashSet among;
   /** Whether all items of the array must be different. */
   public boolean isUnique;
+  /** A schema whose keywords are judged together, for the value with all of its parts; null for none. */
+  public JsonTest test;
+  /** The names of the properties, where a schema is judged so. */
+  public String[] keys;
   /** Whether it is the one branch of a choice: what is wrong inside is reported for the choice as a whole. */
   public boolean isChoice;
 
@@ -42,6 +46,16 @@ public final class JsonForm {
     this.written = written;
     this.forms = forms;
     this.writesNull = writesNull;
+  }
+
+  public JsonForm keyed(String[] keys) {
+    this.keys = keys;
+    return this;
+  }
+
+  public JsonForm tested(JsonTest test) {
+    this.test = test;
+    return this;
   }
 
   public JsonForm of(JsonForm inner) {
@@ -66,7 +80,7 @@ public final class JsonForm {
     return this;
   }
 
-  public JsonForm matching(Automaton pattern) {
+  public JsonForm matching(TextPattern pattern) {
     this.pattern = pattern;
     return this;
   }

@@ -1,1 +1,0 @@
-"""The engine ``sql``: conversion plans as Spark's own expressions."""

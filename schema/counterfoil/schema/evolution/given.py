@@ -1,0 +1,305 @@
+"""The values that a plan gives whatever the record is, and those of them that the target refuses.
+
+Each record for which a plan gives such a value would become a dead letter, so that the plan is not complete. They are
+the constants of rules (``const``, the results of ``lookup``, ``else``, ``null``), defaults, and what a rule without a
+source field computes. Of a rule that reads fields, such as ``join``, a language may know that no result of it fits.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+from counterfoil.schema.evolution.casts import UUID_PATTERN
+from counterfoil.schema.evolution.constants import readable
+from counterfoil.schema.evolution.errors import ConversionError, shown
+from counterfoil.schema.evolution.evaluate import compile_op
+from counterfoil.schema.evolution.expr import paths_of
+from counterfoil.schema.evolution.field_paths import spell
+from counterfoil.schema.evolution.forms import NoForm, day_of_text, form_function
+from counterfoil.schema.evolution.model import (
+    Arithmetic,
+    BuildRecord,
+    Cast,
+    Constant,
+    FirstSet,
+    Format,
+    Join,
+    Lookup,
+    MapBranches,
+    MapItems,
+    MapTagged,
+    MapValues,
+    Parse,
+    ReplaceNull,
+    RequireValue,
+    Scalar,
+    Split,
+    Tag,
+    Widen,
+)
+from counterfoil.schema.evolution.numbers import NANOS_RANGE, whole_of_text
+from counterfoil.schema.evolution.presence import may_be_null
+from counterfoil.schema.evolution.tree import Array, Leaf, Map, Record, Union, branch_of
+from counterfoil.schema.evolution.types import is_instant, range_of, split_null, ticks_per_second
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from counterfoil.schema.evolution.model import Op
+    from counterfoil.schema.evolution.tree import Node
+
+MayBeNull: TypeAlias = "Callable[[Op], bool]"
+Place: TypeAlias = tuple[str, ...]
+"""Names of fields from the root; ``[]`` and ``{}`` are the elements of an array and of a map."""
+
+_UUID: Final = re.compile(UUID_PATTERN)
+_DAYS: Final = tuple(day_of_text(text) for text in ("0001-01-01", "9999-12-31"))
+_DAY_SECONDS: Final = 86_400
+_TIME_TICKS: Final = {"time-millis": 1_000, "time-micros": 1_000_000}
+_NO_RECORD: Final = (
+    "the target's schema accepts none of the records that the plan builds here: what they always have, and what they "
+    "never have, does not go together (if, anyOf, oneOf, not, dependentSchemas)"
+)
+_MOST_BYTES: Final = 1_000
+_TEXT: Final = Scalar("string", "string")
+_FORMS: Final = {
+    "date-time": "a date and time such as 2026-01-31T12:00:00Z",
+    "full-date": "a date such as 2026-01-31",
+    "base64": "base64 with padding",
+}
+_RULES: Final = frozenset({"from", "join", "split", "expr", "format", "parse"})
+
+
+class Limits(Protocol):
+    """What the schema of a target demands of values besides their types."""
+
+    def refusal(self, place: Place, node: Node, value: Any) -> str | None:
+        """Return what a value of the type at ``place`` must be and is not; None if it fits, or that is unknown."""
+
+    def refusal_of_all(self, place: Place, node: Node, op: Op) -> str | None:
+        """Return what no result of the operation is; None if one may fit."""
+
+    def refuses_record(self, place: Place, node: Node, op: BuildRecord, may_be_null: MayBeNull) -> bool:
+        """Return whether certainly no record that the operation builds is valid, since its fields do not go together.
+
+        ``may_be_null`` returns whether an operation may return null.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A value that a plan gives and the target refuses: the field, and a sentence about the value."""
+
+    where: str
+    text: str
+
+
+def refusals(
+    root: Op,
+    tree: Node,
+    limits: Limits | None,
+    *,
+    how_by_field: Mapping[str, str],
+    is_nullable: Callable[[tuple[str, ...]], bool],
+) -> Iterator[Refusal]:
+    """Yield the values that a plan gives and its target refuses, in the target's order.
+
+    ``how_by_field`` says how a field is filled, as a word; ``is_nullable`` returns whether the source value at a path
+    may be null. A default of the target is compared with the keywords of its schema and not with the meaning of its
+    type, since the author of the schema chose it.
+    """
+    yield from _Walk(limits, how_by_field, is_nullable).of(root, tree, ())
+
+
+class _Walk:
+    def __init__(
+        self, limits: Limits | None, how_by_field: Mapping[str, str], is_nullable: Callable[[tuple[str, ...]], bool]
+    ) -> None:
+        self._limits = limits
+        self._how_by_field = how_by_field
+        self._is_nullable = is_nullable
+        self._inside = 0
+
+    def _may_be_null(self, op: Op) -> bool:
+        """Return whether an operation may return null; inside of elements and branches, that is not known."""
+        return may_be_null(op, (lambda _: True) if self._inside else self._is_nullable)
+
+    def of(self, op: Op, node: Node, place: Place, *, has_null: bool = True) -> Iterator[Refusal]:
+        """Yield the refused values of an operation; null is none if it stands for a field that is left out."""
+        match op:
+            case Constant():
+                if op.value is not None or has_null:
+                    yield from self._value(op.value, node, place, self._how(place))
+            case Lookup():
+                yield from self._lookup(op, node, place)
+            case ReplaceNull():
+                yield from self.of(op.of, node, place)
+                yield from self._value(op.value, node, place, "null" if self._how(place) in _RULES else "default")
+            case RequireValue() | Tag():
+                yield from self.of(op.of, _branch(op, node), place)
+            case MapBranches() | MapTagged() | FirstSet():
+                yield from self._each_part(op, node, place)
+            case BuildRecord() | MapItems() | MapValues():
+                yield from self._parts(op, node, place)
+            case _:
+                yield from self._computed(op, node, place)
+
+    def _how(self, place: Place) -> str:
+        return self._how_by_field.get(spell(place), "value")
+
+    def _lookup(self, op: Lookup, node: Node, place: Place) -> Iterator[Refusal]:
+        for key, result in op.table:
+            yield from self._value(result, node, place, f"lookup {shown(key)}")
+        if isinstance(op.otherwise, Constant):
+            yield from self._value(op.otherwise.value, node, place, "else")
+        elif op.otherwise is not None:
+            yield from self.of(op.otherwise, node, place)
+
+    def _each_part(self, op: MapBranches | MapTagged | FirstSet, node: Node, place: Place) -> Iterator[Refusal]:
+        parts = op.parts if isinstance(op, FirstSet) else [branch for _, branch in op.branches]
+        self._inside += 1
+        for part in parts:
+            yield from self.of(part, node, place, has_null=False)
+        self._inside -= 1
+
+    def _parts(self, op: BuildRecord | MapItems | MapValues, node: Node, place: Place) -> Iterator[Refusal]:
+        inner = inner_of(node, op)
+        if isinstance(op, BuildRecord) and isinstance(inner, Record):
+            members = {member.name: member for member in inner.fields}
+            is_fine = True
+            for name, part in op.fields:
+                member = members[name]
+                for each in self.of(part, member.type, (*place, name), has_null=member.has_null):
+                    is_fine = False
+                    yield each
+            if (
+                is_fine
+                and self._limits is not None
+                and self._limits.refuses_record(place, inner, op, self._may_be_null)
+            ):
+                yield Refusal(spell(place), _NO_RECORD)
+            return
+        self._inside += 1
+        if isinstance(op, MapItems) and isinstance(inner, Array):
+            yield from self.of(op.item, inner.items, (*place, "[]"))
+        elif isinstance(op, MapValues) and isinstance(inner, Map):
+            yield from self.of(op.value, inner.values, (*place, "{}"))
+        self._inside -= 1
+
+    def _value(self, value: Any, node: Node, place: Place, word: str) -> Iterator[Refusal]:
+        expected = None if word == "default" else _not_meant(node, value)
+        if expected is None and self._limits is not None:
+            expected = self._limits.refusal(place, node, value)
+        if expected is not None:
+            text = f"{word}: {shown(readable(node, value))} is no value here; expected {expected}"
+            yield Refusal(spell(place), text)
+
+    def _computed(self, op: Op, node: Node, place: Place) -> Iterator[Refusal]:
+        word = self._how(place)
+        if reads_nothing(op):
+            try:
+                value = compile_op(op, spell(place))({})
+            except ConversionError as error:
+                yield Refusal(spell(place), f"{word}: no record has a value here: {error.text} ({error.code})")
+                return
+            yield from self._value(value, node, place, word)
+        elif self._limits is not None:
+            expected = self._limits.refusal_of_all(place, node, op)
+            if expected is not None:
+                yield Refusal(spell(place), f"{word}: no result of this is a value here; expected {expected}")
+
+
+def reads_nothing(op: Op) -> bool:
+    """Return whether an operation has the same result for all records, since it reads no field."""
+    match op:
+        case Constant():
+            return True
+        case Arithmetic():
+            return not [*paths_of(op.expression)]
+        case Widen() | Cast() | Format() | Parse() | Split():
+            return reads_nothing(op.of)
+        case Join():
+            return all(map(reads_nothing, op.parts))
+    return False
+
+
+def inner_of(node: Node, op: Op) -> Node | None:
+    """Return the type of what an operation builds, without null, and of a union the only branch that can be built."""
+    _, inner = split_null(node)
+    if not isinstance(inner, Union):
+        return inner
+    return None if inner.is_tagged else branch_of(inner, {} if isinstance(op, BuildRecord | MapValues) else [])
+
+
+def _branch(op: RequireValue | Tag, node: Node) -> Node:
+    return node.branches[op.index] if isinstance(op, Tag) and isinstance(node, Union) else node
+
+
+def _not_meant(node: Node, value: Any) -> str | None:
+    """Return what a base value must be to have a meaning in its type, and is not; None if it has one."""
+    if isinstance(node, Union):
+        if node.is_tagged:
+            return None if value is None else _not_meant(node.branches[value[0]], value[1])
+        _, single = split_null(node)
+        inner = branch_of(node, value) if isinstance(single, Union) else single
+        return None if inner is None or value is None else _not_meant(inner, value)
+    if isinstance(node, Leaf):
+        return None if value is None else _not_meant_scalar(node.scalar, value)
+    parts: list[tuple[Node, Any]] = []
+    if isinstance(node, Record):
+        parts = [(member.type, value[member.name]) for member in node.fields if member.name in value]
+    elif isinstance(node, Array):
+        parts = [(node.items, item) for item in value]
+    elif isinstance(node, Map):
+        if not all(_is_key(key, node.key) for key in value):
+            return f"a map whose keys are {node.key}"
+        parts = [(node.values, item) for item in value.values()]
+    found = (_not_meant(inner, part) for inner, part in parts)
+    return next((expected for expected in found if expected is not None), None)
+
+
+def _is_key(text: str, word: str) -> bool:
+    """Return whether a text stands for a key of a map; whole numbers have one spelling."""
+    if word == "string":
+        return True
+    if word == "boolean":
+        return text in {"true", "false"}
+    number = whole_of_text(text)
+    if number is None or str(number) != text:
+        return False
+    low, high = range_of(Scalar(word, "uint64" if word == "uint64" else "int" if word == "int" else "long"))
+    return low <= number <= high
+
+
+def _not_meant_scalar(scalar: Scalar, value: Any) -> str | None:
+    if scalar.word == "decimal":
+        digits = len(str(abs(int.from_bytes(value, "big", signed=True)))) if len(value) <= _MOST_BYTES else _MOST_BYTES
+        most = scalar.precision or 0
+        return f"a decimal of at most {most} digits" if digits > most else None
+    if scalar.word == "uuid":
+        return "a UUID" if scalar.base == "string" and not _UUID.fullmatch(value) else None
+    if scalar.word in _TIME_TICKS:
+        return None if 0 <= value < _DAY_SECONDS * _TIME_TICKS[scalar.word] else f"a time of day ({scalar.word})"
+    if scalar.word == "date":
+        return None if _DAYS[0] <= value <= _DAYS[1] else "a date in the years 1 to 9999, as days since 1970"
+    if is_instant(scalar) and scalar.base != "string":
+        ticks = ticks_per_second(scalar)
+        seconds = value // ticks
+        is_in = NANOS_RANGE[0] <= seconds * 10**9 <= NANOS_RANGE[1]
+        return None if is_in else f"a point in time in the years 1 to 9999, as {scalar.word}"
+    return _not_formed(scalar, value)
+
+
+def _not_formed(scalar: Scalar, value: Any) -> str | None:
+    """Return what a text must be to be a form of a value of another type, such as a date; None if it is one."""
+    if scalar.word not in _FORMS or scalar.base != "string":
+        return None
+    check = form_function(_TEXT, scalar)
+    try:
+        if check is not None:
+            check(value)
+    except NoForm:
+        return _FORMS[scalar.word]
+    return None
