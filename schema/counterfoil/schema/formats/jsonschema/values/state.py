@@ -16,7 +16,7 @@ from counterfoil.schema.formats.jsonschema.values.literals import (
 from counterfoil.schema.formats.jsonschema.view.facts import Facts, NegatedSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Sequence, Sized
 
     from counterfoil.schema.formats.jsonschema.values.choices import Choices
     from counterfoil.schema.formats.jsonschema.values.coverage import Literal
@@ -54,8 +54,15 @@ class State:
 
     def without(self, choice: Sequence[Option]) -> State:
         """Return a copy without one open choice."""
-        lists = (self.facts, self._demands, self._seen, self._afterwards, self._choices, self._failing)
-        self._evaluator.work(1 + sum(map(len, lists)) // _COPIED_A_STEP)
+        parts: tuple[Sized, ...] = (
+            self.facts,
+            self._demands,
+            self._seen,
+            self._afterwards,
+            self._choices,
+            self._failing,
+        )
+        self._evaluator.work(1 + sum(map(len, parts)) // _COPIED_A_STEP)
         other = State(self._of_schemas, self._evaluator, self.kind)
         other.listed, other.facts = self.listed, [*self.facts]
         other._demands, other._seen = [*self._demands], {*self._seen}
