@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _CALLERS: Final = 8
 _FOR_ATTACKERS: Final = 19
 """The priority of their threads: they stand for other machines, and must not take the processor from other clients."""
+_WARM_UP_S: Final = 5
 _KILL_EVERY_S: Final = 0.2
 _ORDINARY: Final = (NEW_TEXT, NEW_SUBJECT, NEW_VERSION)
 _MOST_DEARER: Final = 1.03
@@ -244,6 +245,8 @@ def _score_others(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> N
     with start_registry(stores.copied(plan.smallest), folder) as server:
         requests = BY_ID.requests(plan.smallest)
         warm_up(requests, [server])
+        with _Attackers(server).attacking():  # the code of each language is loaded once
+            time.sleep(_WARM_UP_S)
         for _ in range(plan.rounds):
             quiet.append(measure(requests, [server], seconds=plan.seconds))
             attackers = _Attackers(server)

@@ -71,6 +71,8 @@ class Terms(NamedTuple):
 def main(terms: Terms) -> None:
     """Take calls until there is nothing to do; at once if there are as many judges as there may be."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the server stops in order
+    with suppress(OSError):
+        os.nice(_LESS_IMPORTANT)  # before the start, which takes a fifth of a second
     slot = _taken_slot(terms)
     if slot is None:
         return
@@ -110,13 +112,11 @@ def _show(slots: int, slot: int, state: bytes) -> None:
 
 
 def _limit(terms: Terms) -> None:
-    """Limit the memory, and let the system prefer the servers: for the processor, and where memory ends."""
+    """Limit the memory, and let the system prefer the servers where memory ends."""
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     memory_bytes = terms.memory_bytes if most == resource.RLIM_INFINITY else min(terms.memory_bytes, most)
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(OSError):
-        os.nice(_LESS_IMPORTANT)
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
 

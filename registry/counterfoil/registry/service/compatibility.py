@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.access.rights import knows_all
@@ -13,6 +12,7 @@ from counterfoil.registry.domain.config import level_of, policy_of
 from counterfoil.registry.domain.reserved import reservation_messages
 from counterfoil.registry.domain.versions import version_not_found
 from counterfoil.registry.service.judging import LongJudgements
+from counterfoil.registry.service.languages import LANGUAGE_CODE
 from counterfoil.registry.service.pauses import Pauses
 from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.registry.service.unparsed import UnparsedSchema
@@ -58,7 +58,7 @@ BUDGET: Final = Budget(witnesses=10)
 QUICK_BUDGETS: Final = {
     SchemaType.AVRO: replace(BUDGET, comparison_steps=10_000, search_steps=2_000),
     SchemaType.PROTOBUF: replace(BUDGET, comparison_steps=10_000, search_steps=5_000),
-    SchemaType.JSON: replace(BUDGET, comparison_steps=3_000, search_steps=3_000),
+    SchemaType.JSON: replace(BUDGET, comparison_steps=3_000, search_steps=1_500),
 }
 """The limits of a judgement in the event loop: some milliseconds. What needs more is judged anew beside it.
 
@@ -144,7 +144,6 @@ class CompatibilityCheck:
     def __init__(self, reader: SchemaReader, long: LongJudgements | None = None) -> None:
         self._reader = reader
         self._long = long or LongJudgements()
-        self._searched: set[SchemaType] = set()
 
     async def verdict(
         self,
@@ -168,17 +167,11 @@ class CompatibilityCheck:
         return Verdict(found, question=question, config=config, check=self, reservations=reservations)
 
     async def messages(self, judgement: Judgement, question: Question) -> tuple[str, ...]:
-        """Return the messages of a judgement that was made in the event loop; long searches are made beside it.
-
-        The first search of a language loads its decoder, which takes longer than most searches.
-        """
-        language = question.candidate.schema_type
-        is_loaded = language in self._searched
-        self._searched.add(language)
-        search = partial(messages_about, judgement, is_whole=True)
+        """Return the messages of a judgement that was made in the event loop; long searches are made beside it."""
+        await LANGUAGE_CODE.to_search(question.candidate.schema_type)
         await asyncio.sleep(0)  # the comparison has just held the event loop
         try:
-            return search() if is_loaded else await asyncio.to_thread(search)
+            return messages_about(judgement, is_whole=True)
         except JudgementUndecided:
             return (await self._long.run(messages_only, question, BUDGET)).messages
 

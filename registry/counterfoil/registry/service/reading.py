@@ -13,6 +13,7 @@ from counterfoil.registry.domain.equivalence import Candidate
 from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.registry.domain.writes.guards import Target
 from counterfoil.registry.service.judging import JudgementThreads, LongJudgements
+from counterfoil.registry.service.languages import LANGUAGE_CODE
 from counterfoil.registry.service.requests import parse_schema_type
 from counterfoil.registry.service.unparsed import UnparsedSchema
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
@@ -206,6 +207,7 @@ class SchemaReader:
         parse = partial(parse_schema, text, schema_type, references=resolution.resolved, validation=validation)
         try:
             if len(text) + resolution.chars <= _LARGE_CHARS:
+                await LANGUAGE_CODE.to_compare(schema_type)
                 found = parse()
             elif self._large.judges.are_apart:
                 found = await self._parsed_apart(SchemaSource(text, schema_type, resolution.resolved, validation))
