@@ -88,7 +88,7 @@ fuzz-cost: install  ## small inputs that take long: hill-climbing on CPU and mem
 	@$(BIN)/python tests/fuzz/cost.py
 
 fuzz-cost-http: install  ## the same over HTTP, to a served registry, FUZZ_SECONDS (60) for each of 45 kinds of requests
-	@$(BIN)/python tests/fuzz/served.py
+	@$(BIN)/python benchmarks/http/dear_search.py
 
 FUZZ_ACCELERATOR = COUNTERFOIL_REQUIRE_ACCELERATOR=1 $(BIN)/python $(ACCELERATOR)/fuzz/decoder.py \
   -max_total_time=$${FUZZ_SECONDS:-60} -max_len=400 -len_control=0

@@ -1,6 +1,6 @@
-"""The same search over HTTP: small requests that cost a served registry much, for each kind of route.
+"""The search of ``tests/fuzz/cost.py`` over HTTP: small requests that cost a served registry much, of each kind.
 
-    python tests/fuzz/served.py [route ...]
+    python benchmarks/http/dear_search.py [route ...]
 
 A try sends the requests of a genome to one registry with a SQLite file, and counts the CPU time of the server and of
 its judges, the memory that stays, and the time for which the event loop is held. What exceeds COST_LIMIT_S (5) in the
@@ -18,8 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / "strategies"), str(TESTS.parent / "deploy"), str(TESTS.parent / "benchmarks" / "http")]
+PROJECT = Path(__file__).parents[2]
+sys.path[:0] = [str(PROJECT / each) for each in ("tests/fuzz", "tests/strategies", "deploy")]
 
 from cost import Cost, search  # noqa: E402 - the folders are added to the path above
 from probing import Client, judges_cpu_s, memory_mb, noticing, own_cpu_s, prepared  # noqa: E402
