@@ -212,10 +212,16 @@ def bridge_rules(genome: Genome) -> dict[str, Any]:
     return rules
 
 
+MAX_COMPREHENSIONS: Final = 2
+
+
 def cel_text(genome: Genome) -> str:
-    """Return an expression in CEL: comprehensions in comprehensions, long sums, brackets, patterns."""
+    """Return an expression in CEL: one comprehension in another, long sums, brackets, patterns.
+
+    Each further comprehension multiplies the cost by the number of values, which no engine of CEL bounds.
+    """
     inner = "message.n" + " + message.n" * genome["cel"] + " > 0"
-    for at in range(min(genome["cel"], genome["depth"], 6)):
+    for at in range(min(genome["cel"], genome["depth"], MAX_COMPREHENSIONS)):
         inner = f"message.v.{('all', 'exists', 'exists_one')[at % 3]}(a{at}, a{at} >= 0 && {inner})"
     pattern = "(" * min(9, genome["depth"]) + "a*" * min(20, genome["stars"]) + ")*" * min(9, genome["depth"]) + "b"
     brackets = min(genome["cel"] * genome["links"], 400)
