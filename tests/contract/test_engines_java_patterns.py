@@ -258,3 +258,17 @@ def test_null_is_judged_where_it_is_written(convert: Convert) -> None:
     bodies = [{"p0": "a"}, {"p0": None}, {"p1": "a"}]
     answers = check(conversion, [frame(SOURCE_ID, json.dumps(each).encode()) for each in bodies], convert)
     assert [failure for _, failure in answers] == [None, ("unencodable", "p0"), ("unencodable", "p0")]
+
+
+def test_long_lists_and_many_conditions_have_room_in_java_or_are_refused(convert: Convert) -> None:
+    words = [f"w{n}" * 20 for n in range(5_000)]
+    conditions = {f"q{n}": {"type": "string", "not": {"const": f"x{n}"}} for n in range(300)}
+    texts: dict[str, Any] = {"p0": {"type": "string", "not": {"enum": words}}, **conditions}
+    conversion = between({name: {"type": "string"} for name in texts}, texts)
+    bodies = [{"p0": words[-1]}, {"p0": "w"}, {"q299": "x299"}, {"q299": "x"}]
+    answers = check(conversion, [frame(SOURCE_ID, json.dumps(each).encode()) for each in bodies], convert)
+    assert [value is not None for value, _ in answers] == [False, True, False, True]
+    numbers = {"p0": {"type": "number", "not": {"enum": [*map(float, range(5_000))]}}}
+    choice = choose_engine(AUTO, between({"p0": {"type": "number"}}, numbers))
+    assert choice.engine.name == "reference"
+    assert "java cannot (p0: a list of values that is too long for a Java method)" in choice.why

@@ -140,6 +140,28 @@ def test_a_system_without_a_module_of_python(tmp_path: Path) -> None:
     assert "or WSL or a container on Windows" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("version", "home", "found"),
+    [
+        ("", "", "none is on the PATH. Install one, for example apt-get install openjdk-17-jre-headless"),
+        ('openjdk version "11.0.2" 2019', "", "is version 11. Install one"),
+        ("", "/nowhere", "/nowhere/bin/java is no working Java. Install one"),
+    ],
+)
+def test_a_machine_without_java(
+    counterfoil: Callable[..., Outcome], tmp_path: Path, version: str, home: str, found: str
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    if version:
+        java = programs / "java"
+        java.write_text(f"#!/bin/sh\necho '{version}' >&2\n")
+        java.chmod(0o755)
+    settings = {"PATH": str(programs), "JAVA_HOME": home, "COUNTERFOIL_CACHE": str(tmp_path / "cache")}
+    ended = counterfoil("bridge", "prepare", settings=settings)
+    assert (ended.code, "Spark needs Java 17 or newer" in ended.err, found in ended.err) == (14, True, True), ended
+
+
 def test_a_proxy_that_does_not_answer(counterfoil: Callable[..., Outcome]) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as closing_soon:
         port = closing_soon.getsockname()[1]

@@ -250,6 +250,20 @@ def test_shells_can_complete(installed):
             2,
             "the URL of the registry is missing; give it as --registry or COUNTERFOIL_REGISTRY_URL",
         ),
+        (["plan"], 14, "there is no counterfoil.yaml in this folder or above it, and it says what"),
+        (
+            ["init"],
+            4,
+            "There is no schema file here (.avsc, .proto, .schema.json or .jsonschema), so nothing was written.",
+        ),
+        (
+            ["can-i-deploy", "--environment", "x"],
+            2,
+            "the question is not one of these: APP@VERSION --environment ENV [",
+        ),
+        (["bridge", "status", "x"], 2, "there is no file x, so it is taken for the name of a bridge; say where its"),
+        (["auth", "user", "add", "ana", "--file", "users"], 2, "there is no terminal to ask for the password; give it"),
+        (["auth", "who-can", "FLY", "a", "--file", "x"], 2, "FLY is not an operation; "),
     ],
 )
 def test_a_mistake_is_answered_with_what_was_meant(counterfoil, tmp_path, arguments, code, said):

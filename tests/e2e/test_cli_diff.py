@@ -226,7 +226,7 @@ def test_contract_files_of_folders_are_compared_beside_schemas(counterfoil, cont
     [
         ("c/orders.odcs.yaml c/billing.odps.yaml", 14, "one is a contract and one a product"),
         ("c/orders.odcs.yaml c/order.avsc", 2, "c/order.avsc is not; compare two of the same kind"),
-        ("c/nothing.odcs.yaml c/orders.odcs.yaml", 14, "'c/nothing.odcs.yaml' is no file here"),
+        ("c/nothing.odcs.yaml c/orders.odcs.yaml", 14, "there is no file 'c/nothing.odcs.yaml'"),
         ("main:c/nothing.odcs.yaml c/orders.odcs.yaml", 14, "main has no file 'c/nothing.odcs.yaml'"),
         ("nowhere:c/orders.odcs.yaml c/orders.odcs.yaml", 14, "git knows no commit 'nowhere'"),
         ("c/bad.odcs.yaml c/orders.odcs.yaml", 14, "c/bad.odcs.yaml:6:1 is no valid contract or product file"),
@@ -236,3 +236,25 @@ def test_contract_files_that_cannot_be_compared(counterfoil, contracts, operands
     contracts.write("c/bad.odcs.yaml", CONTRACT.replace("status:", "statsu:"))
     result = counterfoil("diff", *operands.split(), folder=contracts.folder)
     assert (result.code, result.out, said in result.err) == (code, "", True), result
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("diff main:a.avsc b.avsc", 14, "'main:a.avsc' is no file here, and no REF:PATH: this folder is in no git"),
+        ("diff HTTP://registry b.avsc", 2, "'HTTP://registry' is an address; name a schema as SUBJECT@VERSION"),
+        ("encode --schema main:a.avsc {}", 14, "this folder is in no git repository"),
+        ("check --against HTTPS://registry", 2, "'HTTPS://registry' is an address; to compare with a registry"),
+    ],
+)
+def test_what_an_operand_may_be_is_said_outside_of_a_repository(counterfoil, tmp_path, command, code, said):
+    result = counterfoil(*command.split(), folder=tmp_path)
+    assert (result.code, said in result.err) == (code, True), result
+
+
+def test_a_test_without_contracts_says_so(counterfoil, tmp_path):
+    result = counterfoil("test", folder=tmp_path)
+    assert (result.code, result.out.splitlines()[0]) == (
+        4,
+        "There is no contract with a topic here, so nothing was tested.",
+    )

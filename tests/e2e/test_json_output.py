@@ -30,7 +30,7 @@ NEEDS_SERVICES = {
     "produce": "a broker",
     "sketch": "a broker",
 }
-"""Commands that only fail here; tests/integration has them with what they need."""
+"""Commands that only fail here; ``test_bridge_commands.py`` and others of tests/integration have what they need."""
 STORE = "--store sqlite:///team.db"
 ENDED: list[tuple[str, int]] = [
     ("tutorial quickstart start", 0),
@@ -113,6 +113,7 @@ ENDED: list[tuple[str, int]] = [
     (f"auth service list {STORE}", 0),
     ("audit verify audit.jsonl", 0),
     ("audit show audit.jsonl", 0),
+    ("audit show bad.hex", 1),
     ("subjects delete {name}-value --yes", 0),
     ("init --force", 0),
 ]

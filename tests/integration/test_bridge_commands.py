@@ -388,6 +388,25 @@ def test_a_plan_with_something_open_is_not_run(bench: Bench):
         code, said, complained = bench.run(command, str(bench.file))
         assert code == ExitCode.BROKEN
         assert "driver_note" in said + complained
+    code, said, complained = bench.run("check", str(bench.file), "--json")
+    assert (code, said, "driver_note" in complained) == (ExitCode.BROKEN, "", True)
+
+
+def test_json_is_all_that_is_printed(bench: Bench):
+    bench.broker.create_topic(bench.dead, partitions=PARTITIONS)
+    bench.produce(2 * NO_PARTNER_EVERY)
+
+    def printed(*words: str, code: ExitCode = ExitCode.OK) -> str:
+        ended, said, complained = bench.run(words[0], str(bench.file), *words[1:], "--json")
+        assert ended == code, said + complained
+        return said
+
+    batches = [json.loads(line) for line in printed("run", "--master", "local[2]").splitlines()]
+    assert batches[-1]["read"] == bench.produced
+    assert json.loads(printed("status"))["run"]["state"] == "finished"
+    assert json.loads(printed("verify"))["totals"]["source"] == bench.produced
+    assert json.loads(printed("replay", code=ExitCode.BROKEN))
+    assert json.loads(printed("report", "--out", "page.html"))
 
 
 def test_what_cannot_be_reached_is_reported_in_one_line(bench: Bench, unique_name: Callable[[str], str]):

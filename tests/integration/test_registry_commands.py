@@ -107,6 +107,10 @@ def test_a_folder_is_registered_in_the_order_of_references_and_only_once(counter
     assert order["references"] == [{"name": "shop.Money", "subject": "shop.Money", "version": 1}]
     text = counterfoil("schema", "get", "orders-value")
     assert counterfoil("schema", "get", "orders-value", "--output", "-") == text
+    for version in ("1", "latest"):
+        assert counterfoil("schema", "get", f"orders-value@{version}") == text
+    assert counterfoil("schema", "get", "orders-value@2")[0] == 14
+    assert counterfoil("schema", "get", "orders-value@1", "1")[0] == 14  # a subject of this whole name
     assert counterfoil("schema", "get", "orders-value", "--output", "-", "--json")[0] == 2
     payment = document(counterfoil("schema", "get", "payments-value", "--json"))
     assert payment["references"] == [{"name": "common/card.proto", "subject": "common/card.proto", "version": 1}]

@@ -136,6 +136,9 @@ def test_the_check_says_how_many_records_trigger_each_finding(
     assert read_sketch(written).value.records == RECORDS
     assert "@x" not in written
 
+    code, said = run("sketch", filled.topic, *where, "--engine", "python", "--json")
+    assert (code, read_sketch(said).value.records) == (0, RECORDS)
+
     changed = json.loads(json.dumps(AVRO))
     changed["fields"][0]["type"]["symbols"] = ["CMT", "HELIX"]
     changed["fields"][2]["type"] = ["null", "int"]

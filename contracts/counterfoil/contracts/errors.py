@@ -124,4 +124,4 @@ def about_backslashes(path: str) -> str:
 
 def is_address(text: str) -> bool:
     """Return whether a text is the address of a server."""
-    return text.startswith(("http://", "https://"))
+    return text.lower().startswith(("http://", "https://"))

@@ -30,7 +30,7 @@ _PAGE: Final = 500
 
 @click.group()
 def audit() -> None:
-    """Work with the audit of a registry: verify, show."""
+    """Verify and show the audit of a registry."""
 
 
 @audit.command()
@@ -128,15 +128,20 @@ def _misfits_of_journal(store: str, verifier: Verifier) -> Iterator[Misfit]:
 @click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON.")
 @registry_options(THE_REGISTRY)
 def show(*, paths: tuple[Path, ...], as_json: bool, registry: RegistryAccess, **wanted: Any) -> ExitCode:
-    """Print the events in audit files, or without files those of the registry at --registry, one a line."""
+    """Print the events in audit files, or without files those of the registry at --registry, one a line.
+
+    Exit codes: 0 printed, 1 a line of a file cannot be read, 2 usage, 11 registry unreachable, 12 registry refused.
+    """
     with needed_by("The registry", extra="registry"):
         from counterfoil.registry.audit.showing import event_text, shown_lines
         from counterfoil.registry.domain.audit.selection import Selection
     if paths:
         selection = Selection(events=frozenset(wanted.pop("events")), **wanted)
+        mistakes = 0
         for line in shown_lines(paths, selection, as_json=as_json):
-            click.echo(line)
-        return ExitCode.OK
+            mistakes += line.is_mistake
+            click.echo(line.text, err=line.is_mistake)
+        return ExitCode.BROKEN if mistakes else ExitCode.OK
     if registry.url is None:
         raise click.UsageError("name audit files, or the registry by --registry")
     for facts in _events_of(registry, wanted):

@@ -4,7 +4,7 @@ serve = "counterfoil.registry.cli:serve", "Run the schema registry until SIGTERM
 db = "counterfoil.registry.db_cli:db", "Upgrade, check or measure a registry's store.", "Administration"
 auth = (
     "counterfoil.registry.auth_cli.commands:auth",
-    "Say and check who may do what: users, tokens, rules.",
+    "Declare and check who may do what: users, tokens, rules.",
     "Administration",
 )
 audit = "counterfoil.registry.audit_cli:audit", "Verify or show the audit files of a registry.", "Administration"

@@ -350,12 +350,19 @@ fn shown_us(shown: &(impl PyDateAccess + PyTimeAccess)) -> i64 {
     days_of(shown) * DAY_US + clock_us(shown)
 }
 
-/// Return how many whole units microseconds are; if `is_exact`, a rest is irregular.
+/// Return how many whole units microseconds are; if `is_exact`, a rest is irregular. The usual units are constants, which
+/// the compiler divides by without a division.
+#[inline]
 fn in_units(us: i64, unit_us: i64, is_exact: bool) -> Outcome<i64> {
-    if is_exact && us.rem_euclid(unit_us) != 0 {
+    let (whole, rest) = match unit_us {
+        1 => return Ok(us),
+        1000 => (us.div_euclid(1000), us.rem_euclid(1000)),
+        _ => (us.div_euclid(unit_us), us.rem_euclid(unit_us)),
+    };
+    if is_exact && rest != 0 {
         return Err(Irregular::HERE);
     }
-    Ok(us.div_euclid(unit_us))
+    Ok(whole)
 }
 
 // --- decimal -----------------------------------------------------------------------------------------------------

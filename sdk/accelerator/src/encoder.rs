@@ -11,6 +11,9 @@ use crate::message::{MAX_DEPTH, write_long, write_size, write_sized};
 use crate::nodes::{NodeNumber, checked, conversion, part, unknown};
 use crate::outcome::{Irregular, OrIrregular, Outcome};
 
+/// The whole number below which every one is a number of the type; one above it is never rounded to a smaller one.
+const DOUBTFUL_DOUBLE: f64 = 9_007_199_254_740_992.0; // 2 to the power of 53
+const DOUBTFUL_FLOAT: f64 = 16_777_216.0; // 2 to the power of 24
 const END: u8 = 0;
 const TRUE: u8 = 1;
 const FALSE: u8 = 0;
@@ -148,7 +151,7 @@ impl Encoder {
             }
             Node::Float => write_float(value, out),
             Node::Double => {
-                out.extend_from_slice(&real(value, f64::MANTISSA_DIGITS)?.to_le_bytes());
+                out.extend_from_slice(&real(value, DOUBTFUL_DOUBLE)?.to_le_bytes());
                 Ok(())
             }
             Node::Bytes(form) => with_bytes(value, form.as_ref(), |bytes| write_sized(out, bytes)),
@@ -333,20 +336,19 @@ fn number(value: &Bound<'_, PyAny>, form: Option<&Conversion>) -> Outcome<i64> {
 }
 
 #[inline]
-fn real(value: &Bound<'_, PyAny>, digits: u32) -> Outcome<f64> {
+fn real(value: &Bound<'_, PyAny>, first_doubtful: f64) -> Outcome<f64> {
     if let Ok(real) = value.cast_exact::<PyFloat>() {
         return Ok(real.value());
     }
-    let whole: i64 = value.cast_exact::<PyInt>().or_irregular()?.extract()?;
-    if whole.unsigned_abs() > 1 << digits {
+    let whole: f64 = value.cast_exact::<PyInt>().or_irregular()?.extract()?;
+    if whole.abs() >= first_doubtful {
         return Err(Irregular::HERE); // perhaps between two numbers of the type
     }
-    #[expect(clippy::cast_precision_loss, reason = "a number of so few digits is exact")]
-    Ok(whole as f64)
+    Ok(whole)
 }
 
 fn write_float(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Outcome<()> {
-    let wide = real(value, f32::MANTISSA_DIGITS)?;
+    let wide = real(value, DOUBTFUL_FLOAT)?;
     #[expect(clippy::cast_possible_truncation, reason = "a float is the nearest of its numbers")]
     let narrow = wide as f32;
     if narrow.is_infinite() && wide.is_finite() {

@@ -488,7 +488,7 @@ def call(capsys):
         (("--from-file", "good.hex", "--engine", "spark"), 2, "--from-file names a file"),
         (("--from-file", "orders.odcs.yaml"), 14, "orders.odcs.yaml:2:1 is no valid record"),
         (("nowhere",), 14, "there is no file or folder 'nowhere'"),
-        (("--from-file", "good.hex", "--proposed", "nothing.avsc"), 14, "'nothing.avsc' is no file here"),
+        (("--from-file", "good.hex", "--proposed", "nothing.avsc"), 14, "there is no file 'nothing.avsc'"),
     ],
 )
 def test_exit_codes(folder, call, arguments, code, said):

@@ -114,3 +114,8 @@ def test_options_of_a_connection_share_one_line() -> None:
         lines = [record for each in brief if (record := each.get_help_record(context))]
         assert len(lines) == len({each.about for each in brief}), path
         assert all(each.own_help_record(context) for each in brief)
+
+
+def test_a_help_has_no_marks_of_docstrings() -> None:
+    helps = {path: command.get_help(context) for path, context, command in commands()}
+    assert [path for path, text in helps.items() if "``" in text or "\\b" in text or ":class:" in text] == []

@@ -276,6 +276,20 @@ def test_a_header_names_members_of_settings_that_are_ignored(path, body, header)
     assert changed.headers.get("counterfoil-ignored") == header
 
 
+@pytest.mark.parametrize(
+    ("scope", "named"),
+    [("", "The registry"), ("/:.shop:", "Context '.shop'"), ("/orders", "Subject 'orders'")],
+)
+def test_a_mode_that_takes_no_writes_is_that_of_what_is_named(scope, named):
+    async def main() -> None:
+        registry = InProcessRegistry()
+        assert (await registry.put(f"/mode{scope}", {"mode": "READONLY"})).status == 200
+        refused = await registry.put(f"/config{scope}", {"compatibility": "FULL"})
+        assert json.loads(refused.body)["message"] == f"{named} is in READONLY mode: it takes no writes"
+
+    asyncio.run(main())
+
+
 def test_a_header_names_ignored_members_of_every_other_body():
     async def main() -> None:
         registry = InProcessRegistry()

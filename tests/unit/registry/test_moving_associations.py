@@ -81,7 +81,7 @@ def test_another_association_clashes() -> None:
         assert (await target.post("/associations", other)).status == 200
         async with peer_of(ours(registry)) as peer, peer_of(ours(target)) as place:
             source = PeerSource(peer)
-            with pytest.raises(Clashes, match="association 'topic/id of t3/value' is another one"):
+            with pytest.raises(Clashes, match="association 'topic/id of t3/value' is there with other content"):
                 await Import(lambda: facts_of(source), PeerTarget(place, QUIET), QUIET).run()
 
     asyncio.run(check())

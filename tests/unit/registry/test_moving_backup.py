@@ -219,7 +219,7 @@ def test_clashes_are_all_listed_and_nothing_is_written(backup: Path) -> None:
         survey = await carrying.survey()
         assert survey.counts[State.CLASH] == 2
         assert "id 1 of context '.' stands for another schema" in survey.clashes[1]
-        assert survey.clashes[0] == "config of 'cart' is another one"
+        assert survey.clashes[0] == "config of 'cart' is there with other content"
         with pytest.raises(Clashes) as refusal:
             await carrying.run()
         assert refusal.value.problems == tuple(survey.clashes)

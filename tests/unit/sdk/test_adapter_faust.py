@@ -10,6 +10,7 @@ import pytest
 from faust.exceptions import KeyDecodeError, ValueDecodeError
 from faust.types import Message
 
+from counterfoil.schema.errors import Forbidden
 from counterfoil.sdk import (
     AvroDeserializer,
     AvroSerializer,
@@ -20,7 +21,7 @@ from counterfoil.sdk import (
 )
 from counterfoil.sdk.adapters.faust import RegistrySchema
 from counterfoil.sdk.testing import InMemoryRegistry
-from counterfoil.sdk.transport import NoReply
+from counterfoil.sdk.transport import NoReply, Reply
 
 PLACE = {"type": "record", "name": "Place", "fields": [{"name": "zone", "type": "int"}]}
 RIDE = json.dumps(
@@ -98,6 +99,21 @@ def test_records_go_out_and_come_back(id_location):
         assert (event.key, event.value) == ("1", VALUE)
         assert isinstance(event.value.stops[0], Place)
         assert sent(topic, key=None, value=None)[:2] == (None, None)
+
+    scenario(check, held)
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_denied_schema_names_the_message(is_async):
+    held = InMemoryRegistry()
+    with held.client() as registry:
+        value = AvroSerializer(registry, RIDE).bind("rides")({"vendor": "1"})
+
+    async def check(app, registry):
+        reader = app.topic("rides", schema=schema_of(registry if is_async else held.client(retries=0)))
+        held.answer_next(Reply(403, {}, b'{"error_code": 40301, "message": "denied"}'))
+        with pytest.raises(Forbidden, match=r"topic='rides', partition=0, offset=3, field='value'.*schema_id=1"):
+            await reader.decode(message("rides", None, value), propagate=True)
 
     scenario(check, held)
 

@@ -77,6 +77,8 @@ def test_a_denied_schema_names_the_record_that_needs_it(held, data, kind):
         for read in (
             deserialize.many,
             lambda found: deserialize.read(found[0]),
+            deserialize.arrow,
+            lambda found: deserialize.arrow(found, errors={}),
             lambda found: Reading(None, deserialize).read_all(found, again.append),
         ):
             held.answer_next(DENIED)

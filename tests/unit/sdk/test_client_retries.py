@@ -100,7 +100,7 @@ def test_a_plain_no_is_final(world, status):
 
 
 def test_what_is_no_registry_is_final(world):
-    with pytest.raises(RegistryUnavailable, match=r"no schema registry at http://one/.*text/html") as caught:
+    with pytest.raises(RegistryUnavailable, match=r"server at http://one/.*text/html") as caught:
         world.ask(Reply(200, {"content-type": "text/html"}, b"<html>"), OK)
     assert (caught.value.url, caught.value.attempts, caught.value.retryable) == ("http://one/schemas/types", 1, True)
 

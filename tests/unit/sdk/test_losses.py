@@ -5,13 +5,16 @@ The judge is the value that is read back: a value is refused exactly if it comes
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import json
+import pickle
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any
 
 import pytest
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +29,7 @@ from counterfoil.sdk import (
     DecodeError,
     EncodeError,
     InvalidSettings,
+    JsonSerializer,
     ModelError,
     ProtobufDeserializer,
     ProtobufSerializer,
@@ -36,6 +40,7 @@ from counterfoil.sdk import (
 )
 from counterfoil.sdk.confluent import AvroSerializer as ConfluentAvroSerializer
 from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
+from counterfoil.sdk.serde.protobuf_codec.nanoseconds import DatetimeWithNanoseconds, TimedeltaWithNanoseconds
 from counterfoil.sdk.testing import InMemoryRegistry
 
 pytestmark = pytest.mark.usefixtures("each_tier")
@@ -308,3 +313,43 @@ def test_a_value_of_the_only_type_of_a_union_has_the_error_of_that_type():
     for union in (["null", INSTANT[0]], [INSTANT[0]], ["null", "string", INSTANT[0]]):
         with pytest.raises(EncodeError, match="whole milliseconds"):
             compile_encoder(schema_of(union))(dt.datetime(2026, 1, 2, 3, 4, 5, 1, dt.UTC))
+
+
+NANOSECONDS = """syntax = "proto3"; import "google/protobuf/timestamp.proto"; import "google/protobuf/duration.proto";
+message M { google.protobuf.Timestamp at = 1; repeated google.protobuf.Duration spans = 2; }"""
+
+
+@given(at=st.integers(-62_135_596_800 * 10**9, 253_402_300_800 * 10**9 - 1), span=st.integers(-(10**18), 10**18))
+def test_dicts_of_protobuf_have_the_nanoseconds_of_times(at: int, span: int) -> None:
+    registry = InMemoryRegistry().client(retries=0)
+    moment, length = Timestamp(), Duration()
+    moment.FromNanoseconds(at)
+    length.FromNanoseconds(span)
+    serialize = ProtobufSerializer(registry, NANOSECONDS)
+    message = serialize({"at": moment, "spans": [length]}, CTX)
+    found = ProtobufDeserializer(registry, values="dict")(message, CTX)
+    (read,) = found["spans"]
+    assert (read // dt.timedelta(microseconds=1)) * 1000 + getattr(read, "nanoseconds", 0) == span
+    assert getattr(found["at"], "nanosecond", 0) == at % 1000
+    assert serialize(found, CTX) == message
+    for each in (found, pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        assert (each, serialize(each, CTX)) == (found, message)
+    assert found["at"].replace() == found["at"]
+
+
+def test_times_with_nanoseconds_are_ordered_by_them() -> None:
+    plain = dt.datetime(2026, 1, 31, tzinfo=dt.UTC)
+    first, second = (DatetimeWithNanoseconds.of(plain, count) for count in (1, 2))
+    assert sorted([second, first, plain]) == [plain, first, second]
+    assert first != plain
+    assert first.astimezone(dt.timezone(dt.timedelta(hours=5))) == first
+    assert (str(first), first.isoformat()) == (
+        "2026-01-31 00:00:00.000000001+00:00",
+        "2026-01-31T00:00:00.000000001+00:00",
+    )
+    assert first.isoformat(timespec="seconds") == plain.isoformat(timespec="seconds")
+    data = JsonSerializer(InMemoryRegistry().client(retries=0), "{}")({"at": first}, CTX)
+    assert data[ID_PREFIX_BYTES:] == b'{"at":"2026-01-31T00:00:00.000000001+00:00"}'
+    short, longer = (TimedeltaWithNanoseconds.of(dt.timedelta(1), count) for count in (1, 2))
+    assert sorted([longer, short, dt.timedelta(1)]) == [dt.timedelta(1), short, longer]
+    assert (short <= longer, short >= longer, first <= second, first >= second) == (True, False, True, False)

@@ -117,7 +117,7 @@ def find_folder(
     ref, separator, path = operand.partition(":")
     if place.is_file() or not (separator and ref) or is_address(operand):
         return None
-    repository = open_repository(current)
+    repository = _repository_of(operand, current)
     scope = Scope(repository.top, "", (), project_at(repository.top))
     tree, path = _state(repository, ref, path or ".", current, scope)
     folder = "" if path == "." else path
@@ -155,8 +155,8 @@ def read_agreement_operand(operand: str, current: str) -> ReadAgreement:
         return _read_agreement(operand, place.read_bytes())
     ref, separator, path = operand.partition(":")
     if not (separator and ref and path):
-        raise InputNotFound(f"{operand!r} is no file here, and not REF:PATH")
-    found = _read_in_git(open_repository(current), ref, path, current)
+        raise InputNotFound(f"there is no file '{operand}', and it is not REF:PATH{about_backslashes(operand)}")
+    found = _read_in_git(_repository_of(operand, current), ref, path, current)
     return _read_agreement(operand, b"" if found.tree is None else found.tree.data(found.path))
 
 
@@ -201,7 +201,7 @@ def _find(operand: str, current: str, registry: Callable[[], RegistryReader] | N
         raise UsageMistake(f"{operand!r} is an address; name a schema as SUBJECT@VERSION, with --registry URL")
     ref, separator, path = operand.partition(":")
     if separator and ref and path:
-        return _read_in_git(open_repository(current), ref, path, current)
+        return _read_in_git(_repository_of(operand, current), ref, path, current)
     if named := SUBJECT_VERSION.fullmatch(operand):
         if registry is None:
             raise UsageMistake(f"{operand} is in a registry, which needs --registry URL or COUNTERFOIL_REGISTRY_URL")
@@ -210,6 +210,13 @@ def _find(operand: str, current: str, registry: Callable[[], RegistryReader] | N
     raise InputNotFound(
         f"there is no file '{operand}', and it is neither REF:PATH nor SUBJECT@VERSION{about_backslashes(operand)}"
     )
+
+
+def _repository_of(operand: str, current: str) -> GitRepository:
+    found = find_repository(current)
+    if found is None:
+        raise InputNotFound(f"{operand!r} is no file here, and no REF:PATH: this folder is in no git repository")
+    return found
 
 
 def _read_file(place: Path, operand: str) -> Operand:

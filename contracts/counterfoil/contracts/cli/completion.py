@@ -15,7 +15,7 @@ _COMPLETIONS: Final[dict[str, type[ShellComplete]]] = {"bash": BashComplete, "zs
 @click.command()
 @click.argument("shell", type=click.Choice(list(_COMPLETIONS)))
 def completion(shell: str) -> None:
-    r"""Print the completion of commands and options for SHELL.
+    """Print the completion of commands and options for SHELL.
 
     \b
     bash:  counterfoil completion bash > ~/.local/share/bash-completion/completions/counterfoil
@@ -25,6 +25,6 @@ def completion(shell: str) -> None:
     A new shell then completes: type counterfoil and a part of a command, and press Tab.
 
     Exit codes: 0 printed, 2 usage.
-    """
+    """  # noqa: D301 (the character by which click keeps the lines of a paragraph)
     complete = _COMPLETIONS[shell](click.Group(), {}, DISTRIBUTION, f"_{DISTRIBUTION.upper()}_COMPLETE")
     click.echo(complete.source())

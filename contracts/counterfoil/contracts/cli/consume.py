@@ -57,7 +57,7 @@ def consume(
     reader: str | None,
     as_json: bool,
 ) -> ExitCode:
-    """Print the records of TOPIC that it has now; with --follow, or from its end, also those that come.
+    """Print the records that TOPIC has now; with --follow, or from its end, also those that are written later.
 
     No consumer group takes part, and no offset is committed. A record that cannot be read is printed as bytes, with the
     reason, and the next one follows.

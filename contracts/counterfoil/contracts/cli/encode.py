@@ -49,7 +49,7 @@ def encode(
 ) -> ExitCode:
     """Print the messages of VALUES, a file with one JSON value on each line; - is standard input.
 
-    The values have the form that ``counterfoil decode`` prints. Nothing is registered.
+    The values have the form that `counterfoil decode` prints. Nothing is registered.
 
     Exit codes: 0 written, 1 a value does not fit the schema, 2 usage, 4 there is no value, 11 registry unreachable,
     12 registry refused, 14 a file or a schema is missing.

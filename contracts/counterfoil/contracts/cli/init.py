@@ -43,7 +43,9 @@ def init(registry: str | None, owner: str | None, is_printed: bool, force: bool,
         raise click.UsageError("--print prints the file, and --json what was written; give one of them")
     found = _found()
     if not found.schemas:
-        sys.stderr.write("there is no schema file here: no .avsc, .proto, .schema.json or .jsonschema\n")
+        sys.stderr.write(
+            "There is no schema file here (.avsc, .proto, .schema.json or .jsonschema), so nothing was written.\n"
+        )
         return ExitCode.CANNOT_SAY
     text = project_text(found, registry=registry, owner=owner)
     if is_printed:

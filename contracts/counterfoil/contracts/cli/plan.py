@@ -170,7 +170,10 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
     found = open_comparison(Request(".", project=lambda top: chosen_project(config, top=top), is_to_register=True))
     project, place = found.project, found.project_file
     if project is None or place is None:
-        raise InputNotFound("there is no counterfoil.yaml here or above, which says what the registry should have")
+        raise InputNotFound(
+            "there is no counterfoil.yaml in this folder or above it, and it says what the registry should have; "
+            "counterfoil init writes one"
+        )
     folder = place.folder_below(found.scope.root)
     paths = [path for path in found.head.paths if not folder or path.startswith(f"{folder}/")]
     address = access.url or project.settings.registry
@@ -239,7 +242,8 @@ def _read_plan(path: str) -> dict[str, Any]:
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise PreconditionFailed(f"{path} is no plan that counterfoil plan --out wrote: {error}") from None
+        why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else f"it is not JSON: {error}"
+        raise PreconditionFailed(f"{path} is not a plan that counterfoil plan --out wrote: {why}") from None
     if not isinstance(document, dict) or document.get("kind") != "plan":
-        raise PreconditionFailed(f"{path} is no plan that counterfoil plan --out wrote")
+        raise PreconditionFailed(f"{path} is not a plan that counterfoil plan --out wrote")
     return document

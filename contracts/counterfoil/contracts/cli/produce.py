@@ -71,7 +71,7 @@ def produce(
 ) -> ExitCode:
     """Write the records of LINES, a file with one JSON object on each line, to TOPIC; - is standard input.
 
-    A line is what ``counterfoil consume --json`` prints: value and perhaps key, headers, partition and timestamp; null
+    A line is what `counterfoil consume --json` prints: value and perhaps key, headers, partition and timestamp; null
     is a record without a value. Schemas have to be registered. Everything is encoded first: if a line does not fit,
     nothing is written.
 

@@ -34,7 +34,7 @@ def schema() -> None:
 
 @schema.command(name="get")
 @click.argument("subject", required=False)
-@click.argument("version", default="latest")
+@click.argument("version", required=False)
 @registry_options(THE_REGISTRY)
 @click.option("--id", "schema_id", type=click.IntRange(min=1), metavar="N", help="The schema with this id.")
 @click.option("--guid", metavar="GUID", help="The schema with this guid.")
@@ -44,7 +44,7 @@ def schema() -> None:
 @as_json
 def get(
     subject: str | None,
-    version: str,
+    version: str | None,
     registry: RegistryAccess,
     schema_id: int | None,
     guid: str | None,
@@ -52,6 +52,8 @@ def get(
     as_json: bool,
 ) -> None:
     """Print the text of a schema: a VERSION (default: the latest) of SUBJECT, or the one with an id or a guid.
+
+    SUBJECT@VERSION names a version as well, as in other commands. With a VERSION beside it, SUBJECT is the whole name.
 
     With --json also its type, references, metadata and rules.
 
@@ -61,6 +63,7 @@ def get(
         raise click.UsageError("give SUBJECT, --id or --guid, and only one of them")
     if as_json and output == STANDARD_OUTPUT:
         raise click.UsageError("--json and --output - both print; leave one of them out")
+    subject, version = _named(subject, version)
     if version != "latest" and not (version.isascii() and version.isdigit()):
         raise click.UsageError(f"VERSION is {version!r}; expected a number or latest")
     with registry.open() as client:
@@ -75,6 +78,14 @@ def get(
         print_json({**facts, **schema_document(found)})
     elif is_printed(output):
         click.echo(found.text, nl=not found.text.endswith("\n"))
+
+
+def _named(subject: str | None, version: str | None) -> tuple[str | None, str]:
+    """Return subject and version, which may both be in the first argument."""
+    from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
+
+    named = SUBJECT_VERSION.fullmatch(subject or "") if version is None else None
+    return (named["subject"], named["version"]) if named else (subject, version or "latest")
 
 
 def _found(

@@ -192,8 +192,11 @@ def _failure(unreadable: str, error: Any) -> Exception:
         KafkaError.CLUSTER_AUTHORIZATION_FAILED,
         KafkaError.SASL_AUTHENTICATION_FAILED,
     )
-    kind = BrokerRefused if error.code() in refusals else ConnectionError
-    return kind(f"{unreadable}: {error.str()}")
+    if error.code() in refusals:
+        return BrokerRefused(f"{unreadable}: {error.str()}")
+    if error.code() in {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}:  # noqa: SLF001 (the names of the codes)
+        return ConnectionError(f"{unreadable}: no broker answers there; check the address, and that the broker runs")
+    return ConnectionError(f"{unreadable}: {error.str()}")
 
 
 def _record_of(message: Any) -> TopicRecord:

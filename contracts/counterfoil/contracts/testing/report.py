@@ -48,12 +48,14 @@ class RecordForms:
 
 def text_report(report: TestReport, *, exit_code: ExitCode, style: TextStyle) -> str:
     """Return the report as text: a table for each topic, the findings, a summary."""
-    lines: list[str] = []
     is_quiet = style.verbosity is Verbosity.QUIET
+    lines = [] if report.results or is_quiet else ["There is no contract with a topic here, so no record was tested."]
     for result in report.results:
         if not is_quiet:
             lines += [printable(line) for line in _table(result)]
         lines += finding_blocks(_shown(result.findings, is_quiet=is_quiet), style)
+    if not report.results and not report.findings and not is_quiet:
+        lines.append("There is no contract with a topic here, so nothing was tested.")
     if not is_quiet or any(one.severity is not Severity.NOTICE for one in report.findings):
         lines.append(summary(report, exit_code))
     return "".join(f"{line}\n" for line in lines)

@@ -159,7 +159,7 @@ def _engine_lines(conversion: Conversion | None) -> list[str]:
     if choice.engine.name != "reference":
         return [choice.why]
     cost = "it takes about ten times the processor time of java, and bridge check measures its rate on this machine"
-    return [f"{choice.why}; {cost}: change what is named in the target's schema, or plan with that rate"]
+    return [f"{choice.why}; {cost}: change what is named in the schema, or plan with that rate"]
 
 
 def _suggestion_lines(suggestions: Sequence[Suggestion]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from counterfoil.registry.audit.verifying import read_lines
 from counterfoil.registry.domain.audit.lines import canonical
@@ -14,13 +14,20 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.audit.selection import Selection
 
 
-def shown_lines(paths: Iterable[Path], selection: Selection, *, as_json: bool) -> Iterator[str]:
-    """Yield a line for each selected event; lines that cannot be read are named as such."""
+class ShownLine(NamedTuple):
+    """A line to print: an event, or with ``is_mistake`` what is wrong with a line of a file."""
+
+    text: str
+    is_mistake: bool = False
+
+
+def shown_lines(paths: Iterable[Path], selection: Selection, *, as_json: bool) -> Iterator[ShownLine]:
+    """Yield a line for each selected event, and one for each line of a file that cannot be read."""
     for line in read_lines(paths):
         if line.facts is None:
-            yield f"{line.place}: {line.mistake}"
+            yield ShownLine(f"{line.place}: {line.mistake}", is_mistake=True)
         elif selection.selects(line.facts):
-            yield canonical(line.facts).decode() if as_json else event_text(line.facts)
+            yield ShownLine(canonical(line.facts).decode() if as_json else event_text(line.facts))
 
 
 def event_text(facts: dict[str, Any]) -> str:

@@ -44,6 +44,8 @@ def password(*, from_stdin: bool) -> bytes:
     """Return the password: the first line of standard input, or what is typed twice at the terminal."""
     if from_stdin:
         return sys.stdin.buffer.readline().rstrip(b"\r\n")
+    if not sys.stdin.isatty():
+        raise click.UsageError("there is no terminal to ask for the password; give it with --password-stdin")
     return str(click.prompt("Password", hide_input=True, confirmation_prompt=True)).encode()
 
 

@@ -45,7 +45,7 @@ _STDIN = click.option("--password-stdin", is_flag=True, help="Read the password 
 
 @click.group()
 def auth() -> None:
-    """Say who may do what, in a store or in an access file."""
+    """Declare and check who may do what, in a store or in an access file."""
 
 
 for _command in (init, disable, service, token, bind, unbind, bindings):
@@ -66,7 +66,7 @@ def check(*, path: Path | None, strict: bool, store: str | None, as_json: bool) 
     """Check an access file and the files that it names; exit code 1 when a server would refuse them.
 
     Warnings: unknown names, rules that never apply, weak hashes, nobody in admins, prefixes that clash, files with
-    hashes that others can read; with --store also rules of the store that whoever made them could no longer give.
+    hashes that others can read; with --store also rules of the store whose makers have lost the right to make them.
     """
     with needed_by("The registry", extra="registry"):
         from counterfoil.registry.auth.errors import InvalidAccessFile

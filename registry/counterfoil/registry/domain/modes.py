@@ -47,4 +47,6 @@ def check_registration(mode: Mode, scope: QualifiedSubject, *, with_id: bool) ->
 
 
 def _named(scope: QualifiedSubject) -> str:
-    return f"Subject {str(scope)!r}"
+    if scope.is_default and scope.is_context:
+        return "The registry"
+    return f"Context {scope.context!r}" if scope.is_context else f"Subject {str(scope)!r}"

@@ -135,6 +135,8 @@ class BackupReader:
             raise self._damage(number, "the line is cut off")
         try:
             document = json.loads(line)
+        except UnicodeDecodeError:
+            raise self._damage(number, "this is not UTF-8 text") from None
         except ValueError as error:
             raise self._damage(number, f"this is not JSON ({error})") from None
         except RecursionError:

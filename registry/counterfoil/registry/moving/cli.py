@@ -59,7 +59,7 @@ _STORE: Final = click.option("--store", envvar="COUNTERFOIL_STORE", show_envvar=
 def export_command(file: str, **options: Any) -> int:
     """Write the whole content of a registry to FILE: JSON Lines with a checksum, compressed when the name ends in .gz.
 
-    Schemas with ids, versions, soft-deleted versions and times, contexts, config, modes, and what is stored with
+    It has schemas with ids, versions, soft-deleted versions and times, contexts, config, modes, and what is stored with
     schemas. An existing file is replaced when the new one is complete.
 
     Exit codes: 0 written, 2 usage, 11 registry unreachable, 12 registry refused, 13 the registry changed during the
@@ -110,8 +110,8 @@ def import_command(file: str | None, **options: Any) -> int:
 def compare_command(url1: str, url2: str, **options: Any) -> int:
     """List every difference between the registries URL1 (left) and URL2 (right).
 
-    Contexts, subjects, versions with the soft-deleted ones, ids, canonical texts, references, metadata, rules, config
-    and modes.
+    Compared are contexts, subjects, versions with the soft-deleted ones, ids, canonical texts, references, metadata,
+    rules, config and modes.
 
     Exit codes: 0 the same, 1 different, 2 usage, 11 registry unreachable, 12 registry refused.
     """

@@ -60,7 +60,8 @@ class NotTheSame(MovingError):
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__(
-            f"{counted(len(problems), 'thing was', 'things were')} copied and read back otherwise: {_listed(problems)}"
+            f"{counted(len(problems), 'thing was', 'things were')} copied and read back with other content: "
+            f"{_listed(problems)}"
         )
         self.problems = tuple(problems)
 

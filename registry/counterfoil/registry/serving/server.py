@@ -41,7 +41,7 @@ _SHOW_EVERY_S: Final = 0.2
 _HANDSHAKE_S: Final = 10.0
 _TLS_SHUTDOWN_S: Final = 5.0
 _CYCLE_THRESHOLDS: Final = (10_000, 1_000, 10)
-_LISTEN_ADVICE: Final[dict[int | None, str]] = {
+_LISTEN_ADVICE: Final = {
     errno.EADDRINUSE: "end the program that uses the port, or name another one with --port (0: a free one)",
     errno.EACCES: "name a port above 1023 with --port",
     errno.EADDRNOTAVAIL: "name an address of this machine with --host",
@@ -251,7 +251,7 @@ def listen(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=is_shared)
     except (OSError, UnicodeError) as error:
         number = error.errno if isinstance(error, OSError) else None
-        if number in _LISTEN_ADVICE:
+        if number is not None and number in _LISTEN_ADVICE:
             why = f"{os.strerror(number)}; {_LISTEN_ADVICE[number]}"
         else:
             why = (isinstance(error, OSError) and error.strerror) or str(error)

@@ -11,11 +11,13 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 from weakref import WeakKeyDictionary
 
+from counterfoil.schema.errors import Forbidden
 from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.adapters.dead_letters import dead_letter
 from counterfoil.sdk.adapters.headers import header_pairs, new_context
 from counterfoil.sdk.errors import SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.context import SerializationContext, field_of
+from counterfoil.sdk.serde.context import SerializationContext
+from counterfoil.sdk.serde.records import place_denial
 
 with needed_by("The adapter of Faust", extra="faust"):
     import faust
@@ -107,14 +109,14 @@ class RegistrySchema(faust.Schema):  # type: ignore[misc]  # Faust's types are n
         deserialize = self._deserializers["key"]
         if deserialize is None or message.key is None:
             return super().loads_key(app, message, loads=loads, serializer=serializer)
-        return _loaded(deserialize, message.key, _context(message, "key"), self.key_type)
+        return _loaded(deserialize, message, "key", self.key_type)
 
     def loads_value(self, app: AppT, message: Message, *, loads: Any = None, serializer: Any = None) -> Any:
         """Return the value of a message."""
         deserialize = self._deserializers["value"]
         if deserialize is None or message.value is None:
             return super().loads_value(app, message, loads=loads, serializer=serializer)
-        return _loaded(deserialize, message.value, _context(message, "value"), self.value_type)
+        return _loaded(deserialize, message, "value", self.value_type)
 
     def compile(
         self,
@@ -158,6 +160,9 @@ class RegistrySchema(faust.Schema):  # type: ignore[misc]  # Faust's types are n
             await deserialize.warm(
                 data=getattr(message, field), topic=context.topic, field=field, headers=context.headers
             )
+        except Forbidden as error:
+            place_denial(error, message, context)
+            raise
         except SerdeError as error:
             _raise_for_faust(error, field)
 
@@ -172,14 +177,18 @@ class RegistrySchema(faust.Schema):  # type: ignore[misc]  # Faust's types are n
         _SENT.setdefault(message, set()).add(names)
 
 
-def _loaded(deserialize: AnyDeserializer, data: bytes, context: SerializationContext, model: Any) -> Any:
+def _loaded(deserialize: AnyDeserializer, message: Message, field: Field, model: Any) -> Any:
+    context = _context(message, field)
     try:
-        value = deserialize(data, context)
+        value = deserialize(getattr(message, field), context)
         return model.from_data(value, preferred_type=model) if _is_record(model) else value
     except SchemaNotCached:
         raise
+    except Forbidden as error:
+        place_denial(error, message, context)
+        raise
     except (SerdeError, TypeError, ValueError) as error:  # Faust's models raise the latter two
-        _raise_for_faust(error, field_of(context))
+        _raise_for_faust(error, field)
 
 
 def _raise_for_faust(error: Exception, field: Field) -> NoReturn:

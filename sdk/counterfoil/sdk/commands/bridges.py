@@ -132,7 +132,7 @@ def register_bridge(
 
 @bridges.command(name="transition")
 @click.argument("name")
-@click.argument("state", type=click.Choice(_STATES))
+@click.argument("state", type=click.Choice(_STATES), metavar="STATE")
 @registry_options(THE_REGISTRY)
 @click.option("--by", required=True, metavar="TEXT", help="The person or program that requests it.")
 @click.option("--reason", default="", metavar="TEXT", help="Why; it is kept in the history.")

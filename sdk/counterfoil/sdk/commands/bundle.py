@@ -35,7 +35,7 @@ def bundle(
 ) -> None:
     """Write the versions of the SUBJECTs, and what they refer to, to FILE; without any, of all subjects.
 
-    Serializers and deserializers then work without a registry: ``Registry.from_bundle("schemas.json.gz")``. A name that
+    Serializers and deserializers then work without a registry: `Registry.from_bundle("schemas.json.gz")`. A name that
     ends in .gz is compressed. Soft-deleted versions are included, since records may have their ids.
 
     Exit codes: 0 written, 2 usage, 11 registry unreachable, 12 registry refused, 14 there is no such subject, or a file

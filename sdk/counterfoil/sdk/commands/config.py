@@ -46,9 +46,9 @@ def set_config(
     registry: RegistryAccess,
     as_json: bool,
 ) -> None:
-    """Change settings, such as ``compatibility=FULL`` or ``normalize=true``; all others stay as they are.
+    """Change settings, such as `compatibility=FULL` or `normalize=true`; all others stay as they are.
 
-    The keys are those of the REST API. ``KEY=`` unsets a key, and ``KEY=@FILE`` reads its JSON value from a file
+    The keys are those of the REST API. `KEY=` unsets a key, and `KEY=@FILE` reads its JSON value from a file
     (defaultMetadata, overrideMetadata, defaultRuleSet, overrideRuleSet).
 
     Exit codes: 0 changed, 2 usage, 11 registry unreachable, 12 registry refused, 14 not permitted, or no such file.

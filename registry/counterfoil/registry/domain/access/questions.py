@@ -64,7 +64,7 @@ def parse_operation(text: str) -> Operation:
         return Operation(text.upper())
     except ValueError:
         names = [operation.value for operation in Operation]
-        raise InvalidQuestion(f"{text} is no operation; {likely(text.upper(), names)}") from None
+        raise InvalidQuestion(f"{text} is not an operation; {likely(text.upper(), names)}") from None
 
 
 def parse_principal(text: str) -> str:

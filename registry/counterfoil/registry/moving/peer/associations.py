@@ -47,7 +47,7 @@ class PeerAssociations:
         if not held:
             return ABSENT
         is_same = _content(stored_document(held[0])) == _content(fact.document)
-        return SAME if is_same else clash(f"{fact} is another one")
+        return SAME if is_same else clash(f"{fact} is there with other content")
 
     async def put(self, fact: RecordFact) -> None:
         """Create an association that is absent."""

@@ -60,7 +60,7 @@ class PeerBridges:
             held = None if status is None else _report_documents(status.reports).get(fact.kind)
         if held is None:
             return ABSENT
-        return SAME if _content(held) == _content(fact.document) else clash(f"{fact} is another one")
+        return SAME if _content(held) == _content(fact.document) else clash(f"{fact} is there with other content")
 
     async def put(self, fact: RecordFact) -> None:
         """Register a bridge that is absent, or send a report."""

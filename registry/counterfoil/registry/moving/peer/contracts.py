@@ -105,7 +105,9 @@ class PeerContracts:
         if held is None or (fact.kind == APPLICATIONS.name and _is_bare(held)):
             return ABSENT if held is None or _content(fact.kind, held) != _content(fact.kind, fact.document) else SAME
         return (
-            SAME if _content(fact.kind, held) == _content(fact.kind, fact.document) else clash(f"{fact} is another one")
+            SAME
+            if _content(fact.kind, held) == _content(fact.kind, fact.document)
+            else clash(f"{fact} is there with other content")
         )
 
     async def _held(self, fact: RecordFact) -> Document | None:

@@ -96,7 +96,7 @@ class PeerKeys:
         if held is None:
             return ABSENT
         if held.content != wanted.content:
-            return clash(f"{fact} is another key")
+            return clash(f"{fact} is there as another key")
         return deletion_standing(fact, wanted=wanted.deleted, deleted=held.deleted)
 
     async def put(self, fact: RecordFact) -> None:

@@ -62,7 +62,7 @@ class PeerObservations:
         known_use = next((each for each in uses if OBSERVED_USES.key(each) == fact.key), None)
         if known_use is None:
             return ABSENT
-        return SAME if _counts(known_use) == _counts(use) else clash(f"{fact} is another one")
+        return SAME if _counts(known_use) == _counts(use) else clash(f"{fact} is there with other content")
 
     async def put(self, fact: RecordFact) -> None:
         """Store it."""

@@ -34,7 +34,7 @@ class PeerSketches:
         held = await self._peer.found(operations.sketch(str(QualifiedSubject(*fact.key))))
         if held is None:
             return ABSENT
-        return SAME if held == fact.document else clash(f"{fact} is another one")
+        return SAME if held == fact.document else clash(f"{fact} is there with other content")
 
     async def put(self, fact: RecordFact) -> None:
         """Store the sketch."""

@@ -144,7 +144,7 @@ class StoreTarget:
     def _record_standing(fact: RecordFact, record: Record | None) -> Standing:
         if record is None:
             return ABSENT
-        return SAME if record.document == fact.document else clash(f"{fact} is another one")
+        return SAME if record.document == fact.document else clash(f"{fact} is there with other content")
 
     async def _put_record(self, fact: RecordFact) -> None:
         revision = await self._storage.settings_revision()
@@ -173,7 +173,7 @@ def settings_standing(fact: SettingsFact, stored: SettingsFact) -> Standing:
         if wanted is None or shown(wanted) == shown(held):
             continue
         if held is not None:
-            return clash(f"{name} of {str(fact.scope) or 'the default context'!r} is another one")
+            return clash(f"{name} of {str(fact.scope) or 'the default context'!r} is there with other content")
         missing = True
     return ABSENT if missing else SAME
 

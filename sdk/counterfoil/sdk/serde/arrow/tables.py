@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from counterfoil.schema.errors import Forbidden
 from counterfoil.sdk.errors import InvalidSettings, NotFramed, SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.arrow.rows import cast, empty_rows, fitting
 from counterfoil.sdk.serde.context import SerializationContext, field_of, topic_of
 from counterfoil.sdk.serde.places import place
-from counterfoil.sdk.serde.records import read_record
+from counterfoil.sdk.serde.records import place_denial, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
@@ -47,8 +48,8 @@ class TableReader:
 
     def read(self, records: Iterable[Record]) -> None:
         """Add a row for each record."""
-        for messages, contexts in self._batches(records):
-            self._read_batch(messages, contexts)
+        for found in self._batches(records):
+            self._read_batch(found)
 
     def table(self, schema: pa.Schema | None, empty: Callable[[], pa.Schema | None]) -> pa.Table:
         """Return the rows, with the columns of ``schema``; without rows and schema, with those of ``empty``.
@@ -79,33 +80,36 @@ class TableReader:
             return joined.take(self._without_misfits(order, tables, misfits))
         return joined if len(tables) == 1 else joined.take(pa.array(order, pa.int64()))
 
-    def _batches(self, records: Iterable[Record]) -> Iterator[tuple[list[Any], list[SerializationContext]]]:
+    def _batches(self, records: Iterable[Record]) -> Iterator[_Batch]:
         """Return runs of messages of one topic whose headers name the same schema, as bytes where they are bytes."""
         bare = records if isinstance(records, list) else list(records)
         if all(one is None or one.__class__ is bytes for one in bare):
-            yield bare, [self._ctx] * len(bare)
+            yield _Batch(bare, [self._ctx] * len(bare), bare)
             return
         read = [self._message_of(one) for one in bare]
         for _, run in groupby(read, lambda one: (one.ctx.topic, _key_of(one.ctx))):
             found = list(run)
-            yield [one.data for one in found], [one.ctx for one in found]
+            yield _Batch([one.data for one in found], [one.ctx for one in found], [one.record for one in found])
 
     def _message_of(self, record: Record) -> _Message:
         try:
             data, ctx = read_record(record, self._ctx.topic, field_of(self._ctx))
         except SerdeError as error:
-            return _Message(error, self._ctx)
+            return _Message(error, self._ctx, record)
         if isinstance(data, (bytearray, memoryview)):
             data = bytes(data)
-        return _Message(data, ctx)
+        return _Message(data, ctx, record)
 
-    def _read_batch(self, messages: list[Any], contexts: list[SerializationContext]) -> None:
+    def _read_batch(self, batch: _Batch) -> None:
         number = 0
-        while number < len(messages):
+        while number < len(batch.messages):
             before = self.count
             try:
-                self._read_from(messages, number, contexts[number])
+                self._read_from(batch.messages, number, batch.contexts[number])
             except SchemaNotCached:
+                raise
+            except Forbidden as error:
+                place_denial(error, batch.records[number], batch.contexts[number])
                 raise
             except SerdeError as error:
                 if self._errors is None:
@@ -194,6 +198,13 @@ class TableReader:
 class _Message(NamedTuple):
     data: Any
     ctx: SerializationContext
+    record: Record
+
+
+class _Batch(NamedTuple):
+    messages: list[Any]
+    contexts: list[SerializationContext]
+    records: list[Record]
 
 
 def _key_of(ctx: SerializationContext) -> Any:

@@ -3,8 +3,8 @@
 ==============================  ====================================  ==================================================
 type                            read as                               written from
 ==============================  ====================================  ==================================================
-``Timestamp``                   ``datetime`` in UTC, microseconds     ``datetime`` with a time zone, or RFC 3339 text
-``Duration``                    ``timedelta``, microseconds           ``timedelta``, or text such as ``1.5s``
+``Timestamp``                   ``datetime`` in UTC                   ``datetime`` with a time zone, or RFC 3339 text
+``Duration``                    ``timedelta``                         ``timedelta``, or text such as ``1.5s``
 ``DoubleValue`` and the like    the value                             the value
 ``Struct``                      ``dict``                              a mapping of JSON values
 ``ListValue``                   ``list``                              a sequence of JSON values
@@ -15,8 +15,8 @@ type                            read as                               written fr
 ``Decimal`` of Google           ``Decimal``, exact                    ``Decimal``
 ==============================  ====================================  ==================================================
 
-A message of the type itself may be written, too, and a mapping of its fields. Nanoseconds that a ``datetime`` cannot
-hold are only in messages.
+A message of the type itself may be written, too, and a mapping of its fields. Nanoseconds that a ``datetime`` or
+``timedelta`` cannot hold are an attribute of a class below it (:mod:`.nanoseconds`).
 
 Source: the documentation of ``google.protobuf``, and ``confluent/type/decimal.proto``.
 """
@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.sdk.errors import EncodeError
 from counterfoil.sdk.serde.misfits import misfit, placed
+from counterfoil.sdk.serde.protobuf_codec.nanoseconds import DatetimeWithNanoseconds, TimedeltaWithNanoseconds
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.describe.dynamic import AnyMessage
@@ -42,6 +43,7 @@ _MAX_DIGITS: Final = 4300
 
 _MAX_BYTES: Final = 65_536
 """The largest decimal that is read, for the same reason."""
+_NANOS: Final = 1_000_000_000
 _TIME: Final = "a datetime, or a time such as '2026-01-31T12:00:00Z'"
 _DURATION: Final = "a timedelta, or a duration such as '1.5s'"
 _DECIMAL: Final = f"a finite Decimal of at most {_MAX_DIGITS} digits"
@@ -68,11 +70,21 @@ def _write_timestamp(message: AnyMessage, value: Any) -> bool:
 
 def _write_duration(message: AnyMessage, value: Any) -> bool:
     if isinstance(value, timedelta):
-        if getattr(value, "nanoseconds", 0):  # which the subclass of pandas has
-            raise misfit("a timedelta in whole microseconds", value)
-        message.FromTimedelta(value)
+        if not getattr(value, "nanoseconds", 0):
+            message.FromTimedelta(value)
+            return True
+        nanos = _nanoseconds_of(value)
+        seconds = abs(nanos) // _NANOS  # both numbers have the sign of the duration
+        message.seconds = seconds if nanos > 0 else -seconds
+        message.nanos = abs(nanos) % _NANOS if nanos > 0 else -(abs(nanos) % _NANOS)
         return True
     return _write_json_text(message, value, _DURATION)
+
+
+def _nanoseconds_of(value: timedelta) -> int:
+    """Return a duration in nanoseconds, with those that a subclass has."""
+    micros = (value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds
+    return micros * 1000 + int(getattr(value, "nanoseconds", 0))
 
 
 def _write_json_text(message: AnyMessage, value: Any, expected: str) -> bool:
@@ -191,12 +203,16 @@ def _read_google_decimal(message: AnyMessage) -> Decimal:
 
 def _read_timestamp(message: AnyMessage) -> datetime:
     found: datetime = message.ToDatetime(tzinfo=UTC)
-    return found
+    nanosecond = message.nanos % 1000
+    return DatetimeWithNanoseconds.of(found, nanosecond) if nanosecond else found
 
 
 def _read_duration(message: AnyMessage) -> timedelta:
     found: timedelta = message.ToTimedelta()
-    return found
+    if not message.nanos % 1000:
+        return found
+    micros, nanoseconds = divmod(message.seconds * _NANOS + message.nanos, 1000)
+    return TimedeltaWithNanoseconds.of(timedelta(microseconds=micros), nanoseconds)
 
 
 def or_nanoseconds(read: Callable[[AnyMessage], Any]) -> Callable[[AnyMessage], Any]:

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.messages.patterns import pattern_of
 from counterfoil.converter.engines.java.slots import ENGINE
-from counterfoil.converter.engines.java.source import quoted
+from counterfoil.converter.engines.java.source import joined, quoted
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from counterfoil.converter.engines.java.source import JavaClass
     from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
 
 _MOST_SCHEMAS: Final = 2_000
+_MOST_LISTED: Final = 2_000
 _LARGEST_EXPONENT: Final = 400
 """Of a number that others are divided by."""
 _ANYTHING: Final = "null"
@@ -81,11 +82,39 @@ class JsonTests:
             yield f"types = 0{''.join(f' | {word}' for word in words)}"
             yield f"countsFractions = {_word(facts.counts_fractions)}"
         if facts.values is not None:
-            yield f"listed(new Object[] {{{', '.join(map(_value, facts.values))}}})"
+            yield f"listed({self._values(facts.values, where)})"
         yield from self._scalars(facts, where)
         yield from self._items(facts, where)
         yield from self._properties(facts, where)
         yield from self._combined(facts, where)
+
+    def _values(self, values: Sequence[Any], where: str) -> str:
+        """Return the values that a schema lists as a Java array."""
+        if values and all(isinstance(each, str) for each in values):
+            return self._java.words(values)
+        if sum(map(_size_in_java, values)) > _MOST_LISTED:
+            raise EngineCannot(ENGINE, field=where, why="a list of values that is too long for a Java method")
+        return f"new Object[] {{{', '.join(map(self._value, values))}}}"
+
+    def _value(self, value: Any) -> str:
+        """Return a JSON value that a schema lists as a Java expression."""
+        match value:
+            case None:
+                return _ANYTHING
+            case bool():
+                return f"Boolean.{'TRUE' if value else 'FALSE'}"
+            case str():
+                return f"{self._words([value])}[0]"
+            case list():
+                return f"JsonTest.array(new Object[] {{{', '.join(map(self._value, value))}}})"
+            case dict():
+                parts = ", ".join(map(self._value, value.values()))
+                return f"JsonTest.object({self._words(value)}, new Object[] {{{parts}}})"
+        return f"JsonTest.number({joined(str(value))})"
+
+    def _words(self, names: Iterable[str]) -> str:
+        found = list(names)
+        return self._java.words(found) if found else "new String[0]"
 
     def _scalars(self, facts: Facts, where: str) -> Iterator[str]:
         for word, limit in (("low", facts.minimum), ("high", facts.maximum)):
@@ -123,7 +152,7 @@ class JsonTests:
 
     def _properties(self, facts: Facts, where: str) -> Iterator[str]:
         if facts.properties:
-            yield f"declare({_words(facts.properties)}, {self._several(facts.properties.values(), where)})"
+            yield f"declare({self._words(facts.properties)}, {self._several(facts.properties.values(), where)})"
         if facts.patterns:
             made = ", ".join(pattern_of(each, where) for each in facts.patterns)
             yield f"patterns = new TextPattern[] {{{made}}}"
@@ -139,15 +168,15 @@ class JsonTests:
             if schema is not None:
                 yield f"{word} = {self.name(schema, where)}"
         if facts.required:
-            yield f"required = {_words(sorted(facts.required))}"
+            yield f"required = {self._words(sorted(facts.required))}"
         yield from self._demands(facts.needed_names, facts.needed_schemas, where)
 
     def _demands(self, names: Mapping[str, frozenset[str]], schemas: Mapping[str, Schema], where: str) -> Iterator[str]:
         if names:
-            yield f"demanding = {_words(names)}"
-            yield f"demanded = new String[][] {{{', '.join(_words(sorted(each)) for each in names.values())}}}"
+            yield f"demanding = {self._words(names)}"
+            yield f"demanded = new String[][] {{{', '.join(self._words(sorted(each)) for each in names.values())}}}"
         if schemas:
-            yield f"choosing = {_words(schemas)}"
+            yield f"choosing = {self._words(schemas)}"
             yield f"chosen = {self._several(schemas.values(), where)}"
 
     def _combined(self, facts: Facts, where: str) -> Iterator[str]:
@@ -192,21 +221,7 @@ def size_of(size: Any) -> str:
     return "-1L" if size is None else f"{min(int(size), 2**62)}L"
 
 
-def _words(names: Iterable[str]) -> str:
-    return f"new String[] {{{', '.join(map(quoted, names))}}}"
-
-
-def _value(value: Any) -> str:
-    """Return a JSON value that a schema lists as a Java expression."""
-    match value:
-        case None:
-            return _ANYTHING
-        case bool():
-            return f"Boolean.{'TRUE' if value else 'FALSE'}"
-        case str():
-            return quoted(value)
-        case list():
-            return f"JsonTest.array(new Object[] {{{', '.join(map(_value, value))}}})"
-        case dict():
-            return f"JsonTest.object({_words(value)}, new Object[] {{{', '.join(map(_value, value.values()))}}})"
-    return f"JsonTest.number({quoted(str(value))})"
+def _size_in_java(value: Any) -> int:
+    """Return about how many instructions a value takes."""
+    inner = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    return 1 + sum(map(_size_in_java, inner))
