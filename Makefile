@@ -22,7 +22,7 @@ EXTRAS = $(shell $(BIN)/python -c 'import tomllib; print(*("--extra=" + name for
   tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"] if name != "quixstreams"))')
 
 .DEFAULT_GOAL := help
-.PHONY: help install wheels dist demo test test-unit test-spark test-long fuzz fuzz-cost fuzz-accelerator differential hammer hammer-bridge check bench bench-serde bench-http docs constraints clean
+.PHONY: help install wheels dist demo test test-unit test-spark test-long fuzz fuzz-cost fuzz-cost-http fuzz-accelerator differential hammer hammer-bridge check bench bench-serde bench-http docs constraints clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,8 +84,11 @@ test-long: install  ## every test in depth: COUNTERFOIL_EXAMPLES (500) for each 
 fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of ten targets
 	@$(BIN)/python tests/fuzz/fuzz.py
 
-fuzz-cost: install  ## small inputs that take long: hill-climbing on CPU and memory, FUZZ_SECONDS (60) for each of 23 targets
+fuzz-cost: install  ## small inputs that take long: hill-climbing on CPU and memory, FUZZ_SECONDS (60) for each of 25 targets
 	@$(BIN)/python tests/fuzz/cost.py
+
+fuzz-cost-http: install  ## the same over HTTP, to a served registry, FUZZ_SECONDS (60) for each of 45 kinds of requests
+	@$(BIN)/python benchmarks/http/dear_search.py
 
 FUZZ_ACCELERATOR = COUNTERFOIL_REQUIRE_ACCELERATOR=1 $(BIN)/python $(ACCELERATOR)/fuzz/decoder.py \
   -max_total_time=$${FUZZ_SECONDS:-60} -max_len=400 -len_control=0

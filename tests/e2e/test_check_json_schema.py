@@ -133,3 +133,23 @@ def test_two_languages_cannot_be_compared(counterfoil, shop, order):
     result = counterfoil("diff", "customer.schema.json", "order.avsc", folder=shop.folder)
     assert (result.code, result.out, result.err.count("\n")) == (14, "", 1)
     assert "customer.schema.json (JSON) and order.avsc (AVRO) are not schemas of one language" in result.err
+
+
+@pytest.mark.slow
+def test_a_schema_that_cannot_be_compared_within_the_limits_is_neither_compatible_nor_broken(counterfoil, workshop):
+    """Nobody waits for it without end: other files are checked, and the exit code says that one could not be."""
+
+    def dependencies(count):
+        return {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "dependencies": {f"p{at}": [f"p{at + 1}"] for at in range(count)},
+        }
+
+    workshop.write("dear.schema.json", dependencies(600))
+    workshop.write("other.schema.json", customer("id"))
+    workshop.write("parts/address.json", ADDRESS)
+    workshop.commit()
+    workshop.write("dear.schema.json", dependencies(601))
+    result = counterfoil("check", "--policy", "SOUND", "--format", "json", folder=workshop.folder)
+    assert (result.code, result.rules) == (4, ["schema-undecided"]), result
+    assert result.report["findings"][0]["path"] == "dear.schema.json"

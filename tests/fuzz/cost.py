@@ -18,6 +18,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -46,10 +47,14 @@ from counterfoil.schema.reads.model import Offer, Reader  # noqa: E402
 from counterfoil.schema.sketch.document import read_sketch  # noqa: E402
 from counterfoil.schema.sketch.model import WriterSchema  # noqa: E402
 from counterfoil.schema.sketch.sketcher import make_sketcher  # noqa: E402
+from counterfoil.sdk.errors import RuleError  # noqa: E402
+from counterfoil.sdk.serde.rules.cel.engines import compile_program  # noqa: E402
+from counterfoil.sdk.serde.rules.cel.expression import read_expression  # noqa: E402
 from dear_inputs import (  # noqa: E402 - the folder is added to the path above
     TEXTS,
     Genome,
     bridge_rules,
+    cel_text,
     changed_genome,
     contract_text,
     random_genome,
@@ -64,6 +69,9 @@ MAX_BYTES: Final = int(os.environ.get("FUZZ_MAX_BYTES") or 100_000)
 """The largest input that is tried; FUZZ_MAX_BYTES."""
 MAX_CPU_S: Final = 60
 MAX_MEMORY_BYTES: Final = 2 * 1024**3
+
+Measure: TypeAlias = "Callable[[Genome], Cost]"
+"""It does the work of a target with a genome, and returns what it took."""
 
 Target: TypeAlias = "Callable[[Genome], int]"
 """It does its work with the input of a genome, and returns the bytes of the input; 0 if it is too large."""
@@ -193,6 +201,20 @@ def _documents(genome: Genome) -> int:
     return sum(map(len, texts))
 
 
+def _cel(engine: str) -> Target:
+    """A rule of a rule set, in a serializer: the expression is compiled, and evaluated about one message."""
+
+    def evaluated(genome: Genome) -> int:
+        text = cel_text(genome)
+        values = [*range(min(40, genome["values"]))]
+        message = {"n": 1, "v": values, "s": "a" * genome["length"]}
+        with suppress(RuleError):
+            compile_program(read_expression(text, ["message"], ()), engine)({"message": message})
+        return len(text) + len(values) + genome["length"]
+
+    return evaluated
+
+
 def _paths(genome: Genome) -> int:
     """Tags by path, paths of fields in queries."""
     pattern = "**.a" * genome["stars"] + "*a" * genome["length"]
@@ -212,6 +234,8 @@ def _targets() -> Iterator[tuple[str, Target]]:
         yield f"plan-{language}", _plan(language)
         yield f"reads-{language}", _reads(language)
         yield f"sketch-{language}", _sketched(language)
+    yield "cel-rust", _cel("rust")
+    yield "cel-python", _cel("python")
     yield "documents", _documents
     yield "paths", _paths
 
@@ -272,7 +296,7 @@ def _in_child(target: str, genome: Genome, writing: int, limits: tuple[int, int]
 
 
 def climb(
-    target: str, seed: int, *, tries: int | None = None, seconds: float | None = None
+    measure: Measure, seed: int, *, tries: int | None = None, seconds: float | None = None
 ) -> Iterator[tuple[Genome, Cost]]:
     """Yield each genome that is tried with its cost: random ones, and changes of the dearest."""
     rng = random.Random(seed)
@@ -282,23 +306,23 @@ def climb(
     while (tries is None or number < tries) and (ends is None or time.monotonic() < ends):
         is_new = len(best) < 4 or rng.random() < 0.2
         genome = random_genome(rng) if is_new else changed_genome(rng.choice(best)[1], rng)
-        cost = measured(target, genome)
+        cost = measure(genome)
         best = sorted([*best, (cost.score, genome)], key=lambda each: -each[0])[:8]
         number += 1
         yield genome, cost
 
 
-def main() -> int:
+def search(measure_by_target: Mapping[str, Measure], *, limit_s: float, limit_mb: float) -> int:
     """Search in each target, print the dearest inputs, and return the exit code."""
     seed, tries = int(os.environ.get("FUZZ_SEED") or 1), int(os.environ.get("FUZZ_TRIES") or 0) or None
     seconds = None if tries else float(os.environ.get("FUZZ_SECONDS") or 60)
     limit_s, limit_mb = (
-        float(os.environ.get(f"COST_LIMIT_{unit}") or usual) for unit, usual in (("S", 5), ("MB", 200))
+        float(os.environ.get(f"COST_LIMIT_{unit}") or usual) for unit, usual in (("S", limit_s), ("MB", limit_mb))
     )
     is_bad = False
-    for target in sys.argv[1:] or TARGETS:
+    for target, measure in measure_by_target.items():
         dearest: tuple[float, Genome, Cost] | None = None
-        for genome, cost in climb(target, seed, tries=tries, seconds=seconds):
+        for genome, cost in climb(measure, seed, tries=tries, seconds=seconds):
             if cost.fault or cost.cpu_s > limit_s or cost.memory_mb > limit_mb:
                 is_bad = True
                 _say(f"{target}: {cost} {json.dumps(genome)}")
@@ -306,13 +330,19 @@ def main() -> int:
                 dearest = (cost.cpu_s + cost.memory_mb / 100, genome, cost)
         if dearest:
             found, genome = dearest[2], json.dumps(dearest[1])
-            _say(f"{target}: {found.cpu_s:.2f} s, {found.memory_mb:.0f} MB for {found.size} bytes {genome}")
+            _say(f"{target}: {found.cpu_s:.2f} s, {found.memory_mb:.1f} MB for {found.size} bytes {genome}")
     return 1 if is_bad else 0
 
 
 def _say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
+
+
+def main() -> int:
+    """Search in the targets that are named, or in all, and return the exit code."""
+    named = {target: partial(measured, target) for target in sys.argv[1:] or TARGETS}
+    return search(named, limit_s=5, limit_mb=200)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ def _targets(group: str) -> list[str]:
     if group == "others":
         return [
             *(f"{kind}-{each}" for kind in ("read", "changes", "sketch") for each in LANGUAGES),
+            "cel-rust",
+            "cel-python",
             "documents",
             "paths",
         ]

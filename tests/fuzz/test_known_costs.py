@@ -5,12 +5,18 @@ Without the bound that holds one of them, the steps are used up, or are many tim
 
 from __future__ import annotations
 
+import json
+import tracemalloc
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from counterfoil.schema.agreements.model import Expectation
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.errors import JudgementUndecided
+from counterfoil.schema.formats.jsonschema.values.literals import failures
+from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
@@ -23,6 +29,8 @@ from counterfoil.schema.steps import steps_for
 from dear_inputs import GENES, TEXTS, Genome
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from counterfoil.schema.parsed import ParsedSchema
 
 STRICT, SOUND = CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND
@@ -59,6 +67,60 @@ def test_a_dear_comparison_takes_few_steps(language: str, policy: CompatibilityP
     before = steps.left
     format_for(SchemaType(language)).find_differences(later, earlier, policy=policy, steps=steps)
     assert before - steps.left < most
+
+
+def spent(later: ParsedSchema, earlier: ParsedSchema, policy: CompatibilityPolicy) -> int:
+    """Return the steps of a comparison, which may use up all that it has."""
+    steps = steps_for(later, earlier)
+    before = steps.left
+    with suppress(JudgementUndecided):
+        format_for(later.schema_type).find_differences(later, earlier, policy=policy, steps=steps)
+    return before - steps.left
+
+
+def needed_names(count: int) -> Any:
+    return {"dependencies": {f"p{at}": [f"p{at + 1}"] for at in range(count)}}
+
+
+def conditions(count: int) -> Any:
+    each = [{"if": {"required": [f"a{at}"]}, "then": {"required": [f"b{at}"]}} for at in range(count)]
+    return {"$schema": "http://json-schema.org/draft-07/schema#", "allOf": each}
+
+
+def equal_branches(count: int) -> Any:
+    return {"oneOf": [{}] * count}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("made", "count", "least"),
+    [(needed_names, 250, 600_000), (conditions, 100, 550_000), (equal_branches, 300, 420_000)],
+)
+def test_the_copies_of_the_solver_are_counted(made: Callable[[int], Any], count: int, least: int):
+    """Each open choice is copied for each option of the others: not counted, thousands of them did not end."""
+    later, earlier = [parse_schema(json.dumps(made(each)), SchemaType.JSON) for each in (count + 1, count)]
+    assert spent(later, earlier, SOUND) > least
+
+
+def test_many_branches_take_no_memory_for_each_pair():
+    """Of ``oneOf`` that does not hold, two branches hold: there was a copy of the later branches for each of them."""
+    branches = tuple(Schema() for _ in range(4000))
+    tracemalloc.start()
+    try:
+        causes = failures(Facts(one_of=branches), "object", None)
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(causes) == len(branches)
+    assert most_bytes < 10_000_000
+    first, later = causes[1]
+    assert (first, later[0].facts.any_of) == ((branches[0], True), branches[1:])
+
+
+def test_types_that_do_not_contain_themselves_are_compared_once_under_sound():
+    made = genome(definitions=30, links=6, jump=3, properties=3, change=1, renamed=1, union=1)
+    later, earlier = schemas_of("AVRO", made)
+    assert spent(later, earlier, SOUND) < 1.2 * spent(later, earlier, STRICT)
 
 
 @pytest.mark.parametrize(

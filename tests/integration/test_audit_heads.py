@@ -22,7 +22,7 @@ from counterfoil.registry.domain.audit.lines import HASH, SIGNATURE, canonical, 
 from counterfoil.registry.domain.journal_chain import chain_after
 from counterfoil.registry.store.opening import open_store
 from counterfoil.schema.exit_codes import ExitCode
-from local_services import wait_until
+from local_services import RegistryProcess, wait_until
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -244,3 +244,14 @@ def test_a_file_is_read_while_it_is_written(tmp_path: Path, capsys: pytest.Captu
             assert run(root_command(), ["audit", "verify", str(path)]) == ExitCode.OK, capsys.readouterr().out
     finally:
         log.close()
+
+
+def test_a_key_that_others_can_read_is_a_warning_in_the_log_of_the_server(tmp_path: Path) -> None:
+    key = make_key(tmp_path, "key.pem")
+    key.chmod(0o644)
+    settings = {"COUNTERFOIL_AUDIT_FILE": str(tmp_path / "audit.log"), "COUNTERFOIL_AUDIT_KEY_FILE": str(key)}
+    log = tmp_path / "registry.log"
+    with RegistryProcess(settings=settings, log=log):
+        lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+    [found] = [each for each in lines if "others can read it" in each["message"]]
+    assert (found["levelname"], found["message"].split()[:2]) == ("WARNING", ["audit_key_file", str(key)])

@@ -74,6 +74,10 @@ def test_check_knows_the_users_of_a_store_and_who_made_its_rules(auth, tmp_path)
     code, out, _ = auth("check", "named.yaml", "--store", store, "--strict")
     assert (code, "unknown name" in out, out.count("maker without the right")) == (1, False, 1), out
     assert "User:ana made allow READ to User:eve on pay.*, and could not make it now" in out
+    code, out, _ = auth("check", "--store", store, "--strict")
+    assert (code, out.count("maker without the right"), "the store: valid; " in out) == (1, 1, True), out
+    code, _, err = auth("check")
+    assert (code, "Name the FILE to check" in err) == (2, True)
     (tmp_path / "named.yaml").write_text(
         "admins: [User:root]\nrules: [{allow: [READ, GRANT], to: 'User:ana', on: 'pay.*'}]\n"
     )

@@ -39,6 +39,8 @@ GENES: Final[Mapping[str, tuple[int, int]]] = {
     "ranges": (0, 60),
     "options": (0, 60),
     "reads": (0, 200),
+    "cel": (0, 60),
+    "lists": (0, 900),
 }
 """The least and the largest number of each gene."""
 
@@ -208,6 +210,39 @@ def bridge_rules(genome: Genome) -> dict[str, Any]:
     for at in range(genome["maps"]):
         rules[f"r{at}" + ".l0" * genome["links"]] = {"from": f"r{at}" + ".l1" * genome["links"]}
     return rules
+
+
+MAX_COMPREHENSIONS: Final = 2
+
+
+def cel_text(genome: Genome) -> str:
+    """Return an expression in CEL: one comprehension in another, long sums, brackets, patterns.
+
+    Each further comprehension multiplies the cost by the number of values, which no engine of CEL bounds.
+    """
+    inner = "message.n" + " + message.n" * genome["cel"] + " > 0"
+    for at in range(min(genome["cel"], genome["depth"], MAX_COMPREHENSIONS)):
+        inner = f"message.v.{('all', 'exists', 'exists_one')[at % 3]}(a{at}, a{at} >= 0 && {inner})"
+    pattern = "(" * min(9, genome["depth"]) + "a*" * min(20, genome["stars"]) + ")*" * min(9, genome["depth"]) + "b"
+    brackets = min(genome["cel"] * genome["links"], 400)
+    return f"{'(' * brackets}{inner}{')' * brackets} || message.s.matches('{pattern}')"
+
+
+def rule_set(genome: Genome) -> dict[str, Any]:
+    """Return a rule set whose rules are expressions in CEL."""
+    kinds = (("CONDITION", "CEL"), ("TRANSFORM", "CEL_FIELD"), ("CONDITION", "CEL_FIELD"))
+    rules = [
+        {
+            "name": f"r{at}",
+            "kind": kinds[at % 3][0],
+            "type": kinds[at % 3][1],
+            "mode": ("WRITE", "READ", "WRITEREAD")[at % 3],
+            "tags": [f"T{at}"],
+            "expr": cel_text(genome),
+        }
+        for at in range(genome["rules"])
+    ]
+    return {"domainRules": rules}
 
 
 def contract_text(genome: Genome) -> str:

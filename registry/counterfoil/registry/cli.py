@@ -85,8 +85,10 @@ def serve(*, settings_file: str | None, print_settings: bool, **flags: Any) -> i
             return 0
         check_together(resolved.settings)
         with needed_by("The registry", extra="registry"):
+            from counterfoil.registry.logs import configure_logging
             from counterfoil.registry.serving.key_files import check_key_files
             from counterfoil.registry.serving.workers import serve_with
+        configure_logging()  # its warnings are lines of the log as well
         check_key_files(resolved.settings)
         return serve_with(resolved.settings)
 

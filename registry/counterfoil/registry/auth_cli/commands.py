@@ -53,15 +53,16 @@ for _command in (init, disable, service, token, bind, unbind, bindings):
 
 
 @auth.command()
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("path", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
 @click.option("--strict", is_flag=True, help="Exit with code 1 if there are warnings.")
 @click.option(
     "--store",
     metavar="URL",
-    help="Also read what this store declares: its users and services are names, and its rules are checked.",
+    help="Also read what this store declares: its users and services are names, and its rules are checked. "
+    "Without FILE, these alone.",
 )
 @as_json
-def check(*, path: Path, strict: bool, store: str | None, as_json: bool) -> ExitCode:
+def check(*, path: Path | None, strict: bool, store: str | None, as_json: bool) -> ExitCode:
     """Check an access file and the files that it names; exit code 1 when a server would refuse them.
 
     Warnings: unknown names, rules that never apply, weak hashes, nobody in admins, prefixes that clash, files with
@@ -69,10 +70,13 @@ def check(*, path: Path, strict: bool, store: str | None, as_json: bool) -> Exit
     """
     with needed_by("The registry", extra="registry"):
         from counterfoil.registry.auth.errors import InvalidAccessFile
+        from counterfoil.registry.auth.file.model import AccessFile
         from counterfoil.registry.auth.file.stored_warnings import find_stored_warnings
         from counterfoil.registry.auth.file.warnings import find_idle_rules, find_warnings
+    if path is None and store is None:
+        raise click.UsageError("Name the FILE to check, or with --store a store that declares who may do what.")
     try:
-        file = _load(path)
+        file = AccessFile(Path()) if path is None else _load(path)
     except InvalidAccessFile as mistake:
         if as_json:
             print_json({"file": str(path), "valid": False, "mistake": str(mistake), "warnings": []})
@@ -81,16 +85,20 @@ def check(*, path: Path, strict: bool, store: str | None, as_json: bool) -> Exit
         return ExitCode.BROKEN
     stored = None if store is None else stored_access(store)
     known = () if stored is None else stored.names
-    warnings = (*find_warnings(file), *find_idle_rules(file, known=known))
+    warnings = () if path is None else (*find_warnings(file), *find_idle_rules(file, known=known))
     if stored is not None:
         warnings = (*warnings, *find_stored_warnings(file, stored))
     if as_json:
-        print_json({"file": str(path), "valid": True, "mistake": None, "warnings": [str(each) for each in warnings]})
+        shown = None if path is None else str(path)
+        print_json({"file": shown, "valid": True, "mistake": None, "warnings": [str(each) for each in warnings]})
         return ExitCode.BROKEN if warnings and strict else ExitCode.OK
     for warning in warnings:
         click.echo(str(warning))
-    counts = (counted(len(file.rules), "rule"), counted(len(file.users), "user"), counted(len(file.issuers), "issuer"))
-    click.echo(f"{path}: valid; {', '.join(counts)}, {counted(len(warnings), 'warning')}")
+    declared = (len(file.rules), len(file.users), len(file.issuers))
+    if path is None and stored is not None:
+        declared = (len(stored.rules), len(stored.users), 0)
+    counts = map(counted, declared, ("rule", "user", "issuer"))
+    click.echo(f"{path or 'the store'}: valid; {', '.join(counts)}, {counted(len(warnings), 'warning')}")
     return ExitCode.BROKEN if warnings and strict else ExitCode.OK
 
 

@@ -91,10 +91,9 @@ def _settle(steps: Steps, reader: AvroType, writer: AvroType, root: TypePair) ->
     while True:
         walk = _Walk(steps, unreadable)
         found = walk.compare(reader, writer, root)
-        known = len(unreadable)
-        unreadable = walk.unreadable() | unreadable
-        if len(unreadable) == known:
+        if not walk.was_mistaken():
             return found
+        unreadable = walk.unreadable() | unreadable
 
 
 class _Walk:
@@ -103,7 +102,7 @@ class _Walk:
     ``unreadable`` are pairs that are known to be unreadable, with their findings.
     """
 
-    __slots__ = ("_found_by_pair", "_is_flat", "_steps", "_trials_by_writer", "_unreadable")
+    __slots__ = ("_found_by_pair", "_is_flat", "_open", "_steps", "_trials_by_writer", "_trusted", "_unreadable")
 
     def __init__(
         self, steps: Steps, unreadable: Mapping[_Pair, tuple[AvroDifference, ...]] = MappingProxyType({})
@@ -113,10 +112,16 @@ class _Walk:
         self._trials_by_writer: dict[int, list[_Trials]] = {}
         self._is_flat: dict[int, bool] = {}
         self._unreadable = unreadable
+        self._open: set[_Pair] = set()
+        self._trusted: set[_Pair] = set()
 
     def unreadable(self) -> dict[_Pair, tuple[AvroDifference, ...]]:
         """Return the pairs that were found to be unreadable, with their findings."""
         return {pair: found for pair, found in self._found_by_pair.items() if found}
+
+    def was_mistaken(self) -> bool:
+        """Return whether a pair that was met inside itself counted as compatible, and is not."""
+        return any(self._found_by_pair[pair] for pair in self._trusted)
 
     def compare(self, reader: AvroType, writer: AvroType, place: TypePair) -> tuple[AvroDifference, ...]:
         """Return the differences between two nodes."""
@@ -125,12 +130,16 @@ class _Walk:
         pair = (id(reader), id(writer))
         known = self._found_by_pair.get(pair)
         if known is not None:
+            if not known and pair in self._open:
+                self._trusted.add(pair)
             return known
         self._steps.spend(_STEPS_A_PAIR)
+        self._open.add(pair)
         place = self._first_place(reader, writer, place)
         # inside itself: compatible unless it is known to be unreadable
         self._found_by_pair[pair] = self._unreadable.get(pair, ())
         found = self._found_by_pair[pair] = self._judge(reader, writer, place)[:MAX_DIFFERENCES]
+        self._open.discard(pair)
         return found
 
     def _judge(self, reader: AvroType, writer: AvroType, place: TypePair) -> tuple[AvroDifference, ...]:

@@ -125,6 +125,21 @@ WITHOUT_CONDITION: Final[tuple[Option, ...]] = ((),)
 """A single option without constraints."""
 
 
+class _Later(Schema):
+    """The schema that one of the branches from ``start`` on holds; many branches have many such, which are seldom read.
+
+    So the branches are not copied before.
+    """
+
+    def __init__(self, branches: tuple[Schema, ...], start: int) -> None:
+        super().__init__()
+        self._branches = branches
+        self._start = start
+
+    def _read(self) -> Facts:
+        return Facts(any_of=self._branches[self._start :])
+
+
 def knows_kind(facts: Facts, kind: str) -> bool:
     """Return whether the keyword ``type`` allows values of the type ``kind``."""
     types = facts.types
@@ -200,7 +215,7 @@ def _combined(facts: Facts) -> Iterator[Option]:
     if facts.one_of is not None:
         yield tuple((branch, False) for branch in facts.one_of)
         for index, branch in enumerate(facts.one_of[:-1]):
-            yield (branch, True), (Schema(Facts(any_of=facts.one_of[index + 1 :])), True)
+            yield (branch, True), (_Later(facts.one_of, index + 1), True)
     if facts.refused is not None:
         yield ((facts.refused, True),)
     if facts.condition is not None and facts.consequence is not None:

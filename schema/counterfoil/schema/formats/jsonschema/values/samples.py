@@ -57,6 +57,9 @@ MAX_NAMES: Final = 8
 MAX_SIZE: Final = 300
 """The largest number of properties or items of a value."""
 
+_STEPS_A_SCHEMA: Final = 3
+"""The steps of a look at what one schema says about one property."""
+
 _FRESH_NAMES: Final = ("other", "n", "")
 
 Step: TypeAlias = str | int | None
@@ -169,6 +172,7 @@ class Sampler:
             yield mixed
 
     def _of_property(self, objects: Objects, name: str, aim: _Aim) -> Iterator[Any]:
+        self._solver.evaluator.work(_STEPS_A_SCHEMA * len(aim.near))
         watching = [schema for facts in aim.near for schema in facts.property(name)]
         return islice(self.values(objects.property(name), watching, aim.steps[1:], aim.depth + 1), self._variations)
 

@@ -59,7 +59,7 @@ class Solver:
 
     def __init__(self, evaluator: Evaluator, *, trusts_unknown: bool = False) -> None:
         self.evaluator = evaluator
-        self.choices = Choices()
+        self.choices = Choices(evaluator.work)
         self._trusts_unknown = trusts_unknown
         self._known: dict[frozenset[tuple[object, bool]], tuple[Answer, Sequence[Literal]]] = {}
         self._depth_by_active: dict[frozenset[tuple[object, bool]], int] = {}

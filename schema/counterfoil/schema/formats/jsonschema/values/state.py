@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.schema.formats.jsonschema.read.values import type_of
 from counterfoil.schema.formats.jsonschema.values.literals import (
@@ -16,13 +16,19 @@ from counterfoil.schema.formats.jsonschema.values.literals import (
 from counterfoil.schema.formats.jsonschema.view.facts import Facts, NegatedSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Sequence, Sized
 
     from counterfoil.schema.formats.jsonschema.values.choices import Choices
     from counterfoil.schema.formats.jsonschema.values.coverage import Literal
     from counterfoil.schema.formats.jsonschema.values.literals import Demand, Option
     from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
     from counterfoil.schema.formats.jsonschema.view.facts import Schema
+
+_COPIED_A_STEP: Final = 8
+"""The number of constraints that are copied in about the time of one step."""
+
+_STEPS_AN_OPTION: Final = 3
+"""The steps of a look at one option of an open choice."""
 
 _Demanded = TypeVar("_Demanded")
 
@@ -48,6 +54,15 @@ class State:
 
     def without(self, choice: Sequence[Option]) -> State:
         """Return a copy without one open choice."""
+        parts: tuple[Sized, ...] = (
+            self.facts,
+            self._demands,
+            self._seen,
+            self._afterwards,
+            self._choices,
+            self._failing,
+        )
+        self._evaluator.work(1 + sum(map(len, parts)) // _COPIED_A_STEP)
         other = State(self._of_schemas, self._evaluator, self.kind)
         other.listed, other.facts = self.listed, [*self.facts]
         other._demands, other._seen = [*self._demands], {*self._seen}
@@ -125,6 +140,7 @@ class State:
 
     def choices(self) -> tuple[list[Sequence[Option]], list[Sequence[Option]]]:
         """Return the open choices: those of schemas that hold, and those of schemas that do not hold."""
+        self._evaluator.work(_STEPS_AN_OPTION * sum(map(len, (*self._choices, *self._failing))))
         self._choices = [options for options in self._choices if not any(map(self._is_given, options))]
         self._failing = [options for options in self._failing if not any(map(self._is_given, options))]
         return self._choices, self._failing

@@ -47,6 +47,11 @@ class Evaluator:
         if self._left < 0:
             raise OutOfSteps
 
+    def work(self, steps: int) -> None:
+        """Count work that is no look at a schema, such as the copies of a state, as steps of the judgement alone."""
+        if self._steps is not None:
+            self._steps.spend(steps)
+
     def count_patterns(self, patterns: Iterable[str]) -> None:
         """Count the steps that it takes to compile each of the patterns, once for all schemas and values."""
         if self._patterns is not None:
