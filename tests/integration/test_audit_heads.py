@@ -238,12 +238,22 @@ def test_a_file_is_read_while_it_is_written(tmp_path: Path, capsys: pytest.Captu
     path = tmp_path / "audit.jsonl"
     log = AuditFile(str(path), max_bytes=2**24, refuses=False)
     try:
+        wait_until(lambda: path.stat().st_size > 0, what="the first line")
         for _ in range(20):
             for _ in range(200):
                 log.record(AuditEvent(EventKind.KEY_TESTED))
             assert run(root_command(), ["audit", "verify", str(path)]) == ExitCode.OK, capsys.readouterr().out
     finally:
         log.close()
+
+
+def test_a_file_without_lines_verifies_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "audit.jsonl"
+    path.touch()
+    assert run(root_command(), ["audit", "verify", str(path)]) == ExitCode.CANNOT_SAY
+    assert capsys.readouterr().out == "0 lines: nothing was verified, since the files are empty\n"
+    assert run(root_command(), ["audit", "verify", str(path), "--json"]) == ExitCode.CANNOT_SAY
+    assert json.loads(capsys.readouterr().out) == {"lines": 0, "whole": False, "misfits": []}
 
 
 def test_a_key_that_others_can_read_is_a_warning_in_the_log_of_the_server(tmp_path: Path) -> None:

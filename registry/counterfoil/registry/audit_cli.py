@@ -53,7 +53,10 @@ def audit() -> None:
 def verify(
     *, paths: tuple[Path, ...], store: str | None, public_keys: tuple[Path, ...], continued: bool, as_json: bool
 ) -> ExitCode:
-    """Verify that no line of audit files was edited, removed or exchanged; exit code 1 when one was.
+    """Verify that no line of audit files was edited, removed or exchanged.
+
+    Exit codes: 0 all lines are whole, 1 a line was edited, removed or exchanged, 4 the files have no lines
+    and no store is given.
 
     Name the files in the order in which they were written, the oldest first. Without --store, lines that were cut off
     at the end of a file are not found.
@@ -78,12 +81,16 @@ def verify(
         else:
             click.echo(str(misfit))
         number += 1
+    is_verified = verifier.count > 0 or store is not None
+    code = ExitCode.BROKEN if number else ExitCode.OK if is_verified else ExitCode.CANNOT_SAY
     if as_json:
-        print_json({"lines": verifier.count, "whole": not kept, "misfits": kept})
-        return ExitCode.BROKEN if number else ExitCode.OK
-    found = counted(number, "line does not fit", "lines do not fit") if number else "whole"
+        print_json({"lines": verifier.count, "whole": code is ExitCode.OK, "misfits": kept})
+        return code
+    found = "whole" if is_verified else "nothing was verified, since the files are empty"
+    if number:
+        found = counted(number, "line does not fit", "lines do not fit")
     click.echo(f"{counted(verifier.count, 'line', spec=',')}: {found}")
-    return ExitCode.BROKEN if number else ExitCode.OK
+    return code
 
 
 def _heads_in(store: str, keys: PublicKeys) -> tuple[list[StoredHead], list[Misfit]]:
