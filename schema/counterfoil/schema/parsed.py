@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from counterfoil.schema.errors import SchemaParseError
@@ -108,6 +109,11 @@ class ParsedSchema(Protocol):
 
     def field_names(self) -> Sequence[str]:
         """Return the names of the top-level fields: of a record, a file's first message, an object; in their order."""
+
+    @cached_property
+    def has_field_of_its_name(self) -> bool:
+        """Whether a top-level field has the name of the top-level type, without its namespace."""
+        return (self.name or "").rpartition(".")[2] in self.field_names()
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
         """Return whether the two schemas are equal except for the order of attributes.

@@ -36,4 +36,4 @@ def names_of(path: FieldPath) -> Identity:
 def without_message(path: FieldPath, schema: ParsedSchema) -> FieldPath:
     """Return the path without the name of the message with which the paths of differences in Protobuf begin."""
     name = (schema.name or "").rpartition(".")[2]
-    return path[1:] if path and path[0].name == name and path[0].name not in schema.field_names() else path
+    return path[1:] if path and path[0].name == name and not schema.has_field_of_its_name else path

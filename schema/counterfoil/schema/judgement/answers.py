@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from counterfoil.schema.compatibility.identity import identity_of, without_message
@@ -75,14 +75,15 @@ def answer(question: Question, budget: Budget) -> Answer:
     return Answer(differences_in(judgement), messages_about(judgement))
 
 
+def messages_only(question: Question, budget: Budget) -> Answer:
+    """Return the answer without the differences, which many requests do not need."""
+    judgement = judged(question, budget)
+    return COMPATIBLE if judgement.report.is_compatible else Answer(messages=messages_about(judgement))
+
+
 def judged(question: Question, budget: Budget) -> Judgement:
     """Return the judgement of a question."""
     return judge(question.candidate, question.history, question.level, policy=question.policy, budget=budget)
-
-
-def messages_only(question: Question, budget: Budget) -> Answer:
-    """Return the answer without the differences, which many requests do not need."""
-    return replace(answer(question, budget), differences=())
 
 
 def differences_in(judgement: Judgement) -> tuple[FoundDifference, ...]:
