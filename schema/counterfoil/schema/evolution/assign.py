@@ -97,6 +97,7 @@ class Assigner:
         self._resolving = resolving
         self._needs_rules = needs_rules
         self._rounds_decimals = rounds_decimals
+        self._noted: set[tuple[int, int, str]] = set()
         self.has_rules = True
         """Whether a bridge file may have rules for the values that are converted: not for parts of a branch."""
 
@@ -315,6 +316,11 @@ class Assigner:
             self._note_renamed(branch, other, where)
 
     def _note_renamed(self, source: Node, target: Node, where: str) -> None:
+        """Note the branches inside two types, once for each place: each branch of two unions asks for it."""
+        asked = id(source), id(target), where
+        if asked in self._noted:
+            return
+        self._noted.add(asked)
         for branch, other in renamed_branches(source, target):
             self._note(_renamed_text(branch, other, where))
 

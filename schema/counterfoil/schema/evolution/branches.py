@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from counterfoil.schema.evolution.tree import Array, Leaf, Map, Null, Opaque, Record, Union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator
 
     from counterfoil.schema.evolution.tree import Node
 
@@ -89,11 +89,12 @@ def _unnamed_outline(branch: Node) -> Hashable:
     return None if full_name_of(branch) else _outline(branch)
 
 
-def _free(union: Union, taken: Collection[int]) -> dict[int, Node]:
+def _free(union: Union, taken: Iterable[int]) -> dict[int, Node]:
+    known = frozenset(taken)
     return {
         index: branch
         for index, branch in enumerate(union.branches)
-        if index not in taken and not isinstance(branch, Null)
+        if index not in known and not isinstance(branch, Null)
     }
 
 
@@ -116,17 +117,20 @@ def _unique_pairs(
 def _pairs_by_place(source: Union, target: Union, pairs: dict[int, int]) -> dict[int, int]:
     """Return the pairs of further branches that have the same place besides null, and the same outline."""
     own, other = _free(source, pairs), _free(target, pairs.values())
+    own_named, other_named = (_with_own_names(union) for union in (source, target))
     places = zip(_free(source, ()), _free(target, ()), strict=False)
     return {
         index: place
         for index, place in places
         if index in own
         and place in other
-        and not (_has_own_name(source, index) and _has_own_name(target, place))
+        and not (index in own_named and place in other_named)
         and _outline(own[index]) == _outline(other[place])
     }
 
 
-def _has_own_name(union: Union, index: int) -> bool:
-    name = full_name_of(union.branches[index])
-    return name is not None and sum(full_name_of(branch) == name for branch in union.branches) == 1
+def _with_own_names(union: Union) -> frozenset[int]:
+    """Return the branches, by their indexes, that have a name which no other branch has."""
+    names = [full_name_of(branch) for branch in union.branches]
+    counts = Counter(names)
+    return frozenset(index for index, name in enumerate(names) if name is not None and counts[name] == 1)
