@@ -256,5 +256,5 @@ def test_a_test_without_contracts_says_so(counterfoil, tmp_path):
     result = counterfoil("test", folder=tmp_path)
     assert (result.code, result.out.splitlines()[0]) == (
         4,
-        "There is no contract with a topic here, so nothing was tested.",
+        "There is no contract with a topic here, so no record was tested.",
     )

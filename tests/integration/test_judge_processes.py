@@ -71,6 +71,10 @@ def nested(depth: int, leaf: str) -> str:
     return json.dumps({"$ref": "#/definitions/a_0", "definitions": levels})
 
 
+def union_of_records(name: str, count: int) -> str:
+    return json.dumps([{"type": "record", "name": f"{name}{number}", "fields": []} for number in range(count)])
+
+
 def question(schema_type: SchemaType, candidate: str, earlier: str) -> Question:
     parsed = [parse_schema(each, schema_type) for each in (candidate, earlier)]
     return Question(parsed[0], [Earlier(parsed[1], 1)], CompatibilityLevel.FULL, CompatibilityPolicy.STRICT)
@@ -165,7 +169,7 @@ def test_pairs_of_contracts_are_judged_as_in_the_same_process(schema_type: Schem
 @pytest.mark.parametrize("depth", [14, 25, 60])
 def test_steps_end_a_judgement_in_a_fifth_of_the_deadline(depth: int) -> None:
     asked = question(SchemaType.JSON, nested(depth, "integer"), nested(depth, "string"))
-    unions = [json.dumps([{"type": "record", "name": f"{side}{n}", "fields": []} for n in range(600)]) for side in "ab"]
+    unions = [union_of_records(side, 600) for side in "ab"]
 
     async def story(processes: JudgeProcesses) -> None:
         for each in (asked, question(SchemaType.AVRO, *unions)):
@@ -314,9 +318,11 @@ def send(url: str, path: str, schema: str, **more: Any) -> tuple[int, dict[str, 
         return 0, {}
 
 
-def ask_in_background(*asked: tuple[Any, ...]) -> tuple[list[threading.Thread], list[tuple[int, dict[str, Any]]]]:
+def ask_in_background(
+    *asked: tuple[Any, ...], **more: Any
+) -> tuple[list[threading.Thread], list[tuple[int, dict[str, Any]]]]:
     replies: list[tuple[int, dict[str, Any]]] = []
-    threads = [threading.Thread(target=lambda each=each: replies.append(send(*each))) for each in asked]
+    threads = [threading.Thread(target=lambda each=each: replies.append(send(*each, **more))) for each in asked]
     for thread in threads:
         thread.start()
     return threads, replies
@@ -356,16 +362,17 @@ def test_dear_schemas_are_answered_beside_the_event_loop(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_server_answers_while_its_judges_are_ended_and_its_own_end_leaves_none(tmp_path: Path) -> None:
-    schema, changed = nested(25, "integer"), nested(25, "string")
+    schema, changed = (union_of_records(side, 400) for side in "ab")
     with registry(tmp_path, judgement_timeout_s="0.1") as running:
-        assert send(running.url, "/subjects/s/versions", schema)[0] == 200
-        status, reply = send(running.url, "/subjects/s/versions", changed)
+        assert send(running.url, "/subjects/s/versions", schema, schemaType="AVRO")[0] == 200
+        status, reply = send(running.url, "/subjects/s/versions", changed, schemaType="AVRO")
         assert (status, reply["error_code"], reply["retry"]) == (503, 50011, "1")
         assert "0.1 s" in reply["message"]
         assert is_live(running.url)
         with urllib.request.urlopen(f"{running.url}/metrics", timeout=10) as measures:
             assert b"counterfoil_ended_judgements_total 1.0" in measures.read()
-        threads, _ = ask_in_background(*[(running.url, "/compatibility/subjects/s/versions?verbose=true", changed)] * 3)
+        asked = (running.url, "/compatibility/subjects/s/versions?verbose=true", changed)
+        threads, _ = ask_in_background(*[asked] * 3, schemaType="AVRO")
         wait_until(lambda: bool(judges_of(running.pid)), what="a judge")
         judges = judges_of(running.pid)
         running.kill()

@@ -283,7 +283,7 @@ def test_where_to_start_and_when_to_end(topic, call):
         (("consume", "TOPIC", "--client-setting", "x"), (), (2, "is not KEY=VALUE")),
         (("consume", "TOPIC", "--client-setting", "no.such=1"), (), (11, "no.such")),
         (("produce", "TOPIC"), ({"value": VALUE, "partition": 9},), (14, "has no partition 9")),
-        (("produce", "TOPIC"), (), (4, "There is no line")),
+        (("produce", "TOPIC"), (), (4, "The input has no lines")),
         (("produce", "TOPIC"), ({"vlaue": 1},), (1, 'line 1: expected an object with the member "value"')),
         (("produce", "TOPIC"), ({"value": VALUE, "heders": 1},), (1, "only the members")),
         (("produce", "TOPIC"), ({"value": VALUE}, {"value": {}}), (1, "line 2: id: expected a str, since")),

@@ -51,6 +51,12 @@ def dear(leaf: str) -> str:
     return json.dumps({"$ref": "#/definitions/a_0", "definitions": levels})
 
 
+async def register_judged_apart(registry: InProcessRegistry) -> None:
+    """Register a version under SOUND: JSON schemas are compared by judges there, however small they are."""
+    await registry.register("s", dear("integer"), schemaType="JSON")
+    await registry.put("/config/s", {"compatibility": "BACKWARD", "compatibilityPolicy": "SOUND"})
+
+
 def ended_by(limits: Limits) -> str:
     """What the error of a judgement says that takes long and needs much memory."""
 
@@ -98,7 +104,7 @@ def test_judgement_memory_bytes_has_an_effect() -> None:
 
 def test_judgement_limit_has_an_effect() -> None:
     async def story(registry: InProcessRegistry) -> list[int]:
-        await registry.register("s", dear("integer"), schemaType="JSON")
+        await register_judged_apart(registry)
         body = {"schema": dear("string"), "schemaType": "JSON"}
         path = "/compatibility/subjects/s/versions?verbose=true"
         return [each.status for each in await asyncio.gather(*(registry.post(path, body) for _ in range(3)))]
@@ -111,7 +117,7 @@ def test_a_request_that_waits_for_a_judge_ends_at_its_time_limit() -> None:
     judges = Undecided()
 
     async def story(registry: InProcessRegistry) -> list[int]:
-        await registry.register("s", dear("integer"), schemaType="JSON")
+        await register_judged_apart(registry)
         body = {"schema": dear("string"), "schemaType": "JSON"}
         asked = [registry.post("/subjects/s/versions", body) for _ in range(2)]
         replies = await asyncio.gather(*asked, registry.get("/health/live"))

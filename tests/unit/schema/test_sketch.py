@@ -500,7 +500,7 @@ def test_a_wrong_member_is_named_with_its_path(drawing: st.DataObject):
     inner = drawing.draw(st.sampled_from([document, document["value"], document["value"]["schemas"][0]]))
     name = drawing.draw(st.sampled_from(sorted(set(inner) - {"depth", "records"})))
     inner[name] = drawing.draw(st.sampled_from([None, 1.5j.imag, [7], object]).filter(lambda one: one is not object))
-    if name == "share" and isinstance(inner[name], float):
+    if (name == "share" and isinstance(inner[name], float)) or (name == "problems" and inner[name] is None):
         return
     with pytest.raises(InvalidSketch, match=name):
         read_sketch(json.dumps(document))

@@ -62,7 +62,7 @@ def test_an_answer_that_is_no_registrys_has_its_status():
         def send(self, _):
             return Reply(404, {"content-type": "text/html"}, b"<html>")
 
-    with pytest.raises(UnexpectedReply, match="no schema registry") as caught:
+    with pytest.raises(UnexpectedReply, match="does not answer as a schema registry does") as caught:
         Registry("http://one", transport=Proxy()).call(operations.contexts())
     assert caught.value.status == 404
     assert "<html>" in caught.value.problem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -55,7 +56,15 @@ def answer(value: Any, media_type: str, *, status: int = HTTPStatus.OK) -> Respo
     if isinstance(value, Response):
         value.headers["content-type"] = media_type
         return value
-    return Response(orjson.dumps(value), status_code=int(status), headers={"content-type": media_type})
+    return Response(_json_text(value), status_code=int(status), headers={"content-type": media_type})
+
+
+def _json_text(value: Any) -> bytes:
+    """Return a value as JSON; Python's own library prints what orjson has no room for, such as numbers over 64 bits."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def ignored_header(names: Sequence[str]) -> tuple[bytes, bytes]:
