@@ -87,11 +87,15 @@ def misses_of(reading: Reading, writer: Shape) -> Misses:
     found = Misses()
     reader, writer = None if reading.reader is None else apart(reading.reader), apart(writer)
     reading = replace(reading, reader=reader)
+    written = writer
     if reading.language == "AVRO" and reader is not None:
         writer = aliased(writer, reader)
     inside = named_as(writer, reader) if reading.language == "PROTOBUF" and reader is not None else writer
     for each in reading.reads or ():
-        _add_read(found, reading, writer, inside, each)
+        is_known = reader is not None and at(reader, each.path) is not None
+        # a schema that a reader is only assumed to have, and that has no such field, does not rename fields either
+        named = writer if reading.is_declared or is_known else written
+        _add_read(found, reading, named, inside, each)
     if reader is None:
         if reading.reads is None:
             found.add(((), f"unknown:{hash(writer)}"), "nothing is known of the reader", is_certain=False)

@@ -8,7 +8,11 @@ from fleets.asking import ask, ask_seeds
 from fleets.languages import LANGUAGES
 
 SEEDS = range(4)
-WERE_WRONG = {"JSON": (500_017, 500_036, 500_039, 500_207), "PROTOBUF": (500_199, 930_001, 940_035, 940_039)}
+WERE_WRONG = {
+    "AVRO": (1_200_023, 1_200_094),
+    "JSON": (500_017, 500_036, 500_039, 500_207),
+    "PROTOBUF": (500_199, 930_001, 940_035, 940_039),
+}
 """Seeds of stories about which an answer was wrong."""
 QUESTIONS = 6_700
 """In each language, so that there are 20,000 in all."""
