@@ -118,7 +118,7 @@ def absent(path: str, *, what: str = "file or folder") -> str:
 
 
 def about_backslashes(path: str) -> str:
-    """Return what a message adds about a path with backslashes that is not there."""
+    """Return the advice for a path with backslashes that is not there, to be added to a message; else nothing."""
     return f"; paths are written with /, as in '{path.replace(chr(92), '/')}'" if chr(92) in path else ""
 
 

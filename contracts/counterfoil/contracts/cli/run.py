@@ -90,7 +90,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _advice(error: OSError) -> str:
-    """Return what to do about an error of the operating system, where more is to be said than its message says."""
+    """Return the advice for an error of the operating system, to be added to its message; else nothing."""
     import errno
 
     if error.filename and error.errno in {errno.EACCES, errno.EPERM}:

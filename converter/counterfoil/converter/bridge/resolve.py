@@ -62,7 +62,7 @@ class ResolvedBridge:
         return (*changes_since(self.plan, now), *keys)
 
     def kept_lines(self) -> list[str]:
-        """Return what the bridge does by the plan with which it was stored or begun, and a new one would not."""
+        """Return in words how the plan with which a bridge was stored or begun differs from a new one."""
         return [
             f"warning: the bridge keeps the plan with which it was stored or begun: {change}" for change in self.changes
         ]

@@ -7,11 +7,10 @@ source field computes. Of a rule that reads fields, such as ``join``, a language
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.evolution.casts import UUID_PATTERN
+from counterfoil.schema.evolution.casts import UUID
 from counterfoil.schema.evolution.constants import readable
 from counterfoil.schema.evolution.errors import ConversionError, shown
 from counterfoil.schema.evolution.evaluate import compile_op
@@ -47,15 +46,14 @@ from counterfoil.schema.evolution.types import is_instant, range_of, split_null,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from counterfoil.schema.evolution.limits import Limits, Place
+    from counterfoil.schema.evolution.limits import Place, TargetLimits
     from counterfoil.schema.evolution.model import Op
     from counterfoil.schema.evolution.tree import Node
 
 
-_UUID: Final = re.compile(UUID_PATTERN)
 _DAYS: Final = tuple(day_of_text(text) for text in ("0001-01-01", "9999-12-31"))
 _DAY_SECONDS: Final = 86_400
-_TIME_TICKS: Final = {"time-millis": 1_000, "time-micros": 1_000_000}
+_TIMES_OF_DAY: Final = frozenset({"time-millis", "time-micros"})
 _NO_RECORD: Final = (
     "the target's schema accepts none of the records that the plan builds here: what they always have, and what they "
     "never have, does not go together (if, anyOf, oneOf, not, dependentSchemas)"
@@ -71,7 +69,7 @@ _RULES: Final = frozenset({"from", "join", "split", "expr", "format", "parse"})
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedValue:
     """A value that a plan gives and the target refuses: the field, and a sentence about the value."""
 
     where: str
@@ -81,11 +79,11 @@ class Refusal:
 def refusals(
     root: Op,
     tree: Node,
-    limits: Limits | None,
+    limits: TargetLimits | None,
     *,
     how_by_field: Mapping[str, str],
     is_nullable: Callable[[tuple[str, ...]], bool],
-) -> Iterator[Refusal]:
+) -> Iterator[RefusedValue]:
     """Yield the values that a plan gives and its target refuses, in the target's order.
 
     ``how_by_field`` says how a field is filled, as a word; ``is_nullable`` returns whether the source value at a path
@@ -97,7 +95,10 @@ def refusals(
 
 class _Walk:
     def __init__(
-        self, limits: Limits | None, how_by_field: Mapping[str, str], is_nullable: Callable[[tuple[str, ...]], bool]
+        self,
+        limits: TargetLimits | None,
+        how_by_field: Mapping[str, str],
+        is_nullable: Callable[[tuple[str, ...]], bool],
     ) -> None:
         self._limits = limits
         self._how_by_field = how_by_field
@@ -108,7 +109,7 @@ class _Walk:
         """Return whether an operation may return null; inside of elements and branches, that is not known."""
         return may_be_null(op, (lambda _: True) if self._inside else self._is_nullable)
 
-    def of(self, op: Op, node: Node, place: Place, *, has_null: bool = True) -> Iterator[Refusal]:
+    def of(self, op: Op, node: Node, place: Place, *, has_null: bool = True) -> Iterator[RefusedValue]:
         """Yield the refused values of an operation; null is none if it stands for a field that is left out."""
         match op:
             case Constant():
@@ -131,7 +132,7 @@ class _Walk:
     def _how(self, place: Place) -> str:
         return self._how_by_field.get(spell(place), "value")
 
-    def _lookup(self, op: Lookup, node: Node, place: Place) -> Iterator[Refusal]:
+    def _lookup(self, op: Lookup, node: Node, place: Place) -> Iterator[RefusedValue]:
         for key, result in op.table:
             yield from self._value(result, node, place, f"lookup {shown(key)}")
         if isinstance(op.otherwise, Constant):
@@ -139,14 +140,14 @@ class _Walk:
         elif op.otherwise is not None:
             yield from self.of(op.otherwise, node, place)
 
-    def _each_part(self, op: MapBranches | MapTagged | FirstSet, node: Node, place: Place) -> Iterator[Refusal]:
+    def _each_part(self, op: MapBranches | MapTagged | FirstSet, node: Node, place: Place) -> Iterator[RefusedValue]:
         parts = op.parts if isinstance(op, FirstSet) else [branch for _, branch in op.branches]
         self._inside += 1
         for part in parts:
             yield from self.of(part, node, place, has_null=False)
         self._inside -= 1
 
-    def _parts(self, op: BuildRecord | MapItems | MapValues, node: Node, place: Place) -> Iterator[Refusal]:
+    def _parts(self, op: BuildRecord | MapItems | MapValues, node: Node, place: Place) -> Iterator[RefusedValue]:
         inner = inner_of(node, op)
         if isinstance(op, BuildRecord) and isinstance(inner, Record):
             members = {member.name: member for member in inner.fields}
@@ -161,7 +162,7 @@ class _Walk:
                 and self._limits is not None
                 and self._limits.refuses_record(place, inner, op, self._may_be_null)
             ):
-                yield Refusal(spell(place), _NO_RECORD)
+                yield RefusedValue(spell(place), _NO_RECORD)
             return
         self._inside += 1
         if isinstance(op, MapItems) and isinstance(inner, Array):
@@ -170,29 +171,29 @@ class _Walk:
             yield from self.of(op.value, inner.values, (*place, "{}"))
         self._inside -= 1
 
-    def _value(self, value: Any, node: Node, place: Place, word: str) -> Iterator[Refusal]:
+    def _value(self, value: Any, node: Node, place: Place, word: str) -> Iterator[RefusedValue]:
         expected = None if word == "default" else _not_meant(node, value)
         if expected is None and self._limits is not None:
             expected = self._limits.refusal(place, node, value)
         if expected is not None:
             text = f"{word}: {shown(readable(node, value))} is no value here; expected {expected}"
-            yield Refusal(spell(place), text)
+            yield RefusedValue(spell(place), text)
 
-    def _computed(self, op: Op, node: Node, place: Place) -> Iterator[Refusal]:
+    def _computed(self, op: Op, node: Node, place: Place) -> Iterator[RefusedValue]:
         word = self._how(place)
         if reads_nothing(op):
             try:
                 value = compile_op(op, spell(place))({})
             except ConversionError as error:
-                yield Refusal(spell(place), f"{word}: no record has a value here: {error.text} ({error.code})")
+                yield RefusedValue(spell(place), f"{word}: no record has a value here: {error.text} ({error.code})")
                 return
             yield from self._value(value, node, place, word)
         elif (failure := _certain_failure(op)) is not None:
-            yield Refusal(spell(place), f"{word}: no record has a value here: {failure.text} ({failure.code})")
+            yield RefusedValue(spell(place), f"{word}: no record has a value here: {failure.text} ({failure.code})")
         elif self._limits is not None:
             expected = self._limits.refusal_of_all(place, node, op)
             if expected is not None:
-                yield Refusal(spell(place), f"{word}: no result of this is a value here; expected {expected}")
+                yield RefusedValue(spell(place), f"{word}: no result of this is a value here; expected {expected}")
 
 
 def reads_nothing(op: Op) -> bool:
@@ -244,7 +245,7 @@ def _branch(op: RequireValue | Tag, node: Node) -> Node:
 
 
 def _not_meant(node: Node, value: Any) -> str | None:
-    """Return what a base value must be to have a meaning in its type, and is not; None if it has one."""
+    """Return the demand of a type that a base value does not meet, in words; None if it has a meaning there."""
     if isinstance(node, Union):
         if node.is_tagged:
             return None if value is None else _not_meant(node.branches[value[0]], value[1])
@@ -285,9 +286,9 @@ def _not_meant_scalar(scalar: Scalar, value: Any) -> str | None:
         most = scalar.precision or 0
         return f"a decimal of at most {most} digits" if digits > most else None
     if scalar.word == "uuid":
-        return "a UUID" if scalar.base == "string" and not _UUID.fullmatch(value) else None
-    if scalar.word in _TIME_TICKS:
-        return None if 0 <= value < _DAY_SECONDS * _TIME_TICKS[scalar.word] else f"a time of day ({scalar.word})"
+        return "a UUID" if scalar.base == "string" and not UUID.fullmatch(value) else None
+    if scalar.word in _TIMES_OF_DAY:
+        return None if 0 <= value < _DAY_SECONDS * ticks_per_second(scalar) else f"a time of day ({scalar.word})"
     if scalar.word == "date":
         return None if _DAYS[0] <= value <= _DAYS[1] else "a date in the years 1 to 9999, as days since 1970"
     if is_instant(scalar) and scalar.base != "string":
@@ -299,7 +300,7 @@ def _not_meant_scalar(scalar: Scalar, value: Any) -> str | None:
 
 
 def _not_formed(scalar: Scalar, value: Any) -> str | None:
-    """Return what a text must be to be a form of a value of another type, such as a date; None if it is one."""
+    """Return the form that a text does not have, in words: that of a date, for a date; None if it has it."""
     if scalar.word not in _FORMS or scalar.base != "string":
         return None
     check = form_function(_TEXT, scalar)

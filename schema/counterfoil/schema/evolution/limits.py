@@ -1,4 +1,4 @@
-"""What a schema of a target demands of values besides their types: what a language that has such demands implements."""
+"""The demands of a target's schema besides types: a protocol for the languages that have such demands."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Place: TypeAlias = tuple[str, ...]
 """Names of fields from the root; ``[]`` and ``{}`` are the elements of an array and of a map."""
 
 
-class Limits(Protocol):
-    """What the schema of a target demands of values besides their types."""
+class TargetLimits(Protocol):
+    """The demands of a target's schema on values, besides their types."""
 
     def refusal(self, place: Place, node: Node, value: Any) -> str | None:
-        """Return what a value of the type at ``place`` must be and is not; None if it fits, or that is unknown."""
+        """Return the demand at ``place`` that a value of its type does not meet; None if none is known."""
 
     def refusal_of_all(self, place: Place, node: Node, op: Op) -> str | None:
-        """Return what no result of the operation is; None if one may fit."""
+        """Return the demand that no result of the operation meets; None if one may fit."""
 
     def refuses_record(self, place: Place, node: Node, op: BuildRecord, may_be_null: MayBeNull) -> bool:
         """Return whether certainly no record that the operation builds is valid, since its fields do not go together.

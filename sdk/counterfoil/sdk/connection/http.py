@@ -217,7 +217,7 @@ def _words(error: Exception) -> str:
 
 
 def _about_proxies(settings: RegistrySettings) -> str:
-    """Return what a message adds about proxies: the one that was used, or a variable that names one and is not read."""
+    """Return the part of a message about proxies: the one that was used, or a variable that is not read here."""
     if settings.proxy is not None:
         used = urlsplit(settings.proxy)
         return f"; it was sent through the proxy {used.scheme}://{used.netloc.rpartition('@')[2]}"

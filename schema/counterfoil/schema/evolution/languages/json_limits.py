@@ -1,4 +1,4 @@
-"""What a JSON schema demands of the values at a place of a plan's target: keywords, and formats.
+"""The demands of a JSON schema on the values at a place of a plan's target: keywords, and formats.
 
 Only what certainly holds at the place counts (``formats/jsonschema/certain.py``), so that a value which is refused here
 makes each record with it invalid. A value is written as :func:`json_of` says.
@@ -12,6 +12,7 @@ from decimal import Decimal
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.evolution.casts import UUID
 from counterfoil.schema.evolution.languages.jsonschema import layers_of
 from counterfoil.schema.evolution.model import (
     BuildRecord,
@@ -67,7 +68,6 @@ _KEYWORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "one_of": ("oneOf",),
 }
 """The constraints that are named in messages, with their keywords."""
-_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _TIME: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII)
 
 
@@ -78,7 +78,7 @@ class JsonLimits:
         self._certain_by_place: dict[Place, Certain] = {(): (root_of(schema),)}
 
     def refusal(self, place: Place, node: Node, value: Any) -> str | None:
-        """Return what a value of the type at ``place`` must be and is not; None if it fits, or that is unknown."""
+        """Return the demand at ``place`` that a value of its type does not meet; None if none is known."""
         written = exact(json_of(node, value))
         for schema in self._certain(place):
             if _refuses(schema, written):
@@ -88,7 +88,7 @@ class JsonLimits:
         return None
 
     def refusal_of_all(self, place: Place, node: Node, op: Op) -> str | None:
-        """Return what no result of the operation is; None if one may fit."""
+        """Return the demand that no result of the operation meets; None if one may fit."""
         del node  # the operation says more
         possible = _results_of(op)
         if possible is None:
@@ -102,7 +102,7 @@ class JsonLimits:
     def refuses_record(self, place: Place, node: Node, op: BuildRecord, may_be_null: MayBeNull) -> bool:
         """Return whether certainly no record that the operation builds is valid, since its fields do not go together.
 
-        That is asked where the schema has keywords that compare several fields. ``may_be_null`` returns whether an
+        Only a schema with keywords that compare several fields is searched. ``may_be_null`` returns whether an
         operation may return null.
         """
         certain = self._certain(place)
@@ -235,14 +235,14 @@ def _is_address(kind: type[IPv4Address | IPv6Address]) -> Callable[[str], bool]:
 
 
 _FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
-    "uuid": lambda text: _UUID.fullmatch(text) is not None,
+    "uuid": lambda text: UUID.fullmatch(text) is not None,
     "time": lambda text: _TIME.fullmatch(text) is not None,
     "email": lambda text: all(text.rpartition("@")),
     "idn-email": lambda text: all(text.rpartition("@")),
     "ipv4": _is_address(IPv4Address),
     "ipv6": _is_address(IPv6Address),
 }
-"""The formats whose texts are told without a doubt; dates and points in time are types of their own."""
+"""The formats that a text certainly has or has not; dates and points in time are types of their own."""
 
 
 # --- what operations give

@@ -11,7 +11,7 @@ from counterfoil.schema.model import SchemaType
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.schema.evolution.limits import Limits
+    from counterfoil.schema.evolution.limits import TargetLimits
     from counterfoil.schema.evolution.tree import Node
     from counterfoil.schema.parsed import ParsedSchema
 
@@ -49,11 +49,11 @@ def reading_notes(schema: ParsedSchema) -> tuple[str, ...]:
     return notes
 
 
-def limits_of(schema: ParsedSchema) -> Limits | None:
+def limits_of(schema: ParsedSchema) -> TargetLimits | None:
     """Return what a target's schema demands of values besides their types; None if the types say all of it."""
     if schema.schema_type is not SchemaType.JSON:
         return None
-    limits: Limits = import_module("counterfoil.schema.evolution.languages.json_limits").JsonLimits(schema)
+    limits: TargetLimits = import_module("counterfoil.schema.evolution.languages.json_limits").JsonLimits(schema)
     return limits
 
 

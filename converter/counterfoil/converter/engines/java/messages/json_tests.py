@@ -72,7 +72,7 @@ class JsonTests:
         return len(self._known)
 
     def _lines(self, facts: Facts, where: str) -> Iterator[str]:
-        """Yield what is set in a new schema."""
+        """Yield the Java statements that set the keywords of a new schema."""
         if facts.is_opaque:
             raise EngineCannot(ENGINE, field=where, why="a reference or a keyword of JSON Schema that is not known")
         if facts.is_false:
