@@ -49,8 +49,7 @@ if TYPE_CHECKING:
 
 Turn: TypeAlias = Callable[[Any], Any]
 
-UUID_PATTERN: Final = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-UUID: Final = re.compile(UUID_PATTERN)
+UUID_TEXT: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 """The texts that are UUIDs, in letters of any case."""
 _EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _MAX_DECIMAL_DIGITS: Final = 1000
@@ -98,7 +97,7 @@ def _turn(op: Cast) -> Turn:
     if "decimal" in {source.word, target.word}:
         return lambda value: _by_decimal(value, op)
     if target.word == "uuid":
-        return lambda text: text if UUID.fullmatch(text) else _refuse(text, "no UUID")
+        return lambda text: text if UUID_TEXT.fullmatch(text) else _refuse(text, "no UUID")
     if target.base == "string":
         return _to_text(op)
     if source.base in {"string", "enum"}:

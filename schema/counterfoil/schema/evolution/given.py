@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.evolution.casts import UUID
+from counterfoil.schema.evolution.casts import UUID_TEXT
 from counterfoil.schema.evolution.constants import readable
 from counterfoil.schema.evolution.errors import ConversionError, shown
 from counterfoil.schema.evolution.evaluate import compile_op
@@ -286,7 +286,7 @@ def _not_meant_scalar(scalar: Scalar, value: Any) -> str | None:
         most = scalar.precision or 0
         return f"a decimal of at most {most} digits" if digits > most else None
     if scalar.word == "uuid":
-        return "a UUID" if scalar.base == "string" and not UUID.fullmatch(value) else None
+        return "a UUID" if scalar.base == "string" and not UUID_TEXT.fullmatch(value) else None
     if scalar.word in _TIMES_OF_DAY:
         return None if 0 <= value < _DAY_SECONDS * ticks_per_second(scalar) else f"a time of day ({scalar.word})"
     if scalar.word == "date":

@@ -12,7 +12,7 @@ from decimal import Decimal
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.evolution.casts import UUID
+from counterfoil.schema.evolution.casts import UUID_TEXT
 from counterfoil.schema.evolution.languages.jsonschema import layers_of
 from counterfoil.schema.evolution.model import (
     BuildRecord,
@@ -235,7 +235,7 @@ def _is_address(kind: type[IPv4Address | IPv6Address]) -> Callable[[str], bool]:
 
 
 _FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
-    "uuid": lambda text: UUID.fullmatch(text) is not None,
+    "uuid": lambda text: UUID_TEXT.fullmatch(text) is not None,
     "time": lambda text: _TIME.fullmatch(text) is not None,
     "email": lambda text: all(text.rpartition("@")),
     "idn-email": lambda text: all(text.rpartition("@")),

@@ -50,7 +50,7 @@ def reading_notes(schema: ParsedSchema) -> tuple[str, ...]:
 
 
 def limits_of(schema: ParsedSchema) -> TargetLimits | None:
-    """Return what a target's schema demands of values besides their types; None if the types say all of it."""
+    """Return the demands of a target's schema on values besides their types; None if the types state all of them."""
     if schema.schema_type is not SchemaType.JSON:
         return None
     limits: TargetLimits = import_module("counterfoil.schema.evolution.languages.json_limits").JsonLimits(schema)
