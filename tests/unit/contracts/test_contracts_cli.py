@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 
@@ -199,6 +200,15 @@ def test_paths_as_seen_from_a_folder(path, prefix, shown):
 
 def test_addresses_are_shown_without_credentials():
     assert shown_address("https://me:secret@host:8081/sr") == "https://host:8081/sr"
+
+
+def test_what_others_wrote_to_a_captured_stream_can_be_read(monkeypatch: pytest.MonkeyPatch):
+    captured = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr(sys, "stderr", captured)
+    assert run(fine, ["--no-such-option"]) == ExitCode.USAGE
+    captured.buffer.write(b"a library wrote \xff")
+    captured.seek(0)
+    assert captured.read().endswith("a library wrote \\xff")
 
 
 def test_control_characters_are_escaped_and_letters_kept():

@@ -80,7 +80,8 @@ def test_on_the_terminal_a_defect_is_one_line_and_its_traceback_a_file(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(logging.getLogger("counterfoil"), "propagate", False)  # a package may have set up the root
-    monkeypatch.setattr(logging.getLogger("counterfoil"), "handlers", [])  # so may a server that ran in this process
+    for name in ("counterfoil", "counterfoil.schema"):  # so may a server that ran in this process
+        monkeypatch.setattr(logging.getLogger(name), "handlers", [])
     with defects_on_stderr():
         search_for_witness(Foreign(SchemaType.AVRO), parse_schema('"int"'), DIFFERENCE)
     said = capsys.readouterr().err

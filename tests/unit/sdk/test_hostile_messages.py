@@ -24,6 +24,7 @@ from counterfoil.sdk import (
     SerdeError,
     SerializationContext,
 )
+from counterfoil.sdk.errors import EncodeError
 from counterfoil.sdk.serde.rules.cel.engines import CelError, compile_program
 from counterfoil.sdk.serde.rules.cel.expression import read_expression
 from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
@@ -327,6 +328,12 @@ def test_only_our_errors_come_of_values_for_avro(value: Any):
 @given(hostile_values())
 def test_only_our_errors_come_of_values_for_protobuf(value: Any):
     refuses(PROTOBUF_WRITER, value, CONTEXT)
+
+
+@pytest.mark.parametrize("text", ["\ud800", "X\udfff", "\x00", "Ä", ""])
+def test_a_text_that_no_symbol_can_have_is_refused(text: str):
+    with pytest.raises(EncodeError, match=r"a symbol of p\.R\.K: X, Y"):
+        PROTOBUF_WRITER({"n": text}, CONTEXT)
 
 
 MODEL_WRITERS = [

@@ -169,10 +169,13 @@ def _tolerate_narrow_terminals() -> None:
             reconfigure(errors=_ESCAPED)
 
 
-def _escaped(error: UnicodeError) -> tuple[str, int]:
-    """Return the characters that cannot be encoded as JSON escapes them, and where encoding goes on."""
+def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return the characters that cannot be encoded as JSON escapes them, and where encoding goes on.
+
+    Bytes that cannot be decoded are escaped, too: a program that runs a command may read the stream that it captured.
+    """
     if not isinstance(error, UnicodeEncodeError):
-        raise error
+        return codecs.backslashreplace_errors(error)
     text = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
     units = (text[place : place + 2] for place in range(0, len(text), 2))
     return "".join(f"\\u{unit.hex()}" for unit in units), error.end

@@ -343,7 +343,8 @@ _TOO_LARGE_FOR_FLOAT: Final = 2.0**128 - 2.0**103
 
 def _enum_number(field: AnyField, value: Any) -> int:
     if isinstance(value, str):
-        found = field.enum_type.values_by_name.get(value)
+        # Names of symbols are ASCII; Google's runtime ends with a SystemError for texts that UTF-8 cannot have.
+        found = field.enum_type.values_by_name.get(value) if value.isascii() else None
         if found is None:
             raise misfit(_described(field), value)
         return int(found.number)
