@@ -3,34 +3,44 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import re
 import signal
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
-from counterfoil.contracts.cli.installed import COMMAND_GROUP, find_installed
+from counterfoil.contracts.cli.installed import COMMAND_GROUP, CommandEntry, find_installed
+from counterfoil.contracts.cli.overview import overview, terminal_columns
+from counterfoil.contracts.cli.root import root_command
+from counterfoil.contracts.cli.run import run
+from counterfoil.schema.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HEAVY = {"fastapi", "uvicorn", "starlette", "pydantic", "orjson", "pyspark", "httpx", "httpcore", "fastavro", "sqlite3"}
 HEAVY |= {"confluent_kafka", "pyarrow", "pandas", "yaml", "asyncio", "ssl", "email", "zipfile", "hashlib", "tempfile"}
 
 
-def imported_modules(*arguments: str) -> set[str]:
+def imported_modules(*arguments: str, folder: Path | None = None) -> set[str]:
     """The modules that the command has imported when it ends, by top-level name."""
     program = (
         "import sys; from counterfoil.contracts.cli import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         "print('\\n'.join(sys.modules), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     return set(done.stderr.split())
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["check", "--help"], ["diff", "--help"]])
 def test_help_imports_nothing_heavy(arguments):
     modules = imported_modules(*arguments)
-    assert "click" in modules
+    assert ("click" in modules) == (arguments != ["--help"])
     assert not HEAVY & {name.partition(".")[0] for name in modules}
 
 
@@ -40,7 +50,7 @@ def test_the_list_of_commands_imports_none_of_them():
     assert {name for name in ours if name.count(".") > 1} == {
         "counterfoil.contracts.cli",
         "counterfoil.contracts.cli.installed",
-        "counterfoil.contracts.cli.root",
+        "counterfoil.contracts.cli.overview",
         "counterfoil.contracts.cli.run",
         "counterfoil.contracts.entry_points",
         "counterfoil.converter.entry_points",
@@ -49,6 +59,41 @@ def test_the_list_of_commands_imports_none_of_them():
         "counterfoil.registry.entry_points",
         "counterfoil.schema.exit_codes",
     }
+
+
+def test_a_check_of_schemas_imports_nothing_about_contracts(tmp_path):
+    """Also one that finds an error: whether contracts permit it is not looked for where there are none."""
+    for name, kind in (("new", "string"), ("old", "double")):
+        text = f'{{"type": "record", "name": "Ride", "fields": [{{"name": "fare", "type": "{kind}"}}]}}'
+        (tmp_path / f"{name}.avsc").write_text(text)
+    modules = imported_modules("check", "new.avsc", "--against", "old.avsc", folder=tmp_path)
+    assert "fastavro" in modules
+    assert not modules & {"importlib.metadata", "yaml", "counterfoil.schema.agreements.model"}
+    unused = ("counterfoil.contracts.linting", "counterfoil.schema.evolution", "counterfoil.schema.rest")
+    assert [name for name in modules if name.startswith(unused)] == []
+
+
+@pytest.mark.parametrize("columns", [1, 51, 52, 64, 79, 80, 81, 99, 100, 101, 300])
+def test_the_list_of_commands_is_the_page_that_click_makes(monkeypatch, capsys, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run(root_command(), ["--help"]) == ExitCode.OK
+    assert capsys.readouterr().out == overview(find_installed().entries, columns=terminal_columns())
+
+
+def test_a_command_without_a_line_is_listed_by_click():
+    entries = [CommandEntry("one", "counterfoil.contracts.cli.diff:diff"), *find_installed().entries]
+    assert overview(entries, columns=80) is None
+    assert overview([CommandEntry("one", "nowhere_to_be_found:one", "converter")], columns=80) is None
+
+
+def test_the_list_of_commands_ends_silently_at_a_closed_pipe():
+    reading, writing = os.pipe()
+    os.close(reading)
+    program = "import sys; from counterfoil.contracts.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "--help"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (ExitCode.PIPE_CLOSED, b"")
 
 
 def test_the_installed_table_is_the_one_that_importlib_reads():

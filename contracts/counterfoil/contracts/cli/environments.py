@@ -27,7 +27,7 @@ def registries_of(environment: str, agreements: Iterable[Agreement | None]) -> l
 def agreements_of(comparison: Comparison) -> Iterator[Agreement | None]:
     """Yield what the contract and product files of the side that is checked declare; None for an invalid one."""
     from counterfoil.contracts.consumers.agreements import read_file
-    from counterfoil.contracts.linting.collecting import agreement_test
+    from counterfoil.contracts.project.mapping import agreement_test
 
     head, is_agreement = comparison.yaml_files, agreement_test(comparison.project, comparison.scope.wanted)
     contents = head.contents([path for path in head.paths if is_agreement(path)])

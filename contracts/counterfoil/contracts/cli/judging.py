@@ -176,7 +176,7 @@ class Judging(NamedTuple):
         recorded = self._recorded()
         if not report.count(Severity.ERROR):
             return report
-        from counterfoil.contracts.linting.collecting import agreement_test
+        from counterfoil.contracts.project.mapping import agreement_test
 
         head, is_agreement = comparison.yaml_files, agreement_test(comparison.project, ())
         contents = head.contents([path for path in head.paths if is_agreement(path)])

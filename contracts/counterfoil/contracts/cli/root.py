@@ -7,20 +7,18 @@ when the command is called or when its help line is printed and its entry has no
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from counterfoil.contracts.cli.installed import DISTRIBUTION, OTHER_COMMANDS, find_installed
+from counterfoil.contracts.cli.overview import MAX_COLUMNS, SENTENCE, by_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from counterfoil.contracts.cli.installed import CommandEntry
     from counterfoil.schema.errors import MissingExtra
-
-_GROUPS: Final = ("Check", "Registry", "Messages", "Contracts", "Bridges", "Administration")
-"""In the order of the help."""
 
 
 def root_command() -> CommandTable:
@@ -34,8 +32,8 @@ def command_table(entries: Iterable[CommandEntry], *, version: str) -> CommandTa
     table = CommandTable(
         name="counterfoil",
         entries=entries,
-        help="A schema registry and contract tests for event streams: serve, check, compare, convert.",
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        help=SENTENCE,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_COLUMNS},
     )
     return click.version_option(version, prog_name="counterfoil")(table)
 
@@ -66,11 +64,7 @@ class CommandTable(click.Group):
 
     def grouped(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
         """Return the names of the commands with their lines, by group in the order of the help."""
-        lines: dict[str, list[tuple[str, str]]] = {group: [] for group in _GROUPS}
-        for name in self.list_commands(ctx):
-            line, group = self._listed(ctx, name)
-            lines.setdefault(group, []).append((name, line))
-        return {group: rows for group, rows in lines.items() if rows}
+        return by_group((name, *self._listed(ctx, name)) for name in self.list_commands(ctx))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by group, each with its line; one is imported only when its entry has no line."""

@@ -12,15 +12,16 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-import click
-
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    import click
 
 PROGRAM = "counterfoil"
-_COMPLETION = "_COUNTERFOIL_COMPLETE"
+COMPLETION = "_COUNTERFOIL_COMPLETE"
+"""The variable with which a shell requests words instead of running a command."""
 _ESCAPED = "counterfoil-escaped"
 """The name of the handler for characters that an encoding lacks."""
 
@@ -31,14 +32,37 @@ def run(command: click.Command, arguments: Sequence[str], *, name: str = PROGRAM
     ``name`` is the name of the command in its usage line. A command's return value is its exit code when it is an int;
     anything else is 0. ``SystemExit`` passes through.
     """
+    import click
+
+    def call() -> int:
+        try:
+            return _invoke(command, arguments, name)
+        except click.ClickException as mistake:
+            _show(mistake)
+            return ExitCode.USAGE if isinstance(mistake, click.UsageError) else ExitCode.PRECONDITION
+        except click.Abort:
+            return ExitCode.INTERRUPTED
+
+    return _ended(call)
+
+
+def print_page(text: str) -> int:
+    """Print a text on stdout, and return the exit code. Click is not imported."""
+
+    def call() -> int:
+        sys.stdout.write(text)
+        return ExitCode.OK
+
+    return _ended(call)
+
+
+def _ended(call: Callable[[], int]) -> int:
+    """Return what ``call`` returns; for an error, the exit code of its kind, after it was reported."""
     _tolerate_narrow_terminals()
     try:
-        code = _invoke(command, arguments, name)
+        code = call()
         sys.stdout.flush()
-    except click.ClickException as mistake:
-        _show(mistake)
-        return ExitCode.USAGE if isinstance(mistake, click.UsageError) else ExitCode.PRECONDITION
-    except (KeyboardInterrupt, click.Abort):
+    except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         _discard_output()
@@ -49,10 +73,12 @@ def run(command: click.Command, arguments: Sequence[str], *, name: str = PROGRAM
 
 
 def _invoke(command: click.Command, arguments: Sequence[str], name: str) -> int:
-    if instruction := os.environ.get(_COMPLETION):
+    import click
+
+    if instruction := os.environ.get(COMPLETION):
         from click.shell_completion import shell_complete
 
-        return shell_complete(command, {}, name, _COMPLETION, instruction)
+        return shell_complete(command, {}, name, COMPLETION, instruction)
     try:
         with command.make_context(name, list(arguments)) as context:
             result = command.invoke(context)
@@ -63,6 +89,8 @@ def _invoke(command: click.Command, arguments: Sequence[str], name: str) -> int:
 
 def _show(mistake: click.ClickException) -> None:
     """Write the line of one of click's errors, followed by the usage of the command."""
+    import click
+
     context = mistake.ctx if isinstance(mistake, click.UsageError) else None
     if context is not None and mistake.format_message() == context.get_help():
         _write(context.get_help())  # a group that was called without a command

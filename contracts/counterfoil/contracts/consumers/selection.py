@@ -16,7 +16,7 @@ from counterfoil.contracts.consumers.check import ConsumerRequest
 from counterfoil.contracts.consumers.history import ConsumerHistory
 from counterfoil.contracts.errors import InputNotFound
 from counterfoil.contracts.languages import AGREEMENT_SUFFIXES
-from counterfoil.contracts.linting.collecting import agreement_test
+from counterfoil.contracts.project.mapping import agreement_test
 from counterfoil.contracts.tree import SchemaTree
 from counterfoil.schema.parsed import Validation
 

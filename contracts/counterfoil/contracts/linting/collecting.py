@@ -17,18 +17,18 @@ from counterfoil.contracts.baselines.workspace import (
     undeclared_schemas,
 )
 from counterfoil.contracts.errors import InputNotFound, absent
-from counterfoil.contracts.languages import AGREEMENT_SUFFIXES
 from counterfoil.contracts.linting.lint import LintInput
 from counterfoil.contracts.project.finding import nearest_file, open_project
-from counterfoil.contracts.project.model import FILE_NAME, Project
+from counterfoil.contracts.project.mapping import agreement_test
 from counterfoil.contracts.subjects import Subjects
 from counterfoil.contracts.yaml_files import is_yaml
 from counterfoil.schema.errors import CounterfoilError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from counterfoil.contracts.baselines.workspace import Scope
+    from counterfoil.contracts.project.model import Project
 
 
 class Collected(NamedTuple):
@@ -94,16 +94,3 @@ def _project(current: str, config: str | None, root: str, top: str | None) -> tu
         if path is None:
             raise
         return path, None
-
-
-def agreement_test(project: Project | None, named: Sequence[str]) -> Callable[[str], bool]:
-    """Return the test for contract and product files: by suffix, by the project, or because they were named."""
-
-    def test(path: str) -> bool:
-        if path.endswith(AGREEMENT_SUFFIXES):
-            return True
-        if not is_yaml(path) or path.rpartition("/")[2] == FILE_NAME:
-            return False
-        return path in named or (project is not None and project.is_agreement(path))
-
-    return test

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.contracts.project.model import Settings
+from counterfoil.contracts.languages import AGREEMENT_SUFFIXES
+from counterfoil.contracts.project.model import FILE_NAME, Settings
+from counterfoil.contracts.yaml_files import is_yaml
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from counterfoil.contracts.project.model import FileMapping, Project
     from counterfoil.contracts.tree import SchemaTree
 
@@ -33,3 +37,16 @@ def settings_at(project: Project | None, path: str, name: str | None) -> Setting
         return Settings()
     mapping = project.mapping(path, name=name)
     return mapping.settings if mapping else project.settings
+
+
+def agreement_test(project: Project | None, named: Sequence[str]) -> Callable[[str], bool]:
+    """Return the test for contract and product files: by suffix, by the project, or because they were named."""
+
+    def test(path: str) -> bool:
+        if path.endswith(AGREEMENT_SUFFIXES):
+            return True
+        if not is_yaml(path) or path.rpartition("/")[2] == FILE_NAME:
+            return False
+        return path in named or (project is not None and project.is_agreement(path))
+
+    return test

@@ -84,9 +84,9 @@ def failure_to_decode(body: bytes, schema: Any) -> str | None:
 @cache
 def decoder_name() -> str:
     """Return the decoder and its version, such as ``fastavro 1.10.0``."""
-    from importlib.metadata import version
+    import fastavro
 
-    return f"fastavro {version('fastavro')}"
+    return f"fastavro {fastavro.__version__}"
 
 
 def quote(exception: Exception) -> str:
