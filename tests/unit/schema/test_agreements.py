@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from importlib.resources import files
+from typing import Any
 
 import pytest
-from jsonschema import Draft201909Validator
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft201909Validator, ValidationError
 
 from agreement_files import APPLICATION, CONTRACT
-from counterfoil.schema.agreements.document import read_agreement
+from counterfoil.schema.agreements.document import read_agreement, read_if_valid
 from counterfoil.schema.agreements.identity import content_hash
 from counterfoil.schema.agreements.model import Application, Contract, EnumPolicy, OnUnknownEnum, Range
 from counterfoil.schema.agreements.odps import expectation_of
-from counterfoil.schema.agreements.standards import STANDARDS
+from counterfoil.schema.agreements.standards import ODCS, STANDARDS, remembering_validator
 from counterfoil.schema.agreements.units import is_unit
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.documents.node_json import node_json, node_of_json
@@ -282,3 +286,89 @@ def test_stored_reads_differ_where_their_values_do() -> None:
             assert [repr(replace(one, position=NOWHERE, places={})) for one in each.reads or ()] == [
                 repr(replace(one, position=NOWHERE, places={})) for one in expected
             ]
+
+
+def nested(depth: int, innermost: dict[str, object]) -> str:
+    """Return a contract with a field inside ``depth`` others."""
+    fields = [innermost]
+    for level in range(depth):
+        fields = [{"name": f"o{level}", "logicalType": "object", "properties": fields}]
+    head = {"kind": "DataContract", "apiVersion": "v3.1.0", "id": "a", "version": "1.0.0", "status": "active"}
+    return json.dumps({**head, "schema": [{"name": "t", "logicalType": "object", "properties": fields}]})
+
+
+def calls_to_read(text: str) -> int:
+    """Return the number of calls of functions that reading a file takes."""
+    count = 0
+
+    def counted(_frame: object, event: str, _arg: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    read_agreement(text)  # the validators are made
+    sys.setprofile(counted)
+    try:
+        read_agreement(text)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("innermost", [{"nome": "f"}, {"name": "f", "quality": [{"type": "library"}]}])
+def test_mistakes_in_nested_fields_are_found_in_time_by_the_depth(innermost: dict[str, object]) -> None:
+    assert read_agreement(nested(12, innermost)).faults
+    assert calls_to_read(nested(12, innermost)) < 4 * calls_to_read(nested(6, innermost))
+
+
+def test_of_thousands_of_mistakes_the_first_are_listed_in_bounded_time() -> None:
+    def servers(count: int) -> str:
+        document = json.loads(nested(0, {"name": "f"}))
+        document["servers"] = [{"server": f"s{number}", "type": "kafka"} for number in range(count)]
+        return json.dumps(document)
+
+    assert [each.problem for each in read_agreement(servers(3)).faults] == [
+        f"servers[{number}] needs host" for number in range(3)
+    ]
+    assert len(read_agreement(servers(900)).faults) == 40
+    assert read_agreement(servers(900)).faults[0].problem == "servers[0] needs host"
+
+
+def test_a_file_is_read_at_once_where_it_is_valid() -> None:
+    assert read_if_valid(CONTRACT) == read_agreement(CONTRACT)
+    assert read_if_valid(APPLICATION) == read_agreement(APPLICATION)
+    for text in ("", "[", "a: 1", nested(3, {"nome": "f"})):
+        assert read_if_valid(text) is None
+        assert read_agreement(text).faults
+
+
+def _seen(error: ValidationError) -> tuple[object, ...]:
+    return (
+        error.message,
+        [*error.absolute_path],
+        [*error.schema_path],
+        error.validator,
+        [_seen(each) for each in error.context or ()],
+    )
+
+
+@given(st.data())
+def test_a_validator_that_remembers_finds_what_one_that_does_not_finds(data: st.DataObject) -> None:
+    file = ODCS.file_by_version["v3.1.0"]
+    document = json.loads(nested(3, {"name": "f"}))
+    document["servers"] = [{"server": "s", "type": "kafka", "host": "h"}]
+    for _ in range(data.draw(st.integers(0, 4))):
+        place: Any = document
+        while isinstance(place, (dict, list)) and place and data.draw(st.booleans()):
+            keys = sorted(place) if isinstance(place, dict) else range(len(place))
+            key = data.draw(st.sampled_from([*keys]))
+            if not isinstance(place[key], (dict, list)):
+                break
+            place = place[key]
+        value = data.draw(st.sampled_from([1, "x", [], {}, None, [{"type": "library"}], [{"zz": 1}]]))
+        if isinstance(place, dict):
+            place[data.draw(st.sampled_from([*sorted(place), "zz", "quality", "required", "items"]))] = value
+        else:
+            place.append(value)
+    schema = json.loads((files("counterfoil.schema.agreements") / "standards" / file).read_text())
+    plain = Draft201909Validator(schema).iter_errors(document)
+    assert [*map(_seen, remembering_validator(file).iter_errors(document))] == [*map(_seen, plain)]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from counterfoil.schema.agreements.fields import Faults
 from counterfoil.schema.agreements.model import Fault, Reading
 from counterfoil.schema.agreements.odcs import contract_of
 from counterfoil.schema.agreements.odps import application_of
-from counterfoil.schema.agreements.standards import ODCS, standard_of, violations
+from counterfoil.schema.agreements.standards import ODCS, is_quickly_valid, standard_of, violations
 from counterfoil.schema.agreements.violations import INVALID
 from counterfoil.schema.documents.nodes import InvalidDocument
 from counterfoil.schema.documents.yaml_reader import read_yaml
+
+if TYPE_CHECKING:
+    from counterfoil.schema.agreements.standards import Standard
+    from counterfoil.schema.documents.nodes import Node
 
 
 def read_agreement(text: str, *, is_validated: bool = False) -> Reading:
@@ -29,11 +35,27 @@ def read_agreement(text: str, *, is_validated: bool = False) -> Reading:
         if isinstance(standard, Fault):
             return Reading(None, (standard,))
         found = () if is_validated else violations(root, standard[1])
-        if found:
-            return Reading(None, found)
-        faults = Faults()
-        read = contract_of if standard[0] is ODCS else application_of
-        agreement = read(root, faults)
+        return Reading(None, found) if found else _read(root, standard[0])
     except InvalidDocument as mistake:
         return Reading(None, (Fault(INVALID, mistake.problem, mistake.position, mistake.repair),))
-    return Reading(agreement, tuple(faults.found))
+
+
+def read_if_valid(text: str) -> Reading | None:
+    """Return what :func:`read_agreement` does for a file that is valid under its standard; None for any other.
+
+    To find the mistakes of a file may take a tenth of a second for each 10 kB.
+    """
+    try:
+        root = read_yaml(text)
+        standard = None if root is None else standard_of(root)
+        if root is None or standard is None or isinstance(standard, Fault) or not is_quickly_valid(root, standard[1]):
+            return None
+        return _read(root, standard[0])
+    except InvalidDocument:
+        return None
+
+
+def _read(root: Node, standard: Standard) -> Reading:
+    faults = Faults()
+    read = contract_of if standard is ODCS else application_of
+    return Reading(read(root, faults), tuple(faults.found))

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.schema.agreements.model import Fault
 from counterfoil.schema.agreements.violations import INVALID, faults_of
@@ -19,11 +20,19 @@ from counterfoil.schema.documents.blocks import likely, respelled, text_of
 from counterfoil.schema.documents.nodes import MappingNode, Repair, ScalarNode, plain_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from counterfoil.schema.documents.nodes import Node
 
 _MAX_FAULTS: Final = 40
+_MAX_ERRORS: Final = 400
+"""The largest number of errors of jsonschema that are looked at for mistakes; a file may have thousands."""
+
+_Check: TypeAlias = "Callable[[Any, Any, Any, Any], Iterable[Any] | None]"
+"""What a validator of the package jsonschema does for a keyword; it returns the errors."""
+
+_Valid: TypeAlias = "dict[tuple[str, int, int], tuple[Any, Any]]"
+"""The values and schemas of keywords without errors, by keyword and identities, which stay taken meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +92,24 @@ def violations(root: Node, file: str) -> tuple[Fault, ...]:
     Where the document is valid under a later version of its standard, each mistake says so.
     """
     value = plain_value(root)
-    fast = _fast_validator(file)
-    if fast is not None and fast.is_valid(value):
+    if _is_quickly_valid(value, file):
         return ()
     schema = _schema(file)
-    found = dict.fromkeys(faults_of([*_validator(file).iter_errors(value)], root, schema))
+    errors = [*islice(remembering_validator(file).iter_errors(value), _MAX_ERRORS)]
+    found = dict.fromkeys(faults_of(errors, root, schema))
     later = _later_version(value, file) if found else ""
     hint = f"; the file is valid under apiVersion {later}" if later else ""
     return tuple(replace(each, problem=f"{each.problem}{hint}") for each in found)[:_MAX_FAULTS]
+
+
+def is_quickly_valid(root: Node, file: str) -> bool:
+    """Return whether a document is known to be valid within milliseconds; False also where that is not known."""
+    return _is_quickly_valid(plain_value(root), file)
+
+
+def _is_quickly_valid(value: Any, file: str) -> bool:
+    fast = _fast_validator(file)
+    return fast is not None and bool(fast.is_valid(value))
 
 
 def _later_version(value: Any, file: str) -> str:
@@ -98,12 +117,37 @@ def _later_version(value: Any, file: str) -> str:
     versions = next(each.file_by_version for each in STANDARDS if file in each.file_by_version.values())
     files = list(dict.fromkeys(versions.values()))
     version_by_file = {each: version for version, each in reversed(versions.items())}
-    later = (each for each in reversed(files[: files.index(file)]) if _validator(each).is_valid(value))
+    later = (each for each in reversed(files[: files.index(file)]) if remembering_validator(each).is_valid(value))
     return version_by_file.get(next(later, ""), "")
 
 
-def _validator(file: str) -> Any:
-    return import_module("jsonschema").Draft201909Validator(_schema(file))
+def remembering_validator(file: str) -> Any:
+    """Return a validator by jsonschema for one document, which remembers what is valid.
+
+    The package validates a value inside ``n`` others ``2 ** n`` times, once more for each ``unevaluatedProperties``.
+    """
+    package = import_module("jsonschema")
+    plain = package.Draft201909Validator
+    valid: _Valid = {}
+    checks = {keyword: _remembering(valid, keyword, check) for keyword, check in plain.VALIDATORS.items()}
+    return package.validators.extend(plain, checks)(_schema(file))
+
+
+def _remembering(valid: _Valid, keyword: str, check: _Check) -> _Check:
+    """Return the check of a keyword of jsonschema, which is not done again for a value that passed it."""
+
+    def checked(validator: Any, limit: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        key = (keyword, id(instance), id(schema))
+        if key in valid:
+            return
+        is_valid = True
+        for error in check(validator, limit, instance, schema) or ():
+            is_valid = False
+            yield error
+        if is_valid:
+            valid[key] = (instance, schema)
+
+    return checked
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.contracts.stored import is_name
 from counterfoil.registry.service.bridges.requests import schema_request_of
-from counterfoil.schema.agreements.document import read_agreement
+from counterfoil.schema.agreements.document import read_agreement, read_if_valid
 from counterfoil.schema.agreements.model import Contract
 from counterfoil.schema.agreements.stored import hash_of_file, ports_of
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
@@ -62,7 +62,9 @@ class ContractFiles:
         given schema refers to, and for each that a consumer's contract reads: a verdict tells which fields it has.
         Raises ``InvalidContract``.
         """
-        reading = await self._reader.of_text(given.text, read_agreement)
+        reading = await self._reader.of_text(given.text, read_if_valid)
+        if reading is None:
+            reading = await self._reader.beside(read_agreement, given.text)
         agreement = reading.agreement
         if agreement is None or reading.faults:
             raise _invalid(reading.faults)
