@@ -6,6 +6,7 @@ Without the bound that holds one of them, the steps are used up, or are many tim
 from __future__ import annotations
 
 import json
+import sys
 import tracemalloc
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.schema.agreements.model import Expectation
+from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import JudgementUndecided
 from counterfoil.schema.formats.jsonschema.values.literals import failures
 from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
 from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.judgement.judge import Budget, judge
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths.model import VALUES, member
@@ -25,11 +29,12 @@ from counterfoil.schema.position import Position
 from counterfoil.schema.reads.judge import judge_reader
 from counterfoil.schema.reads.model import Offer, Reader
 from counterfoil.schema.reads.rules import UNDECIDED
-from counterfoil.schema.steps import steps_for
+from counterfoil.schema.steps import Steps, steps_for
 from dear_inputs import GENES, TEXTS, Genome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
     from counterfoil.schema.parsed import ParsedSchema
 
@@ -147,3 +152,49 @@ def test_a_consumer_whose_misfits_are_too_many_is_not_said_to_be_able_to_read():
     expectation = Expectation("orders", "orders", "1", AT)
     found = list(judge_reader(Offer(later), Reader("ui", expectation, schema=earlier)))
     assert [each.rule for each in found] == [UNDECIDED]
+
+
+def compared_pairs(work: Callable[[], Any]) -> int:
+    """Return how many pairs of Avro types are compared while ``work`` is done."""
+    count = 0
+
+    def counted(frame: FrameType, event: str, _arg: object) -> None:
+        nonlocal count
+        code = frame.f_code
+        count += event == "call" and code.co_name == "_judge" and code.co_filename.endswith("compare/differences.py")
+
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("policy", [STRICT, SOUND])
+def test_the_search_for_witnesses_does_not_walk_over_large_schemas_again(policy: CompatibilityPolicy):
+    made = genome(definitions=30, links=4, union=10, renamed=1)
+    later, earlier = schemas_of("AVRO", made)
+    find = format_for(SchemaType.AVRO).find_differences
+    of_walks = compared_pairs(lambda: [find(later, earlier, policy=policy), find(earlier, later, policy=policy)])
+    later, earlier = schemas_of("AVRO", made)
+    judgement = judge(later, [Earlier(earlier, 1)], CompatibilityLevel.FULL, policy=policy, budget=Budget(witnesses=3))
+    found: list[Any] = []
+    of_search = compared_pairs(lambda: found.append(judgement.search()))
+    assert judgement.incompatibilities
+    assert of_search < of_walks / 4
+
+
+def test_a_walk_that_is_remembered_spends_its_steps_again():
+    later, earlier = schemas_of("AVRO", genome(definitions=30, links=4, union=10, renamed=1))
+    find = format_for(SchemaType.AVRO).find_differences
+    spent: list[int] = []
+    for policy in (STRICT, STRICT, SOUND, STRICT):
+        steps = steps_for(later, earlier)
+        before = steps.left
+        find(later, earlier, policy=policy, steps=steps)
+        spent.append(before - steps.left)
+    assert spent[0] == spent[1] == spent[3] > 10_000
+    assert spent[2] >= spent[0]
+    with pytest.raises(JudgementUndecided):
+        find(later, earlier, policy=STRICT, steps=Steps(spent[0] - 1))

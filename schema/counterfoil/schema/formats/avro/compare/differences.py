@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -47,10 +46,21 @@ MAX_DIFFERENCES: Final = 1000
 """The largest number of reported differences; recursive types could repeat one without bound."""
 
 _STEPS_A_PAIR: Final = 5
-_FEW_STEPS: Final = 10_000
+FEW_STEPS: Final = 10_000
 """The steps of a comparison that is made without a look at the verdict first; most need fewer."""
 
 _DESCRIBED_DEPTH: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """The differences between two nodes; ``is_for_both``: they are the same whether cycles are trusted or not.
+
+    So are the steps that were spent.
+    """
+
+    found: tuple[AvroDifference, ...]
+    is_for_both: bool
 
 
 def walk(reader: AvroType, writer: AvroType, steps: Steps, *, trusts_cycles: bool = True) -> list[AvroDifference]:
@@ -60,22 +70,30 @@ def walk(reader: AvroType, writer: AvroType, steps: Steps, *, trusts_cycles: boo
     compared is final. Without it, the pairs are compared again until no further pair is found to be unreadable. Raises
     ``OutOfSteps``.
     """
+    return list(walked(reader, writer, steps, trusts_cycles=trusts_cycles).found)
+
+
+def walked(reader: AvroType, writer: AvroType, steps: Steps, *, trusts_cycles: bool) -> Walked:
+    """Return the result of :func:`walk`, and whether it is that of the other kind of walk as well."""
     root = TypePair(None, None, reader, writer)
     try:
         with suppress(OutOfSteps):
-            return list(_compare(root, steps.some(_FEW_STEPS), trusts_cycles=trusts_cycles))
+            return _compare(root, steps.some(FEW_STEPS), trusts_cycles=trusts_cycles)
         if Reading(steps).certainly_reads(reader, writer):
-            return []
-        return list(_compare(root, steps, trusts_cycles=trusts_cycles))
+            return Walked((), is_for_both=trusts_cycles)  # the other kind begins with the same round
+        return _compare(root, steps, trusts_cycles=trusts_cycles)
     except _Ambiguous as ambiguous:
-        return [ambiguous.found]
+        return Walked((ambiguous.found,), is_for_both=False)
     except RecursionError:
         raise InvalidSchema("Invalid schema: its types are nested too deep to be compared; flatten them") from None
 
 
-def _compare(root: TypePair, steps: Steps, *, trusts_cycles: bool) -> tuple[AvroDifference, ...]:
-    compare = _Walk(steps).compare if trusts_cycles else partial(_settle, steps)
-    return compare(root.reader, root.writer, root)
+def _compare(root: TypePair, steps: Steps, *, trusts_cycles: bool) -> Walked:
+    if not trusts_cycles:
+        return _settle(steps, root)
+    walk = _Walk(steps)
+    found = walk.compare(root.reader, root.writer, root)
+    return Walked(found, is_for_both=not walk.was_mistaken())
 
 
 class _Ambiguous(Exception):
@@ -86,13 +104,13 @@ class _Ambiguous(Exception):
         self.found = found
 
 
-def _settle(steps: Steps, reader: AvroType, writer: AvroType, root: TypePair) -> tuple[AvroDifference, ...]:
+def _settle(steps: Steps, root: TypePair) -> Walked:
     unreadable: dict[_Pair, tuple[AvroDifference, ...]] = {}
     while True:
         walk = _Walk(steps, unreadable)
-        found = walk.compare(reader, writer, root)
+        found = walk.compare(root.reader, root.writer, root)
         if not walk.was_mistaken():
-            return found
+            return Walked(found, is_for_both=not unreadable)
         unreadable = walk.unreadable() | unreadable
 
 
