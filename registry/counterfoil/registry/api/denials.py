@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlex import quote
+import shlex
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.access.names import GROUP
@@ -62,7 +62,7 @@ def _command(caller: Caller, operation: Operation, resource: Resource) -> str:
     if not caller.is_member:
         return ""
     words = (caller.name, operation.value, str(pattern_of(resource)))
-    return f"; `counterfoil auth can {' '.join(map(quote, words))}` explains it"
+    return f"; `counterfoil auth can {' '.join(map(shlex.quote, words))}` explains it"
 
 
 def _word(operation: Operation) -> str:

@@ -19,7 +19,7 @@ with needed_by("The adapter of Beavers", extra="beavers"):
     import pyarrow as pa
     from beavers.kafka import KafkaDriver, KafkaProducerMessage
 
-    from counterfoil.sdk.serde.arrow.rows import RowErrors, values_as
+    from counterfoil.sdk.serde.arrow.rows import values_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from beavers.kafka import KafkaMessageSerializer, SourceTopic
     from confluent_kafka import Consumer, Message, Producer
 
+    from counterfoil.sdk.serde.codec import RowErrors
     from counterfoil.sdk.serde.records import RecordReader
     from counterfoil.sdk.serde.serializer import Serializer
 

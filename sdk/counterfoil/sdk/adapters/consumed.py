@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from counterfoil.sdk.errors import SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.records import member
+from counterfoil.sdk.serde.places import member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from counterfoil.sdk.serde.asynchronous import AsyncDeserializer
-    from counterfoil.sdk.serde.records import Record, RecordReader
+    from counterfoil.sdk.serde.places import Record
+    from counterfoil.sdk.serde.records import RecordReader
     from counterfoil.sdk.subjects import Field
 
 R = TypeVar("R")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, TypedDict
 
 from counterfoil.sdk.adapters.headers import header_pairs
-from counterfoil.sdk.serde.records import member
+from counterfoil.sdk.serde.places import member
 
 ERROR: Final = "counterfoil.error"
 """The class of the error, such as ``DecodeError``."""

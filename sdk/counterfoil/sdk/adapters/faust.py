@@ -17,7 +17,7 @@ from counterfoil.sdk.adapters.dead_letters import dead_letter
 from counterfoil.sdk.adapters.headers import header_pairs, new_context
 from counterfoil.sdk.errors import SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.context import SerializationContext
-from counterfoil.sdk.serde.records import place_denial
+from counterfoil.sdk.serde.places import place_denial
 
 with needed_by("The adapter of Faust", extra="faust"):
     import faust

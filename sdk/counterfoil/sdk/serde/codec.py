@@ -8,20 +8,25 @@ language, and no state that changes: all threads use it.
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pyarrow as pa
+
     from counterfoil.schema.marks import FieldTags
     from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
     from counterfoil.schema.parsed import Validation
-    from counterfoil.sdk.serde.arrow.rows import Rows
+    from counterfoil.sdk.errors import SerdeError
     from counterfoil.sdk.serde.rules.values import RuleValues
 
 P = TypeVar("P")
 """The class of a parsed schema."""
 C = TypeVar("C")
+
+RowErrors: TypeAlias = "dict[int, SerdeError]"
+"""The errors of rows with a value that does not fit the type of its column, by the number of the row."""
 
 
 class Encode(Protocol):
@@ -41,6 +46,29 @@ class Decode(Protocol):
         """Return the value whose body begins at ``offset`` of ``data``.
 
         Raises ``DecodeError`` with offset and path, or another ``SerdeError``, such as ``ValidationError``.
+        """
+
+
+class Rows(Protocol):
+    """Rows that are read from messages with one plan."""
+
+    def extend(self, messages: list[bytes | None], start: int, prefix: bytes) -> int:
+        """Add a row for each message from number ``start`` on, and return the number of the first that is not added.
+
+        It is the first that does not begin with ``prefix``, after which the value begins, or that cannot be read.
+        """
+
+    def append(self, data: bytes, offset: int) -> None:
+        """Add the row of a message whose value begins at ``offset``. Raises ``SerdeError``."""
+
+    def append_null(self) -> None:
+        """Add a row of nulls."""
+
+    def table(self, wanted: pa.Schema | None, misfits: RowErrors | None = None) -> pa.Table:
+        """Return all rows; columns of ``wanted`` may have its types already.
+
+        ``misfits`` gets the error of each row with a value that does not fit the type of its column, which is null
+        then; without it such a value raises ``SerdeError``.
         """
 
 

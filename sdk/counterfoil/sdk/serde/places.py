@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.schema.errors import Forbidden
 from counterfoil.schema.excerpt import excerpt
-from counterfoil.sdk.serde.context import field_of, topic_of
+from counterfoil.sdk.errors import SerdeError
+from counterfoil.sdk.serde.context import SerializationContext, field_of, topic_of
 
 if TYPE_CHECKING:
     from counterfoil.schema.errors import CounterfoilError
     from counterfoil.sdk.serde.context import MessageContext
+    from counterfoil.sdk.subjects import Field
 
+Record: TypeAlias = Any
+"""Bytes, None for a tombstone, or a record of confluent-kafka, aiokafka or kafka-python with its topic and headers."""
+
+_BARE = (bytes, bytearray, memoryview, type(None))
 
 _OF_A_RECORD: Final = ("topic", "partition", "offset", "field", "subject", "schema_id")
 
@@ -50,3 +56,31 @@ def shown(value: object) -> str:
     except Exception:  # noqa: BLE001 - a repr of the program's own may raise anything
         text = "a value without repr"
     return f"{excerpt(text)} ({type(value).__name__})"
+
+
+def read_record(record: Record, topic: str | None, field: Field) -> tuple[Any, SerializationContext]:
+    """Return the key or the value of a record, and its context; ``topic`` is used for bare bytes.
+
+    Raises ``SerdeError`` for a message that is an error of the consumer.
+    """
+    if isinstance(record, _BARE) or not hasattr(record, field):
+        return record, SerializationContext(topic, field)
+    error = member(record, "error")
+    if error is not None:
+        raise SerdeError(f"The message is an error of the consumer: {error}", topic=topic, field=field)
+    context = SerializationContext(member(record, "topic") or topic, field, member(record, "headers"))
+    return member(record, field), context
+
+
+def place_denial(error: Forbidden, record: Record, ctx: MessageContext) -> None:
+    """Add to a denial by the registry which record needed the schema."""
+    for name in ("partition", "offset"):
+        if getattr(error, name, None) is None:
+            setattr(error, name, member(record, name))
+    place(error, ctx)
+
+
+def member(record: Record, name: str) -> Any:
+    """Return a member of the record, a method for confluent-kafka and an attribute for other clients."""
+    found = getattr(record, name, None)
+    return found() if callable(found) else found

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from counterfoil.schema.errors import Forbidden
 from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.errors import SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.context import SerializationContext, field_of
-from counterfoil.sdk.serde.places import place
+from counterfoil.sdk.serde.places import place_denial, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, MutableMapping
@@ -19,43 +19,11 @@ if TYPE_CHECKING:
 
     from counterfoil.sdk.serde.arrow.tables import TableReader
     from counterfoil.sdk.serde.context import MessageContext
+    from counterfoil.sdk.serde.places import Record
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.subjects import Field
 
 T_co = TypeVar("T_co", covariant=True)
-
-Record: TypeAlias = Any
-"""Bytes, None for a tombstone, or a record of confluent-kafka, aiokafka or kafka-python with its topic and headers."""
-
-_BARE = (bytes, bytearray, memoryview, type(None))
-
-
-def read_record(record: Record, topic: str | None, field: Field) -> tuple[Any, SerializationContext]:
-    """Return the key or the value of a record, and its context; ``topic`` is used for bare bytes.
-
-    Raises ``SerdeError`` for a message that is an error of the consumer.
-    """
-    if isinstance(record, _BARE) or not hasattr(record, field):
-        return record, SerializationContext(topic, field)
-    error = member(record, "error")
-    if error is not None:
-        raise SerdeError(f"The message is an error of the consumer: {error}", topic=topic, field=field)
-    context = SerializationContext(member(record, "topic") or topic, field, member(record, "headers"))
-    return member(record, field), context
-
-
-def place_denial(error: Forbidden, record: Record, ctx: MessageContext) -> None:
-    """Add to a denial by the registry which record needed the schema."""
-    for name in ("partition", "offset"):
-        if getattr(error, name, None) is None:
-            setattr(error, name, member(record, name))
-    place(error, ctx)
-
-
-def member(record: Record, name: str) -> Any:
-    """Return a member of the record, a method for confluent-kafka and an attribute for other clients."""
-    found = getattr(record, name, None)
-    return found() if callable(found) else found
 
 
 class RecordReader(ABC, Generic[T_co]):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType
     from counterfoil.sdk.serde.arrow.avro_types import Column
-    from counterfoil.sdk.serde.arrow.rows import RowErrors
     from counterfoil.sdk.serde.avro_codec.decode import Decoder
+    from counterfoil.sdk.serde.codec import RowErrors
 
 
 class AvroRowSource:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -14,35 +14,9 @@ from counterfoil.sdk.serde.arrow.avro_types import VALUE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.sdk.serde.codec import Decode
-
-RowErrors: TypeAlias = dict[int, SerdeError]
-"""The errors of rows with a value that does not fit the type of its column, by the number of the row."""
+    from counterfoil.sdk.serde.codec import Decode, RowErrors
 
 _NO_VALUE: Final = (pa.ArrowException, TypeError, ValueError, OverflowError)
-
-
-class Rows(Protocol):
-    """Rows that are read from messages with one plan."""
-
-    def extend(self, messages: list[bytes | None], start: int, prefix: bytes) -> int:
-        """Add a row for each message from number ``start`` on, and return the number of the first that is not added.
-
-        It is the first that does not begin with ``prefix``, after which the value begins, or that cannot be read.
-        """
-
-    def append(self, data: bytes, offset: int) -> None:
-        """Add the row of a message whose value begins at ``offset``. Raises ``SerdeError``."""
-
-    def append_null(self) -> None:
-        """Add a row of nulls."""
-
-    def table(self, wanted: pa.Schema | None, misfits: RowErrors | None = None) -> pa.Table:
-        """Return all rows; columns of ``wanted`` may have its types already.
-
-        ``misfits`` gets the error of each row with a value that does not fit the type of its column, which is null
-        then; without it such a value raises ``SerdeError``.
-        """
 
 
 class DictRowSource:

@@ -11,16 +11,15 @@ from counterfoil.schema.errors import Forbidden
 from counterfoil.sdk.errors import InvalidSettings, NotFramed, SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.arrow.rows import cast, empty_rows, fitting
 from counterfoil.sdk.serde.context import SerializationContext, field_of, topic_of
-from counterfoil.sdk.serde.places import place
-from counterfoil.sdk.serde.records import place_denial, read_record
+from counterfoil.sdk.serde.places import place, place_denial, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 
-    from counterfoil.sdk.serde.arrow.rows import RowErrors, Rows
+    from counterfoil.sdk.serde.codec import RowErrors, Rows
     from counterfoil.sdk.serde.context import MessageContext
+    from counterfoil.sdk.serde.places import Record
     from counterfoil.sdk.serde.plans import ReadPlan
-    from counterfoil.sdk.serde.records import Record
 
 
 class TableReader:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from counterfoil.schema.formats.jsonschema.compare import content_rules as rules
-from counterfoil.schema.formats.jsonschema.compare import rules as node_rules
+from counterfoil.schema.formats.jsonschema.compare import content_rules, rules
 from counterfoil.schema.formats.jsonschema.compare.findings import JsonDifference, added, at, removed
 from counterfoil.schema.formats.jsonschema.compare.model import Empty, Nothing, Object
 from counterfoil.schema.formats.jsonschema.compare.rest_rules import RESTS
@@ -67,9 +66,13 @@ def _compare_required(reader: Object, writer: Object) -> list[JsonDifference]:
         if name not in writer.properties or (name in reader.required) == (name in writer.required):
             continue
         if name in writer.required:
-            rule = rules.REQUIRED_ATTRIBUTE_REMOVED
+            rule = content_rules.REQUIRED_ATTRIBUTE_REMOVED
         else:
-            rule = rules.REQUIRED_ATTRIBUTE_WITH_DEFAULT_ADDED if node.has_default else rules.REQUIRED_ATTRIBUTE_ADDED
+            rule = (
+                content_rules.REQUIRED_ATTRIBUTE_WITH_DEFAULT_ADDED
+                if node.has_default
+                else content_rules.REQUIRED_ATTRIBUTE_ADDED
+            )
         found.append(at(rule, reader, writer, "required", name, name=name))
     return found
 
@@ -110,15 +113,15 @@ def _schema_beside(walk: Walk, node: Object, name: str) -> Node | None:
 
 def _removed_property(walk: Walk, reader: Object, name: str, writer: Node) -> Comparing:
     if _is_open(reader):
-        return [removed(rules.PROPERTY_REMOVED_FROM_OPEN, reader, writer, "properties", name=name)]
+        return [removed(content_rules.PROPERTY_REMOVED_FROM_OPEN, reader, writer, "properties", name=name)]
     beside = _schema_beside(walk, reader, name)
     if beside is not None:
         inner = yield beside, writer
         covered = walk.is_compatible(inner)
-        rule = rules.PROPERTY_REMOVED_COVERED if covered else rules.PROPERTY_REMOVED_NOT_COVERED
+        rule = content_rules.PROPERTY_REMOVED_COVERED if covered else content_rules.PROPERTY_REMOVED_NOT_COVERED
         return [inner, at(rule, beside, writer, name=name)]
     is_false = isinstance(writer, Nothing)
-    rule = rules.FALSE_PROPERTY_REMOVED_FROM_CLOSED if is_false else rules.PROPERTY_REMOVED_FROM_CLOSED
+    rule = content_rules.FALSE_PROPERTY_REMOVED_FROM_CLOSED if is_false else content_rules.PROPERTY_REMOVED_FROM_CLOSED
     return [removed(rule, reader, writer, "properties", name=name)]
 
 
@@ -127,26 +130,30 @@ def _added_property(walk: Walk, parent: Object, writer: Object, name: str) -> Co
     is_required = name in parent.required
     if _is_open(writer):
         if isinstance(reader, Empty):
-            rule = rules.EMPTY_PROPERTY_ADDED_TO_OPEN
+            rule = content_rules.EMPTY_PROPERTY_ADDED_TO_OPEN
         elif not is_required:
-            rule = rules.OPTIONAL_PROPERTY_ADDED_TO_OPEN
+            rule = content_rules.OPTIONAL_PROPERTY_ADDED_TO_OPEN
         elif reader.has_default:
-            rule = rules.REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_OPEN
+            rule = content_rules.REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_OPEN
         else:
-            rule = rules.REQUIRED_PROPERTY_ADDED_TO_OPEN
+            rule = content_rules.REQUIRED_PROPERTY_ADDED_TO_OPEN
         return [added(rule, reader, writer, "properties", name=name)]
     found: list[Part] = []
     beside = _schema_beside(walk, writer, name)
     if beside is not None:
         inner = yield reader, beside
-        rule = rules.PROPERTY_ADDED_COVERED if walk.is_compatible(inner) else rules.PROPERTY_ADDED_NOT_COVERED
+        rule = (
+            content_rules.PROPERTY_ADDED_COVERED
+            if walk.is_compatible(inner)
+            else content_rules.PROPERTY_ADDED_NOT_COVERED
+        )
         found += [inner, at(rule, reader, beside, name=name)]
     if not is_required:
-        rule = rules.OPTIONAL_PROPERTY_ADDED_TO_UNOPEN
+        rule = content_rules.OPTIONAL_PROPERTY_ADDED_TO_UNOPEN
     elif reader.has_default:
-        rule = rules.REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_UNOPEN
+        rule = content_rules.REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_UNOPEN
     else:
-        rule = rules.REQUIRED_PROPERTY_ADDED_TO_UNOPEN
+        rule = content_rules.REQUIRED_PROPERTY_ADDED_TO_UNOPEN
     return [*found, added(rule, reader, writer, "properties", name=name)]
 
 
@@ -157,13 +164,13 @@ def _compare_dependencies(reader: Object, writer: Object) -> Comparing:
         if mine == theirs:
             continue
         if theirs is None:
-            rule = rules.DEPENDENCY_ARRAY_ADDED
+            rule = content_rules.DEPENDENCY_ARRAY_ADDED
         elif mine is None:
-            rule = rules.DEPENDENCY_ARRAY_REMOVED
+            rule = content_rules.DEPENDENCY_ARRAY_REMOVED
         elif mine > theirs:
-            rule = rules.DEPENDENCY_ARRAY_EXTENDED
+            rule = content_rules.DEPENDENCY_ARRAY_EXTENDED
         else:
-            rule = rules.DEPENDENCY_ARRAY_NARROWED if mine < theirs else rules.DEPENDENCY_ARRAY_CHANGED
+            rule = content_rules.DEPENDENCY_ARRAY_NARROWED if mine < theirs else content_rules.DEPENDENCY_ARRAY_CHANGED
         facts = {"name": name, "reader": _names(mine), "writer": _names(theirs)}
         found.append(at(rule, reader, writer, "dependencies", name, **facts))
     for name in {**writer.needed_schemas, **reader.needed_schemas}:
@@ -172,7 +179,7 @@ def _compare_dependencies(reader: Object, writer: Object) -> Comparing:
             found += below([(yield schema, earlier)], "dependencies", name)
         else:
             added = earlier is None
-            rule = rules.DEPENDENCY_SCHEMA_ADDED if added else rules.DEPENDENCY_SCHEMA_REMOVED
+            rule = content_rules.DEPENDENCY_SCHEMA_ADDED if added else content_rules.DEPENDENCY_SCHEMA_REMOVED
             found.append(at(rule, reader, writer, "dependencies", name, name=name))
     return found
 
@@ -191,7 +198,7 @@ def compare_arrays(walk: Walk, reader: Array, writer: Array) -> Comparing:
         *compare_bound("minContains", reader, writer, reader.min_contains, writer.min_contains),
     ]
     if reader.has_unique_items != writer.has_unique_items:
-        rule = rules.UNIQUE_ITEMS_ADDED if reader.has_unique_items else rules.UNIQUE_ITEMS_REMOVED
+        rule = content_rules.UNIQUE_ITEMS_ADDED if reader.has_unique_items else content_rules.UNIQUE_ITEMS_REMOVED
         found.append(at(rule, reader, writer, "uniqueItems"))
     found += yield from _compare_items(reader, writer)
     if reader.tuple_items or writer.tuple_items:
@@ -209,7 +216,7 @@ def _compare_items(reader: Array, writer: Array) -> Comparing:
         return below([(yield reader.items, writer.items)], "items")
     if reader.items is writer.items:
         return []
-    rule = node_rules.SCHEMA_REMOVED if reader.items is None else node_rules.SCHEMA_ADDED
+    rule = rules.SCHEMA_REMOVED if reader.items is None else rules.SCHEMA_ADDED
     return [replace(at(rule, reader, writer, "items"), has_path=False)]
 
 
@@ -236,27 +243,29 @@ def _schema_behind(node: Array) -> Node | None:
 
 def _removed_item(walk: Walk, reader: Array, writer: Node, index: int) -> Comparing:
     if _is_open(reader):
-        return [removed(rules.ITEM_REMOVED_FROM_OPEN, reader, writer, "prefixItems", name=index)]
+        return [removed(content_rules.ITEM_REMOVED_FROM_OPEN, reader, writer, "prefixItems", name=index)]
     behind = _schema_behind(reader)
     if behind is not None:
         inner = yield behind, writer
-        rule = rules.ITEM_REMOVED_COVERED if walk.is_compatible(inner) else rules.ITEM_REMOVED_NOT_COVERED
+        rule = (
+            content_rules.ITEM_REMOVED_COVERED if walk.is_compatible(inner) else content_rules.ITEM_REMOVED_NOT_COVERED
+        )
         return [inner, at(rule, behind, writer, name=index)]
     is_false = isinstance(writer, Nothing)
-    rule = rules.FALSE_ITEM_REMOVED_FROM_CLOSED if is_false else rules.ITEM_REMOVED_FROM_CLOSED
+    rule = content_rules.FALSE_ITEM_REMOVED_FROM_CLOSED if is_false else content_rules.ITEM_REMOVED_FROM_CLOSED
     return [removed(rule, reader, writer, "prefixItems", name=index)]
 
 
 def _added_item(walk: Walk, reader: Node, writer: Array, index: int) -> Comparing:
     if _is_open(writer):
-        rule = rules.EMPTY_ITEM_ADDED_TO_OPEN if isinstance(reader, Empty) else rules.ITEM_ADDED_TO_OPEN
+        rule = content_rules.EMPTY_ITEM_ADDED_TO_OPEN if isinstance(reader, Empty) else content_rules.ITEM_ADDED_TO_OPEN
         return [added(rule, reader, writer, "prefixItems", name=index)]
     behind = _schema_behind(writer)
     if behind is not None:
         inner = yield reader, behind
-        rule = rules.ITEM_ADDED_COVERED if walk.is_compatible(inner) else rules.ITEM_ADDED_NOT_COVERED
+        rule = content_rules.ITEM_ADDED_COVERED if walk.is_compatible(inner) else content_rules.ITEM_ADDED_NOT_COVERED
         return [inner, at(rule, reader, behind, name=index)]
-    return [added(rules.ITEM_ADDED_TO_CLOSED, reader, writer, "prefixItems", name=index)]
+    return [added(content_rules.ITEM_ADDED_TO_CLOSED, reader, writer, "prefixItems", name=index)]
 
 
 def compare_rest(keyword: str, reader_side: tuple[Node, Rest], writer_side: tuple[Node, Rest]) -> Comparing:

@@ -12,9 +12,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from google.protobuf.message_factory import GetMessageClass
-
-from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
 from counterfoil.sdk.serde.rules.cel.conversion import convert
 
 if TYPE_CHECKING:
@@ -78,6 +75,10 @@ def _whole(message: Any, field: Any) -> Any:
 
 
 def _part(message: Any, field: Any, parts: Parts) -> Any:
+    from google.protobuf.message_factory import GetMessageClass
+
+    from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
+
     if _is_unset_message(message, field):
         is_null = field.message_type.full_name in _WRAPPERS
         return None if is_null else convert(GetMessageClass(field.message_type)(), parts)
