@@ -9,8 +9,7 @@ from counterfoil.registry.api.associations.operations import requested_lifecycle
 from counterfoil.registry.api.cache.replies import OfId
 from counterfoil.registry.api.documents import by_guid_document, by_id_document, version_document
 from counterfoil.registry.api.http.answers import NOTHING, RawText
-from counterfoil.registry.api.subjects import formatted
-from counterfoil.registry.api.tags import found_tags
+from counterfoil.registry.api.subjects import formatted, found_tags
 from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.access.resources import REGISTRY
 from counterfoil.registry.domain.audit.events import EventKind

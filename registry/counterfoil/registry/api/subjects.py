@@ -11,7 +11,7 @@ from counterfoil.registry.api.documents import (
     version_document,
 )
 from counterfoil.registry.api.http.answers import RawText
-from counterfoil.registry.api.tags import found_tags, read_tag_request
+from counterfoil.registry.api.tags import read_tag_request
 from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.subjects import check_subject
 from counterfoil.registry.domain.versions import parse_version
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.service.lookup import Stored
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.rest.object_forms import Document
 
 _ALL_CONTEXTS = ":*:"
+_ALL_TAGS = "*"
 
 
 def visibility_of(call: Call) -> Visibility:
@@ -55,6 +57,18 @@ async def _formatted_as_sent(call: Call, sent: str | None, context: str, content
         if is_descriptor(sent or ""):
             return await call.cases.catalog.formatted(context, content, "serialized")
     return await formatted(call, context, content)
+
+
+async def found_tags(call: Call, context: str, content: Content) -> list[Document]:
+    """Return what in a schema has one of the tags that ``findTags`` names (``*``: any), with all of its tags."""
+    wanted = call.texts("findTags")
+    if not wanted:
+        return []
+    return [
+        {"schemaEntity": {"entityPath": entity.path, "entityType": entity.kind.value}, "tags": list(tags)}
+        for entity, tags in await call.cases.catalog.tags(context, content)
+        if tags and (_ALL_TAGS in wanted or any(tag in wanted for tag in tags))
+    ]
 
 
 async def list_subjects(call: Call) -> Any:

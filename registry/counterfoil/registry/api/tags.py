@@ -12,27 +12,10 @@ from counterfoil.schema.rest.object_forms import INTEGER, TEXTS, Member, ObjectF
 from counterfoil.schema.rest.schemas import METADATA_OBJECT, RULE_SET_OBJECT
 
 if TYPE_CHECKING:
-    from counterfoil.registry.api.call import Call
-    from counterfoil.registry.domain.content import Content
     from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.object_forms import Document
-
-_ALL: Final = "*"
 
 NUMBER_OR_NONE: Final = replace(INTEGER, read=lambda value: value.integer() or None)
 """The type of a requested version: 0 counts as absent."""
-
-
-async def found_tags(call: Call, context: str, content: Content) -> list[Document]:
-    """Return what in a schema has one of the tags that ``findTags`` names (``*``: any), with all of its tags."""
-    wanted = call.texts("findTags")
-    if not wanted:
-        return []
-    return [
-        {"schemaEntity": {"entityPath": entity.path, "entityType": entity.kind.value}, "tags": list(tags)}
-        for entity, tags in await call.cases.catalog.tags(context, content)
-        if tags and (_ALL in wanted or any(tag in wanted for tag in tags))
-    ]
 
 
 def read_tag_edit(body: JsonValue, *, add: str, remove: str) -> TagEdit | None:
