@@ -24,8 +24,8 @@ import avro.compatibility
 import avro.schema
 from java_oracle import java_command
 
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.policies import find_differences
+from counterfoil.schema.languages.avro.policies import find_differences
+from counterfoil.schema.languages.avro.schema import parse_avro
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,12 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.domain.writes.guards import Target
-from counterfoil.registry.service.planning import plan_version, read_state
 from counterfoil.registry.store.opening import open_store
-from counterfoil.schema.contexts import QualifiedSubject, parse_subject
-from counterfoil.schema.model import Reference, SchemaType
+from counterfoil.registry.store.writes import ReferenceTarget
+from counterfoil.registry.subjects.planning import plan_version, read_state
+from counterfoil.registry.subjects.versions import make_content
+from counterfoil.schema.model import QualifiedSubject, Reference, SchemaType, parse_subject
 
 COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
 VERSIONS_A_SUBJECT = 10
@@ -55,7 +54,7 @@ async def put(storage, subject: QualifiedSubject, version: int, targets: tuple[Q
     }
     references = tuple(Reference("Base", target.name, 1) for target in targets)
     content = make_content(json.dumps(record, separators=(",", ":")), SchemaType.AVRO, references=references)
-    meant = tuple(Target(target, 1) for target in targets)
+    meant = tuple(ReferenceTarget(target, 1) for target in targets)
     await storage.commit(await plan_version(storage, await read_state(storage, subject), content, targets=meant))
 
 

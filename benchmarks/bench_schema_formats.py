@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bench_compatibility import record
 
-from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 
@@ -74,7 +74,7 @@ TEXTS: dict[SchemaType, tuple[str, str]] = {
 def main() -> None:
     parsed = {kind: tuple(parse_schema(text, kind) for text in texts) for kind, texts in TEXTS.items()}
     for kind, (reader, writer) in parsed.items():
-        assert not list(format_for(kind).find_differences(reader, writer)), kind
+        assert not list(language_for(kind).find_differences(reader, writer)), kind
     rounds = [{kind: measure(kind, *parsed[kind]) for kind in TEXTS} for _ in range(ROUNDS)]
     print(f"{'':10} {'parse both':>12} {'check':>12} {'both':>12}")
     for kind in TEXTS:
@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def measure(kind: SchemaType, reader: object, writer: object) -> tuple[float, float]:
-    compare = format_for(kind).find_differences
+    compare = language_for(kind).find_differences
     return (
         processor_seconds(lambda: [parse_schema(text, kind) for text in TEXTS[kind]]),
         processor_seconds(lambda: compare(reader, writer)),  # type: ignore[arg-type]  # parsed schemas, of any language

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 from bench_compatibility import record
 
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.judgement.check import check_compatibility
+from counterfoil.schema.judgement import check_compatibility
+from counterfoil.schema.languages.avro.schema import parse_avro
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.schema import AvroSchema
 
 VERSIONS = 1000
 FIELDS = 50

@@ -12,9 +12,9 @@ import sys
 import time
 from pathlib import Path
 
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.policies import find_differences
-from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.judgement import search_for_witness
+from counterfoil.schema.languages.avro.policies import find_differences
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.parsed import Validation
 
 RECORDINGS = Path(__file__).parents[1] / "tests" / "data" / "recordings" / "verdicts.avro.jsonl"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.api.routes.table import ROUTES
-from counterfoil.registry.domain.access.operations import IMPLIED, MEANINGS, ON_REGISTRY_ONLY, Operation
-from counterfoil.registry.domain.access.roles import ALIASES, ROLES
+from counterfoil.registry.access.resources import ALIASES, IMPLIED, MEANINGS, ON_REGISTRY_ONLY, ROLES, AccessOperation
+from counterfoil.registry.app import ROUTES
 
 if TYPE_CHECKING:
-    from counterfoil.registry.api.routes.access import Access
+    from counterfoil.registry.http.access import Access
 
 
 def access_page() -> str:
@@ -23,8 +22,8 @@ def access_page() -> str:
         "",
     ]
     lines += ["| operation | whoever has it may | includes | on the registry alone |", "|---|---|---|---|"]
-    for each in Operation:
-        included = ", ".join(f"`{other.value}`" for other in Operation if other in IMPLIED[each] - {each})
+    for each in AccessOperation:
+        included = ", ".join(f"`{other.value}`" for other in AccessOperation if other in IMPLIED[each] - {each})
         lines.append(
             f"| `{each.value}` | {MEANINGS[each]} | {included} | {'yes' if each in ON_REGISTRY_ONLY else ''} |"
         )
@@ -43,10 +42,10 @@ def access_page() -> str:
     return "\n".join([*lines, *(f"| `{each.method} {each.path_format}` | {_needs(each.access)} |" for each in ROUTES)])
 
 
-def _named(operations: frozenset[Operation]) -> str:
-    if operations == frozenset(Operation):
+def _named(operations: frozenset[AccessOperation]) -> str:
+    if operations == frozenset(AccessOperation):
         return "every operation"
-    return ", ".join(f"`{each.value}`" for each in Operation if each in operations)
+    return ", ".join(f"`{each.value}`" for each in AccessOperation if each in operations)
 
 
 def _needs(access: Access) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from counterfoil.contracts.cli.root import root_command
-from counterfoil.sdk.commands.spellings import BriefOption
+from counterfoil.sdk.commands.options import BriefOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

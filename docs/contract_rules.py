@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.contracts.linting.rules import LINT_RULES
-from counterfoil.contracts.testing.rules import RECORD_RULES
-from counterfoil.schema.reads.rules import RULES
+from counterfoil.contracts.lint.rules import LINT_RULES
+from counterfoil.contracts.testing.checks import RECORD_RULES
+from counterfoil.schema.agreements.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,12 +16,12 @@ from drawings import all_drawings
 from python_pages import python_page
 from rule_pages import rule_pages
 
-from counterfoil.contracts.project.editors import project_json_schema
+from counterfoil.contracts.project.documents import project_json_schema
 from counterfoil.contracts.reports.json_schema import report_json_schema
-from counterfoil.registry.domain.audit.events import FIELDS, EventKind
+from counterfoil.registry.audit.events import FIELDS, EventKind
 from counterfoil.registry.settings import SETTINGS, shown
 from counterfoil.schema import errors
-from counterfoil.schema.bridges.editors import bridge_json_schema
+from counterfoil.schema.plans.bridge_document import bridge_json_schema
 
 REFERENCE = Path(__file__).parent / "reference"
 IMAGES = Path(__file__).parent / "images"

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.formats.rules import RULE_BY_ID
-from counterfoil.schema.judgement.check import check_compatibility
-from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.judgement import check_compatibility, search_for_witness
+from counterfoil.schema.languages.rules import RULE_BY_ID
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema

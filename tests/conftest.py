@@ -43,7 +43,7 @@ from secured_kafka import SecuredKafka, secured_listeners
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
 
 ROOT = Path(__file__).parents[1]
 

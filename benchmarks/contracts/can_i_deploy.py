@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[2] / "deploy"))
 
 from counterfoil.registry.app import assemble
-from counterfoil.registry.domain.contracts.stored import DEPLOYMENTS
-from counterfoil.registry.domain.writes.plan import together
+from counterfoil.registry.contracts.stored import DEPLOYMENTS
 from counterfoil.registry.in_process import exchange
 from counterfoil.registry.serving.server import leave_to_the_process
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.opening import open_store
+from counterfoil.registry.store.writes import together
 from counterfoil.schema.rest.contracts import Deployment, Liveness
 from local_services.postgres import PostgresServer
 

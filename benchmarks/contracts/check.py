@@ -26,7 +26,7 @@ import httpx
 
 from counterfoil.schema.model import Schema
 from counterfoil.sdk import Registry
-from counterfoil.sdk.testing.process import serving_registry
+from counterfoil.sdk.testing.registries import serving_registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

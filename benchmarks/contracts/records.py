@@ -19,7 +19,7 @@ from confluent_kafka import Producer
 
 from counterfoil.schema.model import Schema
 from counterfoil.sdk import AvroSerializer, Registry, SerializationContext
-from counterfoil.sdk.testing.process import serving_registry
+from counterfoil.sdk.testing.registries import serving_registry
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "deploy"))
 from local_services import KafkaBroker

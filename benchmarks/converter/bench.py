@@ -112,8 +112,8 @@ class Bench:
         """Return the cost of a query that has the bridge's columns and as large headers."""
         from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-        from counterfoil.converter.run import sink
-        from counterfoil.converter.run.source import read_stream
+        from counterfoil.converter.run import delivery as sink
+        from counterfoil.converter.run.delivery import read_stream
 
         target, checkpoint = self.fresh_topics(stem)
         kafka = {"kafka.bootstrap.servers": self.broker.bootstrap_servers}
@@ -149,12 +149,12 @@ class Bench:
         interval_s: float | None = None,
     ) -> BridgeRun:
         """Return a run of a bridge from ``source`` to a new topic."""
-        from counterfoil.converter.bridge.resolve import ResolvedBridge
+        from counterfoil.converter.bridge import ResolvedBridge
         from counterfoil.converter.engines.choice import choose_engine
         from counterfoil.converter.kafka.cluster import Cluster
         from counterfoil.converter.run.checkpoint import Checkpoint
         from counterfoil.converter.run.job import BridgeRun, RunSettings
-        from counterfoil.schema.bridges.model import BridgeFile, Delivery, StopAbove
+        from counterfoil.schema.plans.bridge import BridgeFile, DeliveryGuarantee, StopAbove
 
         target, checkpoint = self.fresh_topics("bridge")
         file = BridgeFile(
@@ -165,7 +165,7 @@ class Bench:
             "t",
             f"{target}-dead",
             self.language.rules(),
-            delivery=Delivery(delivery),
+            delivery=DeliveryGuarantee(delivery),
             stop_above=StopAbove(),
         )
         made = self.language.plan()

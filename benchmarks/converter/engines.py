@@ -23,10 +23,11 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
 from counterfoil.converter.engines.choice import ENGINES
 from counterfoil.converter.engines.protocol import RECORD_COLUMNS, Conversion
 from counterfoil.converter.spark.session import start_session
-from counterfoil.schema.evolution import derive_plan, parse_rules
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.wire import frame
-from counterfoil.sdk.serde.avro_codec import compile_encoder
+from counterfoil.sdk.serde.avro.coders import compile_encoder
 from local_services import jar_folder
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 from bench import PARTITIONS, bench_of, median_of
 from languages import Language, language
 
-from counterfoil.schema.evolution import derive_plan, parse_rules
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.sdk.serde.avro_codec import compile_encoder
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.rules import parse_rules
+from counterfoil.sdk.serde.avro.coders import compile_encoder
 
 if TYPE_CHECKING:
     from bench import Bench

@@ -26,8 +26,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
 from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.protocol import RECORD_COLUMNS, Conversion
 from counterfoil.converter.spark.session import start_session
-from counterfoil.schema.evolution import derive_plan
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.plans.derive import derive_plan
 from local_services import jar_folder
 
 SAMPLES = 500

@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import rides
 
-from counterfoil.schema.evolution import derive_plan, parse_rules
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.wire import frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from counterfoil.schema.evolution import ConversionPlan, PlanRules
+    from counterfoil.schema.plans.model import ConversionPlan
+    from counterfoil.schema.plans.rules import PlanRules
 
 _KIND_BY_FIELD = {
     "vendor": "string",

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import fastavro
 
-from counterfoil.schema.evolution import derive_plan, parse_rules
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.rules import parse_rules
 
 if TYPE_CHECKING:
     from random import Random
 
-    from counterfoil.schema.evolution import ConversionPlan, PlanRules
+    from counterfoil.schema.plans.model import ConversionPlan
+    from counterfoil.schema.plans.rules import PlanRules
 
 SOURCE_ID, TARGET_ID = 1, 2
 VENDORS = {"CMT": 1, "VERIFONE": 2, "MYLE": 6, "HELIX": 7}

@@ -22,9 +22,9 @@ from rows import BY_ID
 from servers import start_registry
 from table import median
 
-from counterfoil.registry.auth.file.watching import WatchedAccessFile
-from counterfoil.registry.auth.passwords.hashes import hash_password
-from counterfoil.registry.domain.access.rights import Rights
+from counterfoil.registry.access.file.in_force import WatchedAccessFile
+from counterfoil.registry.access.identities.hashes import hash_password
+from counterfoil.registry.access.rights import Rights
 from counterfoil.registry.serving.server import look_for_cycles_seldom
 
 if TYPE_CHECKING:

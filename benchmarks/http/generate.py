@@ -15,13 +15,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.changes import ChangeKind
-from counterfoil.registry.domain.errors import StoreNotUsable
-from counterfoil.registry.domain.journal_chain import chain_after
+from counterfoil.registry.store.changes import JournalChangeKind, chain_after
 from counterfoil.registry.store.opening import open_store, sqlite_path
 from counterfoil.registry.store.postgres.address import parse_address
 from counterfoil.registry.store.postgres.connections import connect as connect_to
-from counterfoil.registry.store.sqlite.file import FileLock, connect
+from counterfoil.registry.store.sqlite.storage import FileLock, connect
+from counterfoil.registry.store.writes import StoreNotUsable
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import SchemaType
 
@@ -111,7 +110,7 @@ def _tables(shape: Shape, guids: list[Any], *, yes: Any, no: Any, text: Any) -> 
 def _changes(shape: Shape, guids: list[Any]) -> Iterator[tuple[Any, ...]]:
     chain = b""
     for seq, subject, version in shape.each():
-        place = (seq, BEGUN_MS + seq, ChangeKind.REGISTERED.value, ".", shape.name(subject), version, seq)
+        place = (seq, BEGUN_MS + seq, JournalChangeKind.REGISTERED.value, ".", shape.name(subject), version, seq)
         guid = guids[seq - 1]
         digits = guid.hex() if isinstance(guid, bytes) else guid.hex
         chain = chain_after(chain, (*place, digits, None, None, None))

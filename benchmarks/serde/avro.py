@@ -32,8 +32,8 @@ from measure import Candidate, Report, over
 
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.versions import RegisteredSchema
+from counterfoil.sdk.serde.accelerator import REQUIRED, USED
 from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer
-from counterfoil.sdk.serde.tier import REQUIRED, USED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,8 +28,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from measure import Candidate, Report, over
 
-from counterfoil.schema.keys.ciphers import cipher_of
-from counterfoil.schema.keys.material import new_material
+from counterfoil.schema.keys import cipher_of, new_material
 from counterfoil.schema.rest.json_values import ReplyJson
 from counterfoil.schema.rest.keys import Algorithm
 from counterfoil.schema.rest.schemas import SCHEMA

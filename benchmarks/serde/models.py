@@ -25,11 +25,10 @@ from confluent_kafka.schema_registry import topic_subject_name_strategy
 from measure import Candidate, Report, over
 
 from counterfoil.sdk import AvroDeserializer, AvroSerializer, schema_of, type_name
+from counterfoil.sdk.serde.accelerator import REQUIRED, USED
+from counterfoil.sdk.serde.models.binding import compile_making, compile_taking
 from counterfoil.sdk.serde.models.describe import describe
-from counterfoil.sdk.serde.models.making import compile_making
 from counterfoil.sdk.serde.models.making_walk import Names
-from counterfoil.sdk.serde.models.taking import compile_taking
-from counterfoil.sdk.serde.tier import REQUIRED, USED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,8 +22,8 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf.message_factory import GetMessageClass
 from measure import Candidate, Report, over
 
-from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.languages.protobuf.runtime import pooled_file
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.rest.versions import RegisteredSchema
 from counterfoil.sdk.serde.protobuf import ProtobufDeserializer, ProtobufSerializer

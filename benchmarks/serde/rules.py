@@ -25,7 +25,7 @@ from measure import Candidate, Report, over
 from counterfoil.schema.model import Rule, RuleSet, Schema
 from counterfoil.schema.rest.versions import RegisteredSchema
 from counterfoil.sdk import AvroSerializer
-from counterfoil.sdk.serde.rules.cel import engines
+from counterfoil.sdk.serde.rules.cel import executors as engines
 
 GOAL_RUST: Final = 20.0
 GOAL_PYTHON: Final = 2.5

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.reports.model import PROGRAM, verdict_of
+from counterfoil.schema.reports import PROGRAM, verdict_of
 from github_action.event import add_to_summary, write_outputs
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.reports.markdown import plain
-from counterfoil.schema.reports.model import PROGRAM, verdict_of
+from counterfoil.schema.reports import PROGRAM, verdict_of
+from counterfoil.schema.reports.forms import plain
 from github_action.event import add_to_summary, read_pull_request, write_outputs
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from counterfoil.converter.errors import MissingPart
-from counterfoil.converter.spark.archive import archive_options
+from counterfoil.converter.spark.java import archive_options
 from counterfoil.converter.spark.prepare import write_archive
 
 ARCHIVE: Final = Path(sys.prefix) / "spark.jsa"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cast_rows import PAGE, Row, language_of, rows_of, scalar_at, schema_of, trial_of
 from counterfoil.converter.engines.reference import ReferenceEngine
-from counterfoil.schema.evolution.types import casts, widens
+from counterfoil.schema.plans.types import casts, widens
 from each_case import check_each
 from java_engine import check
 

@@ -6,7 +6,7 @@ import asyncio
 import random
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.registry.domain.changes import ChangeKind, Written
+from counterfoil.registry.store.changes import JournalChangeKind, WrittenChanges
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.postgres.news import MAX_TOLD
 from earlier_moments import STORY, check_every_moment
@@ -14,7 +14,7 @@ from event_listener import InProcessListener
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
 
 WRITERS = 6
 TURNS = 8
@@ -109,23 +109,23 @@ def test_what_other_servers_did_is_reported_change_by_change(postgres_url: str) 
         await storages[0].catch_up()
         await storages[0].catch_up()
         [news] = told
-        assert isinstance(news, Written)
+        assert isinstance(news, WrittenChanges)
         assert [(change.kind, str(change.subject)) for change in news.changes] == [
-            (ChangeKind.REGISTERED, "s"),
-            (ChangeKind.REGISTERED, "t"),
+            (JournalChangeKind.REGISTERED, "s"),
+            (JournalChangeKind.REGISTERED, "t"),
         ]
 
         told.clear()
         await one.register("u", record("h"))
         await storages[0].catch_up()
         [news] = told  # its own write, when it was carried out, and not again as another server's
-        assert [(change.kind, str(change.subject)) for change in news.changes] == [(ChangeKind.REGISTERED, "u")]
+        assert [(change.kind, str(change.subject)) for change in news.changes] == [(JournalChangeKind.REGISTERED, "u")]
 
         told.clear()
         await other.put("/config/s", {"compatibility": "NONE"})
         await storages[0].catch_up()
         [news] = told
-        assert [change.kind for change in news.changes] == [ChangeKind.SETTINGS]
+        assert [change.kind for change in news.changes] == [JournalChangeKind.SETTINGS]
         assert news.has_new_terms
 
         told.clear()
@@ -134,8 +134,8 @@ def test_what_other_servers_did_is_reported_change_by_change(postgres_url: str) 
         await storages[0].catch_up()
         news = [change for each in told for change in each.changes]
         assert [(change.kind, str(change.subject)) for change in news] == [
-            (ChangeKind.REGISTERED, "s"),
-            (ChangeKind.DELETED, "t"),
+            (JournalChangeKind.REGISTERED, "s"),
+            (JournalChangeKind.DELETED, "t"),
         ]
         for storage in storages:
             await storage.close()

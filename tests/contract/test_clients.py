@@ -10,7 +10,7 @@ import uuid
 
 import pytest
 
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
 from counterfoil.schema.errors import (
     ConfigNotFound,
     ContextNotEmpty,
@@ -34,7 +34,7 @@ from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import Metadata, Reference, Schema
 from counterfoil.sdk import AsyncRegistry, Config, ContextId, Deletion, Mode, Registry, SubjectVersion, Visibility
 from counterfoil.sdk.testing import InMemoryRegistry
-from counterfoil.sdk.testing.in_memory import URL
+from counterfoil.sdk.testing.registries import URL
 
 
 def record(*fields, name="Order"):

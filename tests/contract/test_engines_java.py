@@ -13,17 +13,18 @@ from click.testing import CliRunner
 from hypothesis import given
 
 from counterfoil.converter.cli import bridge
-from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.java.engine import JavaEngine
-from counterfoil.converter.engines.protocol import Conversion
-from counterfoil.schema.evolution import base_schema, derive_plan, parse_rules
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.converter.engines.protocol import Conversion, EngineCannot
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.plans.avro import base_schema
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.wire import frame
-from counterfoil.sdk.serde.avro_codec import compile_encoder
-from counterfoil.sdk.serde.avro_codec.varint import encode_long
+from counterfoil.sdk.serde.avro.coders import compile_encoder
+from counterfoil.sdk.serde.avro.numbers import encode_long
 from engine_cases import CASES, Case, conversion_of, record, values_of
 from engine_plans import plans
 from java_engine import check

@@ -15,17 +15,17 @@ from avro_bytes import Endless, avro_bytes
 from avro_seeded import seeded_pairs
 from avro_unions import Unions, branched, changed
 from counterfoil.converter.engines.protocol import Conversion
-from counterfoil.schema.formats.avro.types import Record
+from counterfoil.schema.languages.avro.types import AvroRecord
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.errors import IncompatibleReader
-from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
-from counterfoil.sdk.serde.avro_codec.varint import encode_long
+from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
+from counterfoil.sdk.serde.avro.numbers import encode_long
 from engine_cases import record
 from java_conversions import SOURCE_ID, TARGET_ID, avro, broken, conversion_of, covers, schema
 from java_engine import check
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.schema import AvroSchema
     from counterfoil.schema.parsed import ParsedSchema
     from java_engine import Convert
 
@@ -38,7 +38,11 @@ def test_java_is_the_reference_for_random_avro_schemas(seed: int, convert: Conve
     for texts in seeded_pairs(seed, 3):
         source, other = (avro(json.loads(text)) for text in texts)
         for target in (source, other):
-            if not isinstance(source.root, Record) or not isinstance(target.root, Record) or not is_writable(target):
+            if (
+                not isinstance(source.root, AvroRecord)
+                or not isinstance(target.root, AvroRecord)
+                or not is_writable(target)
+            ):
                 continue
             conversion = conversion_of(source, target)
             if conversion is not None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.java.engine import JavaEngine
-from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
+from counterfoil.converter.engines.protocol import EngineCannot
+from counterfoil.schema.patterns.matching import holds_match
 from counterfoil.schema.wire import frame
 from ecma_cases import CASES, OF_OTHERS
 from java_conversions import SOURCE_ID, conversion_of, schema

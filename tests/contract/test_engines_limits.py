@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.choice import ENGINES
-from counterfoil.converter.engines.protocol import Conversion
+from counterfoil.converter.engines.protocol import Conversion, EngineCannot
 from counterfoil.converter.engines.reference import ReferenceEngine
-from counterfoil.schema.evolution import PlanUnfinished, derive_plan, parse_rules
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.plans import PlanUnfinished
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.wire import frame
-from counterfoil.sdk.serde.avro_codec import compile_encoder
+from counterfoil.sdk.serde.avro.coders import compile_encoder
 
 
 def schema(*fields: tuple[str, Any], name: str = "R") -> Any:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.registry.kms.opening import open_kms
+from counterfoil.registry.keys.services import open_kms
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
 
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
 
 KEKS = "/dek-registry/v1/keks"
 LOCAL = {"kmsType": "local-kms", "kmsKeyId": "mine", "shared": True}

@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.moving.backup import BackupReader
-from counterfoil.registry.moving.exporting import export
-from counterfoil.registry.moving.importing import Import
-from counterfoil.registry.moving.progress import Progress
-from counterfoil.registry.moving.store.source import StoreSource
-from counterfoil.registry.moving.store.target import StoreTarget
+from counterfoil.registry.moving.backup import BackupReader, export
+from counterfoil.registry.moving.importing import FactImport, MoveProgress
+from counterfoil.registry.moving.store_facts import StoreSource, StoreTarget
 from counterfoil.registry.store.opening import open_store
 from plans_on_storage import put_record
 from registry_driver import InProcessRegistry
@@ -25,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
 
-QUIET = Progress()
+QUIET = MoveProgress()
 KINDS = ["memory", "sqlite", "postgres"]
 
 
@@ -108,7 +105,7 @@ def test_a_backup_of_any_store_goes_into_any_other(
             counts = await export(StoreSource(source, origin="here"), one, QUIET)
             assert counts["version"] > 10
             assert counts["record"] == 1
-            carrying = Import(BackupReader(one).facts, StoreTarget(target), QUIET)
+            carrying = FactImport(BackupReader(one).facts, StoreTarget(target), QUIET)
             outcome = await carrying.run(verify=True)
             assert outcome.verified == counts.total()
             await export(StoreSource(target, origin="here"), two, QUIET)

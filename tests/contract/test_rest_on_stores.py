@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.schema.contexts import SubjectPrefix
 from counterfoil.schema.fingerprint import content_guid
-from counterfoil.schema.model import Reference
+from counterfoil.schema.model import Reference, SubjectPrefix
 from counterfoil.schema.rest.versions import Visibility
 from registry_driver import InProcessRegistry
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from contextlib import AbstractAsyncContextManager
 
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
 
 
 @pytest.fixture(params=["fast lane", "routes"])

@@ -11,23 +11,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.domain.changes import ChangeKind, Written
-from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.registry.domain.name_ranges import SubjectRange, of_name, of_prefix
-from counterfoil.registry.domain.scope_settings import ScopeSettings
-from counterfoil.registry.domain.writes.effects import MarkDeleted, RemoveVersions
-from counterfoil.registry.domain.writes.extents import Extent
-from counterfoil.registry.domain.writes.guards import AtRevision, Target, same_terms
-from counterfoil.registry.domain.writes.plan import Plan
-from counterfoil.registry.service.planning import plan_settings
+from counterfoil.registry.store.changes import JournalChangeKind, ScopeSettings, WrittenChanges
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.registry.store.name_ranges import SubjectRange, of_name, of_prefix
 from counterfoil.registry.store.sqlite.storage import SqliteStorage
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, SubjectPrefix, parse_subject
+from counterfoil.registry.store.writes import (
+    AtRevision,
+    Extent,
+    MarkDeleted,
+    ReferenceTarget,
+    RemoveVersions,
+    StaleWrite,
+    StoragePlan,
+    same_terms,
+)
+from counterfoil.registry.subjects.planning import plan_settings
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted, ReferenceExists
-from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet
-from counterfoil.schema.rest.config import Config
-from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.model import (
+    GLOBAL_LEVEL,
+    TOP_LEVEL,
+    Metadata,
+    Reference,
+    Rule,
+    RuleSet,
+    SubjectPrefix,
+    parse_subject,
+)
+from counterfoil.schema.rest.subjects import Config, Mode
 from counterfoil.schema.rest.versions import Visibility
 from plans_on_storage import (
     ELSEWHERE,
@@ -49,9 +60,9 @@ from plans_on_storage import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from counterfoil.registry.domain.versions import VersionEntry
-    from counterfoil.registry.service.storage import Storage
-    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.subjects.versions import VersionEntry
+    from counterfoil.schema.model import QualifiedSubject
 
 
 def test_ids_count_from_1_in_each_context_and_follow_content(run: Any) -> None:
@@ -231,7 +242,7 @@ def test_references_guard_what_they_point_at(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage, ELSEWHERE, "target")
         referring = content("user", references=(Reference("n", ":.ctx:orders", 1),))
-        await append(storage, ORDERS, content=referring, targets=(Target(ELSEWHERE, 1),))
+        await append(storage, ORDERS, content=referring, targets=(ReferenceTarget(ELSEWHERE, 1),))
         assert [(use.subject, use.version) for use in await storage.referrers(ELSEWHERE, 1)] == [(ORDERS, 1)]
         with pytest.raises(ReferenceExists, match="orders"):
             await delete(storage, SOFT, ELSEWHERE, 1)
@@ -251,8 +262,8 @@ def test_a_reference_to_what_was_deleted_meanwhile_is_refused(run: Any) -> None:
         await append(storage, ELSEWHERE, "target")
         await delete(storage, SOFT, ELSEWHERE, 1)
         with pytest.raises(StaleWrite):
-            await append(storage, ORDERS, "user", targets=(Target(ELSEWHERE, 1),))
-        assert await append(storage, ORDERS, "user", targets=(Target(ELSEWHERE, 1, must_be_active=False),))
+            await append(storage, ORDERS, "user", targets=(ReferenceTarget(ELSEWHERE, 1),))
+        assert await append(storage, ORDERS, "user", targets=(ReferenceTarget(ELSEWHERE, 1, must_be_active=False),))
 
     run(behaviour)
 
@@ -261,7 +272,7 @@ def test_a_subject_goes_in_spite_of_references_of_its_own(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage, text="a")
         own = content("b", references=(Reference("n", "orders", 1),))
-        await append(storage, content=own, targets=(Target(ORDERS, 1),))
+        await append(storage, content=own, targets=(ReferenceTarget(ORDERS, 1),))
         with pytest.raises(ReferenceExists):
             await delete(storage, SOFT, ORDERS, 1)
         await delete(storage, SOFT, ORDERS, 1, 2, own_references_count=False)
@@ -323,7 +334,7 @@ def test_config_of_another_scope_does_not_stand_in_a_plans_way(
             level = ScopeSettings(config=Config(compatibility_level=CompatibilityLevel.NONE))
             await put(storage, parse_subject(scope), level)
             revision = (await storage.history(ELSEWHERE)).revision
-            decided = Plan((same_terms(ELSEWHERE, stamp), AtRevision(ELSEWHERE, revision)), (effect,))
+            decided = StoragePlan((same_terms(ELSEWHERE, stamp), AtRevision(ELSEWHERE, revision)), (effect,))
             if stands_in_the_way:
                 with pytest.raises(StaleWrite, match="config or mode"):
                     await storage.commit(decided)
@@ -444,7 +455,7 @@ def test_subjects_are_listed_by_prefix_and_visibility(run: Any) -> None:
 
 def test_observers_hear_of_every_write_before_its_caller(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
-        heard: list[Written | None] = []
+        heard: list[WrittenChanges | None] = []
         storage.observe(heard.append)
         await append(storage)
         [written] = heard
@@ -456,7 +467,7 @@ def test_observers_hear_of_every_write_before_its_caller(run: Any) -> None:
         assert heard == [written]
         await put(storage, ORDERS, ScopeSettings(mode=Mode.READWRITE))
         assert [(each.changes[0].kind, each.has_new_terms) for each in heard[1:] if each is not None] == [
-            (ChangeKind.SETTINGS, True)
+            (JournalChangeKind.SETTINGS, True)
         ]
 
     run(behaviour)
@@ -472,7 +483,9 @@ def test_a_refused_plan_leaves_the_others_of_its_batch_alone(run: Any) -> None:
             for number in range(20)
         ]
         outcomes = await asyncio.gather(*(storage.commit(plan) for plan in plans), return_exceptions=True)
-        assert [isinstance(outcome, Written) for outcome in outcomes] == [number % 2 == 0 for number in range(20)]
+        assert [isinstance(outcome, WrittenChanges) for outcome in outcomes] == [
+            number % 2 == 0 for number in range(20)
+        ]
         assert len(await storage.subjects(EVERYTHING, Visibility.WITH_DELETED)) == 10
         assert await storage.max_id(".") == 10
 
@@ -504,7 +517,7 @@ async def carry_out(storage: Storage, step: tuple[str, str, int, int]) -> Any:
         case "refer":
             other = parse_subject(SUBJECTS[text % 3])
             references = (Reference("n", str(other), number),)
-            targets = (Target(other, number, must_be_active=number % 2 == 0),)
+            targets = (ReferenceTarget(other, number, must_be_active=number % 2 == 0),)
             return await append(storage, subject, content=content("r", references=references), targets=targets)
         case "import":
             return await append(

@@ -11,7 +11,7 @@ from counterfoil.registry.store.opening import open_store
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
 
 AT_ONCE = 8
 ROUNDS = 5

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
     from registry_driver import Reply
 
 ROUNDS, AT_ONCE = 40, 6

@@ -24,13 +24,11 @@ from bridge_stories import (
     transit,
     verification,
 )
-from counterfoil.registry.moving.importing import Import
+from counterfoil.registry.moving.importing import FactImport, MoveProgress
 from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.peer.target import PeerTarget
-from counterfoil.registry.moving.progress import Progress
-from counterfoil.registry.moving.source import facts_of
-from counterfoil.registry.moving.store.source import StoreSource
-from counterfoil.registry.moving.store.target import StoreTarget
+from counterfoil.registry.moving.sources import facts_of
+from counterfoil.registry.moving.store_facts import StoreSource, StoreTarget
 from counterfoil.registry.store.inspection.reports import write_check
 from counterfoil.registry.store.memory import MemoryStorage
 from local_services import RegistryProcess
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
 
 AT_ONCE = 6
 
@@ -144,7 +142,7 @@ def test_a_server_that_is_killed_has_all_or_nothing(kind: str, tmp_path: Path, r
 
 # --- backups and imports ----------------------------------------------------------------------------------------------
 
-QUIET = Progress()
+QUIET = MoveProgress()
 OWN = frozenset({"createTs", "updateTs", "receivedTs", "history"})
 
 
@@ -174,7 +172,7 @@ def test_a_restored_store_has_the_same_bridges(run: Any) -> None:
         await _filled(storage)
         other = MemoryStorage()
         source = StoreSource(storage, origin="")
-        await Import(lambda: facts_of(source), StoreTarget(other), QUIET).run(verify=True)
+        await FactImport(lambda: facts_of(source), StoreTarget(other), QUIET).run(verify=True)
         assert await _records(other) == await _records(storage)
         assert (await transit(InProcessRegistry(other), "verified")).status == 200
 
@@ -187,8 +185,8 @@ def test_bridges_are_moved_over_the_api() -> None:
         registry, target = await _filled(first), InProcessRegistry(second)
         async with peer_of(ours(registry)) as peer, peer_of(ours(target)) as other:
             source = PeerSource(peer)
-            await Import(lambda: facts_of(source), StoreTarget(third), QUIET).run(verify=True)
-            moving = Import(lambda: facts_of(source), PeerTarget(other, QUIET), QUIET)
+            await FactImport(lambda: facts_of(source), StoreTarget(third), QUIET).run(verify=True)
+            moving = FactImport(lambda: facts_of(source), PeerTarget(other, QUIET), QUIET)
             await moving.run(verify=True)
             assert not (await moving.run()).written
         assert await _records(third) == await _records(first)

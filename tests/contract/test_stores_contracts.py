@@ -7,18 +7,15 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from contract_stories import BASE, PRODUCTION, can_deploy, deploy, expectation, live, promise, publish, schema
-from counterfoil.registry.domain.contracts.history import LIVE_HISTORIES
-from counterfoil.registry.domain.contracts.stored import PORTS_KIND
-from counterfoil.registry.domain.writes.plan import record_write, together
-from counterfoil.registry.moving.importing import Import
+from counterfoil.registry.contracts.stored import LIVE_HISTORIES, PORTS_KIND
+from counterfoil.registry.moving.importing import FactImport, MoveProgress
 from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.peer.target import PeerTarget
-from counterfoil.registry.moving.progress import Progress
-from counterfoil.registry.moving.source import facts_of
-from counterfoil.registry.moving.store.source import StoreSource
-from counterfoil.registry.moving.store.target import StoreTarget
+from counterfoil.registry.moving.sources import facts_of
+from counterfoil.registry.moving.store_facts import StoreSource, StoreTarget
 from counterfoil.registry.store.inspection.reports import write_check
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.registry.store.writes import record_write, together
 from registry_driver import InProcessRegistry
 from registry_peers import ours, peer_of
 
@@ -26,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
 
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
 
 AT_ONCE = 6
-QUIET = Progress()
+QUIET = MoveProgress()
 
 
 async def story(registry: InProcessRegistry) -> None:
@@ -161,7 +158,7 @@ def test_what_readers_were_built_for_is_remembered_and_carried_over(run: Any) ->
 
         assert await remembered(other) == (False, (True, ["OK"]))
         restored, reading = MemoryStorage(), StoreSource(storage, origin="")
-        await Import(lambda: facts_of(reading), StoreTarget(restored), QUIET).run(verify=True)
+        await FactImport(lambda: facts_of(reading), StoreTarget(restored), QUIET).run(verify=True)
         assert await remembered(InProcessRegistry(restored)) == (False, (True, ["OK"]))
         again = [deploy(each, "shop", version) for version in ("1", "2") for each in (one, other)]
         assert {reply.status for reply in await asyncio.gather(*again)} == {200}
@@ -183,19 +180,21 @@ def test_contracts_are_carried_over_to_a_store_and_over_the_api(run: Any) -> Non
         before = await state(source)
 
         restored, reading = MemoryStorage(), StoreSource(storage, origin="")
-        await Import(lambda: facts_of(reading), StoreTarget(restored), QUIET).run(verify=True)
+        await FactImport(lambda: facts_of(reading), StoreTarget(restored), QUIET).run(verify=True)
         assert await state(InProcessRegistry(restored)) == before
 
         target = InProcessRegistry(MemoryStorage())
         async with peer_of(ours(source), retries=0) as here, peer_of(ours(target), retries=0) as there:
             peer = PeerSource(here)
-            await Import(lambda: facts_of(peer), PeerTarget(there, QUIET), QUIET).run(verify=True)
-            assert not (await Import(lambda: facts_of(peer), PeerTarget(there, QUIET), QUIET).run(verify=True)).written
+            await FactImport(lambda: facts_of(peer), PeerTarget(there, QUIET), QUIET).run(verify=True)
+            assert not (
+                await FactImport(lambda: facts_of(peer), PeerTarget(there, QUIET), QUIET).run(verify=True)
+            ).written
         assert await state(target) == before
 
         other = InProcessRegistry(MemoryStorage())
         async with peer_of(ours(other), retries=0) as there:
-            await Import(lambda: facts_of(reading), PeerTarget(there, QUIET), QUIET).run(verify=True)
+            await FactImport(lambda: facts_of(reading), PeerTarget(there, QUIET), QUIET).run(verify=True)
         assert await state(other) == before
 
     run(behaviour)
@@ -210,14 +209,14 @@ def test_webhooks_survive_and_are_carried_over_with_their_secrets(run: Any) -> N
         assert len((await source.get(f"{BASE}/webhooks/{made['id']}/deliveries")).json) == 2
 
         restored, reading = MemoryStorage(), StoreSource(storage, origin="")
-        await Import(lambda: facts_of(reading), StoreTarget(restored), QUIET).run(verify=True)
+        await FactImport(lambda: facts_of(reading), StoreTarget(restored), QUIET).run(verify=True)
         again = InProcessRegistry(restored)
         assert (await again.get(f"{BASE}/webhooks")).json == [made]
         assert len((await again.get(f"{BASE}/webhooks/{made['id']}/deliveries")).json) == 2
 
         target = InProcessRegistry(MemoryStorage())
         async with peer_of(ours(target), retries=0) as there:
-            await Import(lambda: facts_of(reading), PeerTarget(there, QUIET), QUIET).run(verify=True)
+            await FactImport(lambda: facts_of(reading), PeerTarget(there, QUIET), QUIET).run(verify=True)
         [carried] = (await target.get(f"{BASE}/webhooks")).json
         assert (carried["url"], carried["events"]) == (made["url"], made["events"])
 

@@ -10,31 +10,34 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.current_request import SIGNATURE, Signature
-from counterfoil.registry.domain.audit.changed import event_of_change
-from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, Place
-from counterfoil.registry.domain.changes import Change, ChangeKind
-from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.registry.domain.scope_settings import ScopeSettings
-from counterfoil.registry.domain.writes.author import Author
-from counterfoil.registry.domain.writes.effects import DropContext, DropEvents, PutSettings, RecordEvents
-from counterfoil.registry.domain.writes.extents import Extent
-from counterfoil.registry.domain.writes.guards import (
+from counterfoil.registry.audit.events import AuditEvent, EventKind, EventPlace
+from counterfoil.registry.audit.journal import event_of_change
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, ScopeSettings
+from counterfoil.registry.store.writes import (
+    SIGNATURE,
     AtRevision,
+    Author,
+    DropContext,
+    DropEvents,
+    Extent,
     IdOf,
+    PutSettings,
+    RecordEvents,
+    ReferenceTarget,
     SameTerms,
+    Signature,
+    StaleWrite,
+    StoragePlan,
     SubjectCount,
-    Target,
     Unreferenced,
+    record_write,
+    together,
 )
-from counterfoil.registry.domain.writes.plan import Plan, record_write, together
-from counterfoil.registry.service.planning import plan_settings
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
+from counterfoil.registry.subjects.planning import plan_settings
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted, ReferenceExists
-from counterfoil.schema.model import Reference
-from counterfoil.schema.rest.config import Config
-from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.model import TOP_LEVEL, QualifiedSubject, Reference, parse_subject
+from counterfoil.schema.rest.subjects import Config, Mode
 from plans_on_storage import (
     ELSEWHERE,
     HARD,
@@ -52,7 +55,7 @@ from plans_on_storage import (
 )
 
 if TYPE_CHECKING:
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
     from local_services import PostgresClient
 
 OTHER = parse_subject("other")
@@ -87,7 +90,7 @@ def test_a_new_storage_has_nothing_to_tell(run: Any) -> None:
     run(behaviour)
 
 
-FIRST = Place(0)
+FIRST = EventPlace(0)
 
 
 def test_registrations_are_noted_with_all_their_facts(run: Any) -> None:
@@ -95,8 +98,8 @@ def test_registrations_are_noted_with_all_their_facts(run: Any) -> None:
         await append(storage, ORDERS, "a")
         await append(storage, ELSEWHERE, "b", schema_id=9, version=4)
         first, second = await storage.changes(0, 10)
-        assert first == Change(1, first.ts, ChangeKind.REGISTERED, ORDERS, 1, 1, content("a").guid)
-        assert second == Change(2, second.ts, ChangeKind.REGISTERED, ELSEWHERE, 4, 9, content("b").guid)
+        assert first == JournalChange(1, first.ts, JournalChangeKind.REGISTERED, ORDERS, 1, 1, content("a").guid)
+        assert second == JournalChange(2, second.ts, JournalChangeKind.REGISTERED, ELSEWHERE, 4, 9, content("b").guid)
         assert second.ts >= first.ts > 1_700_000_000_000
 
     run(behaviour)
@@ -125,17 +128,17 @@ def test_events_of_the_audit_are_kept_between_changes(run: Any) -> None:
     def recorded(*resources: str) -> RecordEvents:
         return RecordEvents(tuple(AuditEvent(EventKind.ACCESS_CHANGED, {"resource": each}) for each in resources))
 
-    async def found(storage: Storage, after: Place = FIRST, last: int = 9, limit: int = 9) -> list[Any]:
+    async def found(storage: Storage, after: EventPlace = FIRST, last: int = 9, limit: int = 9) -> list[Any]:
         events = await storage.audit_events(after, last, limit)
         return [(each.place.change, each.facts["resource"]) for each in events]
 
     async def behaviour(storage: Storage) -> None:
         assert await storage.journal_head() == (0, b"")
-        await storage.commit(Plan((), (recorded("a\x00", "ü"),)))
+        await storage.commit(StoragePlan((), (recorded("a\x00", "ü"),)))
         await append(storage, text="a")
-        await storage.commit(Plan((AtRevision(ORDERS, 1),), (recorded("b"), recorded("c"))))
+        await storage.commit(StoragePlan((AtRevision(ORDERS, 1),), (recorded("b"), recorded("c"))))
         with pytest.raises(StaleWrite):
-            await storage.commit(Plan((AtRevision(ORDERS, 7),), (recorded("refused"),)))
+            await storage.commit(StoragePlan((AtRevision(ORDERS, 7),), (recorded("refused"),)))
         await append(storage, text="b")
         seq, chain = await storage.journal_head()
         assert (seq, len(chain)) == (2, 32)
@@ -143,12 +146,12 @@ def test_events_of_the_audit_are_kept_between_changes(run: Any) -> None:
         assert await found(storage) == everything
         assert await found(storage, last=0) == everything[:2]
         assert await found(storage, limit=3) == everything[:3]
-        first, second, third, _ = await storage.audit_events(Place(0), 9, 9)
-        assert first.place < second.place < Place(1) < third.place
+        first, second, third, _ = await storage.audit_events(EventPlace(0), 9, 9)
+        assert first.place < second.place < EventPlace(1) < third.place
         assert (first.event, first.ts > 1_700_000_000_000) == ("access.changed", True)
         assert await found(storage, after=second.place) == everything[2:]
         assert await found(storage, after=third.place) == everything[3:]
-        await storage.commit(Plan((), (recorded("d"), DropEvents(second.place.number))))
+        await storage.commit(StoragePlan((), (recorded("d"), DropEvents(second.place.number))))
         assert await found(storage) == [*everything[2:], (2, "d")]
         assert await storage.last_change() == 2
 
@@ -162,9 +165,9 @@ def test_a_version_that_supersedes_deleted_ones_is_noted_before_they_go(run: Any
         await delete(storage, SOFT, ORDERS, 2)
         await append(storage, text="b")
         assert await noted(storage, 2) == [
-            (ChangeKind.DELETED, ORDERS, 2, 2),
-            (ChangeKind.REGISTERED, ORDERS, 3, 2),
-            (ChangeKind.REMOVED, ORDERS, 2, 2),
+            (JournalChangeKind.DELETED, ORDERS, 2, 2),
+            (JournalChangeKind.REGISTERED, ORDERS, 3, 2),
+            (JournalChangeKind.REMOVED, ORDERS, 2, 2),
         ]
 
     run(behaviour)
@@ -177,10 +180,10 @@ def test_each_deleted_version_is_a_change_and_those_that_were_not_there_are_none
         await delete(storage, SOFT, ORDERS, 3, 1, 77)
         await delete(storage, HARD, ORDERS, 1, 3)
         assert await noted(storage, 3) == [
-            (ChangeKind.DELETED, ORDERS, 1, 1),
-            (ChangeKind.DELETED, ORDERS, 3, 3),
-            (ChangeKind.REMOVED, ORDERS, 1, 1),
-            (ChangeKind.REMOVED, ORDERS, 3, 3),
+            (JournalChangeKind.DELETED, ORDERS, 1, 1),
+            (JournalChangeKind.DELETED, ORDERS, 3, 3),
+            (JournalChangeKind.REMOVED, ORDERS, 1, 1),
+            (JournalChangeKind.REMOVED, ORDERS, 3, 3),
         ]
         assert [change.guid for change in await storage.changes(3, 2)] == [content("a").guid, content("c").guid]
         before = (await storage.history(ORDERS)).revision
@@ -204,10 +207,10 @@ def test_settings_are_noted_as_all_that_is_stored_now(run: Any) -> None:
         stored = {"compatibility": "FULL", "normalize": False}
         changes = await storage.changes(0, 10)
         assert [(change.kind, change.subject, change.document) for change in changes] == [
-            (ChangeKind.SETTINGS, ORDERS, {"config": stored}),
-            (ChangeKind.SETTINGS, ORDERS, {"config": stored, "mode": "READONLY"}),
-            (ChangeKind.SETTINGS, ORDERS, {"mode": "READONLY"}),
-            (ChangeKind.SETTINGS, TOP_LEVEL, {}),
+            (JournalChangeKind.SETTINGS, ORDERS, {"config": stored}),
+            (JournalChangeKind.SETTINGS, ORDERS, {"config": stored, "mode": "READONLY"}),
+            (JournalChangeKind.SETTINGS, ORDERS, {"mode": "READONLY"}),
+            (JournalChangeKind.SETTINGS, TOP_LEVEL, {}),
         ]
 
     run(behaviour)
@@ -221,8 +224,8 @@ def test_the_settings_that_go_with_the_last_version_are_noted(run: Any) -> None:
         before = await storage.settings_revision()
         await delete(storage, HARD, ORDERS, 1)
         assert await noted(storage, 3) == [
-            (ChangeKind.REMOVED, ORDERS, 1, 1),
-            (ChangeKind.SETTINGS, ORDERS, None, None),
+            (JournalChangeKind.REMOVED, ORDERS, 1, 1),
+            (JournalChangeKind.SETTINGS, ORDERS, None, None),
         ]
         assert (before, await storage.settings_revision()) == (2, 5)
 
@@ -236,9 +239,9 @@ def test_a_purge_notes_what_it_removes_and_then_the_settings(run: Any) -> None:
             await delete(storage, SOFT, subject, 1)
         await put(storage, TOP_LEVEL, ScopeSettings(mode=Mode.IMPORT), purge=WHOLE)
         assert await noted(storage, 4) == [
-            (ChangeKind.REMOVED, ORDERS, 1, 1),
-            (ChangeKind.REMOVED, OTHER, 1, 1),
-            (ChangeKind.SETTINGS, TOP_LEVEL, None, None),
+            (JournalChangeKind.REMOVED, ORDERS, 1, 1),
+            (JournalChangeKind.REMOVED, OTHER, 1, 1),
+            (JournalChangeKind.SETTINGS, TOP_LEVEL, None, None),
         ]
 
     run(behaviour)
@@ -247,7 +250,7 @@ def test_a_purge_notes_what_it_removes_and_then_the_settings(run: Any) -> None:
 def test_a_context_that_goes_is_noted_under_its_empty_name(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await drop(storage, ".ctx")
-        assert await noted(storage) == [(ChangeKind.CONTEXT_DELETED, QualifiedSubject(".ctx", ""), None, None)]
+        assert await noted(storage) == [(JournalChangeKind.CONTEXT_DELETED, QualifiedSubject(".ctx", ""), None, None)]
 
     run(behaviour)
 
@@ -256,7 +259,7 @@ def test_records_are_noted_by_name_alone(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await put_record(storage, "key", KEY, {"secret": 1})
         await put_record(storage, "key", KEY, None)
-        assert await noted(storage) == [(ChangeKind.RECORD, TOP_LEVEL, None, None)] * 2
+        assert await noted(storage) == [(JournalChangeKind.RECORD, TOP_LEVEL, None, None)] * 2
         changes = await storage.changes(0, 10)
         assert [change.document for change in changes] == [{"kind": "key", "key": list(KEY)}] * 2
 
@@ -282,7 +285,7 @@ def test_what_is_refused_is_not_noted(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage, ELSEWHERE, "target")
         referring = content("user", references=(Reference("n", ":.ctx:orders", 1),))
-        await append(storage, ORDERS, content=referring, targets=(Target(ELSEWHERE, 1),))
+        await append(storage, ORDERS, content=referring, targets=(ReferenceTarget(ELSEWHERE, 1),))
         await put(storage, TOP_LEVEL, ScopeSettings(mode=Mode.READWRITE))
         stamp = await storage.settings_revision()
         x, orders = content("x"), (await storage.history(ORDERS)).revision
@@ -292,18 +295,18 @@ def test_what_is_refused_is_not_noted(run: Any) -> None:
         refused: list[tuple[type[Exception], Any]] = [
             (StaleWrite, version_plan(ORDERS, x, settings_revision=stamp)),
             (StaleWrite, version_plan(OTHER, x, settings_revision=stamp - 1)),
-            (StaleWrite, version_plan(OTHER, x, Target(ORDERS, 9), settings_revision=stamp)),
+            (StaleWrite, version_plan(OTHER, x, ReferenceTarget(ORDERS, 9), settings_revision=stamp)),
             (OperationNotPermitted, version_plan(OTHER, x, settings_revision=stamp, schema_id=1)),
-            (StaleWrite, Plan((IdOf(".", x.guid, 1),), written.effects)),
-            (StaleWrite, Plan((Unreferenced(ELSEWHERE, (1,)),), written.effects)),
-            (StaleWrite, Plan((Unreferenced(ELSEWHERE, (2, 1), own, deleted_count=False),), written.effects)),
-            (StaleWrite, Plan((Unreferenced(ELSEWHERE, (1,), Extent(".ctx")),), written.effects)),
-            (StaleWrite, Plan((SubjectCount(None, 1),), written.effects)),
-            (StaleWrite, Plan((SubjectCount(".ctx", 0),), (DropContext(".ctx"),))),
-            (StaleWrite, Plan((SameTerms(stamp - 1),), (PutSettings(ORDERS, ScopeSettings()),))),
+            (StaleWrite, StoragePlan((IdOf(".", x.guid, 1),), written.effects)),
+            (StaleWrite, StoragePlan((Unreferenced(ELSEWHERE, (1,)),), written.effects)),
+            (StaleWrite, StoragePlan((Unreferenced(ELSEWHERE, (2, 1), own, deleted_count=False),), written.effects)),
+            (StaleWrite, StoragePlan((Unreferenced(ELSEWHERE, (1,), Extent(".ctx")),), written.effects)),
+            (StaleWrite, StoragePlan((SubjectCount(None, 1),), written.effects)),
+            (StaleWrite, StoragePlan((SubjectCount(".ctx", 0),), (DropContext(".ctx"),))),
+            (StaleWrite, StoragePlan((SameTerms(stamp - 1),), (PutSettings(ORDERS, ScopeSettings()),))),
             (StaleWrite, together((record, record_write("k", ("b",), {}, revision=1)))),
-            (StaleWrite, together((record, Plan((AtRevision(ORDERS, orders - 1),))))),
-            (StaleWrite, together((written, Plan((SameTerms(stamp - 1),))))),
+            (StaleWrite, together((record, StoragePlan((AtRevision(ORDERS, orders - 1),))))),
+            (StaleWrite, together((written, StoragePlan((SameTerms(stamp - 1),))))),
         ]
         before = await storage.changes(0, 100)
         for error, plan in refused:
@@ -314,7 +317,7 @@ def test_what_is_refused_is_not_noted(run: Any) -> None:
         assert list(await storage.records("k")) == []
         assert await storage.settings_revision() == stamp
         held = (Unreferenced(ELSEWHERE, (1,), Extent(".")), SubjectCount(None, 2), IdOf(".", referring.guid, 1))
-        await storage.commit(Plan((*held, Unreferenced(ELSEWHERE, (1,), Extent())), written.effects))
+        await storage.commit(StoragePlan((*held, Unreferenced(ELSEWHERE, (1,), Extent())), written.effects))
         with pytest.raises(ReferenceExists):
             await delete(storage, HARD, ELSEWHERE, 1)
         with pytest.raises(OperationNotPermitted):
@@ -525,12 +528,12 @@ def test_records_may_rest_on_subjects(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage)
         write = record_write("association", ("orders",), {"n": 1}, revision=0)
-        await storage.commit(together((Plan((AtRevision(ORDERS, 1), AtRevision(OTHER, 0))), write)))
+        await storage.commit(together((StoragePlan((AtRevision(ORDERS, 1), AtRevision(OTHER, 0))), write)))
         await append(storage, text="b")
         with pytest.raises(StaleWrite, match="orders"):
-            await storage.commit(together((Plan((AtRevision(ORDERS, 1),)), write)))
+            await storage.commit(together((StoragePlan((AtRevision(ORDERS, 1),)), write)))
         with pytest.raises(StaleWrite, match="other"):
-            await storage.commit(together((Plan((AtRevision(ORDERS, 3), AtRevision(OTHER, 1))), write)))
+            await storage.commit(together((StoragePlan((AtRevision(ORDERS, 3), AtRevision(OTHER, 1))), write)))
 
     run(behaviour)
 

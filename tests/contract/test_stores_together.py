@@ -6,45 +6,52 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.registry.domain.scope_settings import ScopeSettings
-from counterfoil.registry.domain.writes.extents import Extent
-from counterfoil.registry.domain.writes.guards import SameTerms, Target, Unreferenced
-from counterfoil.registry.domain.writes.plan import Plan, record_write, together
-from counterfoil.registry.service.planning import plan_hard_deletion, plan_settings, read_state
-from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.registry.store.changes import ScopeSettings
+from counterfoil.registry.store.writes import (
+    Extent,
+    ReferenceTarget,
+    SameTerms,
+    StaleWrite,
+    StoragePlan,
+    Unreferenced,
+    record_write,
+    together,
+)
+from counterfoil.registry.subjects.planning import plan_hard_deletion, plan_settings, read_state
+from counterfoil.registry.subjects.versions import make_content
 from counterfoil.schema.errors import ReferenceExists
-from counterfoil.schema.model import Reference, SchemaType
-from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.model import QualifiedSubject, Reference, SchemaType
+from counterfoil.schema.rest.subjects import Mode
 from plans_on_storage import version_plan
 
 if TYPE_CHECKING:
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
 
 A, B, C = (QualifiedSubject(".", name) for name in "abc")
 INT, LONG, STRING = (make_content(f'"{name}"', SchemaType.AVRO) for name in ("int", "long", "string"))
 
 
-def note(key: str = "k", document: Any = None, *, revision: int = 0) -> Plan:
+def note(key: str = "k", document: Any = None, *, revision: int = 0) -> StoragePlan:
     return record_write("note", (key,), document or {"text": key}, revision=revision, is_term=True)
 
 
-async def append(storage: Storage, subject: QualifiedSubject, content: Any, *targets: Target) -> Plan:
+async def append(storage: Storage, subject: QualifiedSubject, content: Any, *targets: ReferenceTarget) -> StoragePlan:
     """A plan that fits what is stored now."""
     revision, settings_revision = (await storage.history(subject)).revision, await storage.settings_revision()
     return version_plan(subject, content, *targets, revision=revision, settings_revision=settings_revision)
 
 
-async def removal(storage: Storage, subject: QualifiedSubject) -> Plan:
+async def removal(storage: Storage, subject: QualifiedSubject) -> StoragePlan:
     state = await read_state(storage, subject)
     return await plan_hard_deletion(storage, state, state.versions)
 
 
-async def records(storage: Storage, *writes: Plan, unreferenced: tuple[QualifiedSubject, ...] = ()) -> Plan:
+async def records(
+    storage: Storage, *writes: StoragePlan, unreferenced: tuple[QualifiedSubject, ...] = ()
+) -> StoragePlan:
     terms = SameTerms(await storage.settings_revision())
     claims = [Unreferenced(subject, (1, 2), Extent.of(subject)) for subject in unreferenced]
-    return together((Plan((terms, *claims)), *(writes or (note(),))))
+    return together((StoragePlan((terms, *claims)), *(writes or (note(),))))
 
 
 async def is_empty(storage: Storage, *subjects: QualifiedSubject) -> bool:
@@ -118,7 +125,7 @@ def test_none_of_it_when_a_removal_is_referred_to(run: Any):
         await storage.commit(await append(storage, A, INT))
         referring = make_content('"r"', SchemaType.AVRO, references=(Reference("x", "a", 1),))
         plan = together((await records(storage), await append(storage, C, LONG), await removal(storage, A)))
-        await storage.commit(await append(storage, B, referring, Target(A, 1)))
+        await storage.commit(await append(storage, B, referring, ReferenceTarget(A, 1)))
         with pytest.raises(StaleWrite):
             await storage.commit(plan)
         with pytest.raises(ReferenceExists):
@@ -136,12 +143,12 @@ def test_subjects_that_nothing_may_refer_to(run: Any):
         own = make_content('"own"', SchemaType.AVRO, references=(Reference("x", "a", 1),))
         revision, settings = (await storage.history(A)).revision, await storage.settings_revision()
         await storage.commit(
-            version_plan(A, own, Target(A, 1), revision=revision, settings_revision=settings, version=2)
+            version_plan(A, own, ReferenceTarget(A, 1), revision=revision, settings_revision=settings, version=2)
         )
         await storage.commit(claim)  # a reference inside the subject is no obstacle
         referring = make_content('"r"', SchemaType.AVRO, references=(Reference("x", "a", 1),))
         late = await records(storage, note("late"), unreferenced=(A,))
-        await storage.commit(await append(storage, B, referring, Target(A, 1)))
+        await storage.commit(await append(storage, B, referring, ReferenceTarget(A, 1)))
         with pytest.raises(StaleWrite, match="refers"):
             await storage.commit(late)
         assert [record.key for record in await storage.records("note")] == [("k",)]

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.policies import find_differences
+from counterfoil.schema.languages.avro.policies import find_differences
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.parsed import Validation
 
 ROOT = Path(__file__).resolve().parents[2]

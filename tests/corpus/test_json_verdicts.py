@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.jsonschema.compare.differences import walk
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.policies import find_differences
+from counterfoil.schema.languages.jsonschema.compare.differences import walk
+from counterfoil.schema.languages.jsonschema.policies import find_differences
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.formats.protobuf.compare.differences import walk
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protobuf.policies import find_differences
+from counterfoil.schema.languages.protobuf.compare.differences import walk
+from counterfoil.schema.languages.protobuf.policies import find_differences
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
 

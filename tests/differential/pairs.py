@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from avro_edits import avro_pairs
 from avro_seeded import seeded_pairs
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.schema import AvroSchema
 
 COUNT = int(os.environ.get("COUNTERFOIL_DIFFERENTIAL_PAIRS") or 2000)
 SEED = 20_000

@@ -9,8 +9,8 @@ from typing import Any
 from java_oracle import ask_java
 from pairs import COUNT, pairs, parsed_pairs
 
-from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.policies import find_differences
+from counterfoil.schema.languages.avro.compare import rules
+from counterfoil.schema.languages.avro.policies import find_differences
 
 
 @cache

@@ -15,21 +15,20 @@ from pairs import COUNT, pairs, parsed_pairs
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.policies import find_differences
-from counterfoil.schema.formats.avro.read.defaults import is_usable_default
-from counterfoil.schema.formats.avro.types import Record, Union
-from counterfoil.schema.formats.avro.witness.confirm import written
-from counterfoil.schema.formats.avro.witness.data import NoDatum
-from counterfoil.schema.judgement.confirmation import confirm_compatible
-from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.judgement import confirm_compatible, search_for_witness
+from counterfoil.schema.languages.avro.attributes import is_usable_default
+from counterfoil.schema.languages.avro.compare import rules
+from counterfoil.schema.languages.avro.policies import find_differences
+from counterfoil.schema.languages.avro.sample_values import NoDatum
+from counterfoil.schema.languages.avro.types import AvroRecord, AvroUnion
+from counterfoil.schema.languages.avro.witness import written
 from counterfoil.schema.witness import Confirmation, NoWitness, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.schema.formats.avro.schema import AvroSchema
-    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.languages.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.types import AvroType
 
 VALUES = 40
 UNPROVED = (
@@ -103,7 +102,7 @@ def takes_one_field_twice(reader: AvroSchema) -> bool:
     names = [
         [name for field in record.fields for name in {field.name, *field.aliases}]
         for record in reader.named.values()
-        if isinstance(record, Record)
+        if isinstance(record, AvroRecord)
     ]
     return any(len(each) != len(set(each)) for each in names)
 
@@ -166,9 +165,9 @@ def _short(full_name: str) -> str:
 
 
 def _is_strictly_valid(schema: AvroSchema) -> bool:
-    fields = [field for each in schema.named.values() if isinstance(each, Record) for field in each.fields]
+    fields = [field for each in schema.named.values() if isinstance(each, AvroRecord) for field in each.fields]
     return all(is_usable_default(_first_branch(field.type), field.default) for field in fields if field.has_default)
 
 
 def _first_branch(node: AvroType) -> AvroType:
-    return node.branches[0] if isinstance(node, Union) and node.branches else node
+    return node.branches[0] if isinstance(node, AvroUnion) and node.branches else node

@@ -16,10 +16,10 @@ import avro.compatibility
 import avro.schema
 from pairs import COUNT, pairs, parsed, parsed_pairs
 
-from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.policies import find_differences
-from counterfoil.schema.formats.avro.types import PRIMITIVE_KINDS
+from counterfoil.schema.languages.avro.compare import rules
+from counterfoil.schema.languages.avro.policies import find_differences
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.avro.types import PRIMITIVE_KINDS
 from counterfoil.schema.parsed import Validation
 
 KNOWN_WORDS = {*PRIMITIVE_KINDS, "record", "error", "enum", "fixed", "array", "map"}

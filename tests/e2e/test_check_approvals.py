@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from counterfoil.contracts.approvals.document import read_approvals
-from counterfoil.contracts.approvals.file import FILE_NAME
+from counterfoil.contracts.project.documents import read_approvals
+from counterfoil.contracts.project.files import APPROVALS_FILE_NAME
 
 UNTIL = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
 APPROVAL = ("--reason", "the topic is empty: see #12", "--owner", "ana", "--until", UNTIL, "--local")
@@ -33,7 +33,7 @@ def test_an_approved_break_passes_and_is_shown(counterfoil, broken, fingerprint)
     migration = broken.write("converters/order.yaml", "from: 1\n")
     options = (*APPROVAL, "--migration", migration.relative_to(broken.folder))
     assert counterfoil("approve", fingerprint, *options, folder=broken.folder).code == 0
-    (record,) = read_approvals((broken.folder / FILE_NAME).read_text())
+    (record,) = read_approvals((broken.folder / APPROVALS_FILE_NAME).read_text())
     assert (record.rule, record.subject, record.path) == ("type-mismatch", "shop.Order", "order.avsc")
     result = counterfoil("check", folder=broken.folder)
     assert result.code == 0
@@ -62,16 +62,18 @@ def test_a_revoked_approval_fails_again(counterfoil, broken, fingerprint):
 def test_an_expired_approval_fails_again_and_says_so(counterfoil, broken, fingerprint):
     yesterday = (datetime.now(UTC) - timedelta(days=1)).date()
     entry = f"{{fingerprint: {fingerprint}, reason: r, owner: ana, until: {yesterday}}}"
-    broken.write(FILE_NAME, f"approvals:\n  - {entry}\n")
+    broken.write(APPROVALS_FILE_NAME, f"approvals:\n  - {entry}\n")
     result = counterfoil("check", "--format", "json", folder=broken.folder)
     assert (result.code, sorted(result.rules)) == (1, ["approval-stale", "type-mismatch"])
     stale = next(one for one in result.report["findings"] if one["rule"] == "approval-stale")
-    assert (stale["path"], stale["line"], stale["severity"]) == (FILE_NAME, 2, "warning")
+    assert (stale["path"], stale["line"], stale["severity"]) == (APPROVALS_FILE_NAME, 2, "warning")
     assert f"expired on {yesterday}; today is {datetime.now(UTC).date()} in UTC" in stale["text"]
 
 
 def test_an_approval_without_a_finding_is_a_warning_of_whole_checks(counterfoil, broken):
-    broken.write(FILE_NAME, f"approvals:\n  - {{fingerprint: '0123456789ab', reason: r, owner: o, until: {UNTIL}}}\n")
+    broken.write(
+        APPROVALS_FILE_NAME, f"approvals:\n  - {{fingerprint: '0123456789ab', reason: r, owner: o, until: {UNTIL}}}\n"
+    )
     assert "approval-stale" in counterfoil("check", "--format", "json", folder=broken.folder).rules
     part = counterfoil("check", "order.avsc", "--format", "json", folder=broken.folder)
     assert "approval-stale" not in part.rules
@@ -93,20 +95,23 @@ def test_mistakes(counterfoil, broken, arguments, code):
     result = counterfoil("approve", *arguments, folder=broken.folder)
     assert result.code == code
     assert result.err.startswith("counterfoil: ")
-    assert not (broken.folder / FILE_NAME).exists()
+    assert not (broken.folder / APPROVALS_FILE_NAME).exists()
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("approvals: [{fingerprint: xyz, reason: r, owner: o, until: 2027-01-01}]", f"{FILE_NAME}:1:27: fingerprint"),
+        (
+            "approvals: [{fingerprint: xyz, reason: r, owner: o, until: 2027-01-01}]",
+            f"{APPROVALS_FILE_NAME}:1:27: fingerprint",
+        ),
         ("approvals:\n  - {fingerprnt: a}", "did you mean fingerprint?"),
         ("aprovals: []", "did you mean approvals?"),
         ("<<<<<<< HEAD\napprovals: []", "not YAML"),
     ],
 )
 def test_a_wrong_file_is_named_with_its_place(counterfoil, broken, text, said):
-    broken.write(FILE_NAME, text)
+    broken.write(APPROVALS_FILE_NAME, text)
     result = counterfoil("check", folder=broken.folder)
     assert (result.code, said in result.err) == (14, True), result.err
 

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from counterfoil.schema.model import Reference, Schema, SchemaType
-from counterfoil.schema.rest.approvals import NewApproval
+from counterfoil.schema.rest.verdicts import NewApproval
 from counterfoil.sdk import Config, Registry, operations
 from local_services import free_port
 

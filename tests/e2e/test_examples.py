@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from bridge_driver import run_bridge
 
-from counterfoil.converter.bridge.file import load_bridge_file
-from counterfoil.converter.bridge.resolve import resolve
+from counterfoil.converter.bridge import load_bridge_file, resolve
 from counterfoil.converter.check.preflight import ready_topics
 from counterfoil.converter.engines.choice import choose_engine
 from counterfoil.converter.kafka.cluster import Cluster

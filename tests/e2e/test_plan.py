@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from counterfoil.contracts.reports.json_schema import report_json_schema
 from counterfoil.schema.errors import SubjectNotFound
 from counterfoil.schema.model import Schema
-from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.rest.subjects import Mode
 from counterfoil.sdk import Registry
 
 LINE = {"type": "record", "name": "Line", "namespace": "shop", "fields": [{"name": "sku", "type": "string"}]}

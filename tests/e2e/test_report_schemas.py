@@ -13,7 +13,7 @@ from contract_stories import LINK, expectation, promise, schema
 from counterfoil.contracts.reports.json_schema import report_json_schema
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.contracts import Environment, NewContract, NewPublication
-from counterfoil.schema.rest.topic_stats import SchemaCount, TopicStats
+from counterfoil.schema.rest.observations import SchemaCount, TopicStats
 from counterfoil.sdk import Registry, operations
 
 MESSAGES = "0000000007066f2d31880e00\n0000000007066f2d32c0bb0100\n"

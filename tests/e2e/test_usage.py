@@ -10,7 +10,7 @@ import pytest
 from contract_stories import LINK, expectation, promise, schema
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.rest.contracts import Environment, NewContract, NewPublication
-from counterfoil.schema.rest.topic_stats import SchemaCount, TopicStats
+from counterfoil.schema.rest.observations import SchemaCount, TopicStats
 from counterfoil.sdk import Registry, operations
 
 

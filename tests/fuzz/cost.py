@@ -25,32 +25,37 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "strategies")]
 
-from counterfoil.schema.agreements.document import read_agreement  # noqa: E402
-from counterfoil.schema.agreements.model import Expectation, Read  # noqa: E402
-from counterfoil.schema.bridges.document import read_bridge  # noqa: E402
-from counterfoil.schema.compatibility.levels import CompatibilityLevel  # noqa: E402
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy  # noqa: E402
-from counterfoil.schema.compatibility.report import Earlier  # noqa: E402
-from counterfoil.schema.errors import CounterfoilError  # noqa: E402
-from counterfoil.schema.evolution import derive_plan, parse_rules  # noqa: E402
-from counterfoil.schema.formats.table import format_for  # noqa: E402
-from counterfoil.schema.judgement.judge import judge  # noqa: E402
-from counterfoil.schema.judgement.messages import confluent_messages  # noqa: E402
-from counterfoil.schema.marks import FieldTags  # noqa: E402
-from counterfoil.schema.model import SchemaType  # noqa: E402
-from counterfoil.schema.parsing import parse_schema  # noqa: E402
-from counterfoil.schema.path_patterns import matches_path  # noqa: E402
-from counterfoil.schema.paths.text import parse_path  # noqa: E402
-from counterfoil.schema.position import Position  # noqa: E402
-from counterfoil.schema.reads.judge import judge_reader  # noqa: E402
-from counterfoil.schema.reads.model import Offer, Reader  # noqa: E402
-from counterfoil.schema.sketch.document import read_sketch  # noqa: E402
-from counterfoil.schema.sketch.model import WriterSchema  # noqa: E402
-from counterfoil.schema.sketch.sketcher import make_sketcher  # noqa: E402
-from counterfoil.sdk.errors import RuleError  # noqa: E402
-from counterfoil.sdk.serde.rules.cel.engines import compile_program  # noqa: E402
-from counterfoil.sdk.serde.rules.cel.expression import read_expression  # noqa: E402
-from dear_inputs import (  # noqa: E402 - the folder is added to the path above
+from counterfoil.schema.agreements.files import read_agreement
+from counterfoil.schema.agreements.findings import Offer, Reader
+from counterfoil.schema.agreements.judge import judge_reader
+from counterfoil.schema.agreements.model import Expectation, ExpectedRead
+from counterfoil.schema.answers import confluent_messages
+from counterfoil.schema.compatibility.policies import (
+    CompatibilityLevel,
+    CompatibilityPolicy,
+)
+from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.judgement import judge
+from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.marks import (
+    FieldTags,
+    matches_path,
+)
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.paths import parse_path
+from counterfoil.schema.plans.bridge_document import read_bridge
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.rules import parse_rules
+from counterfoil.schema.sketch import make_sketcher
+from counterfoil.schema.sketch.document import read_sketch
+from counterfoil.schema.sketch.model import WriterSchema
+from counterfoil.schema.texts import Position
+from counterfoil.sdk.errors import RuleError
+from counterfoil.sdk.serde.rules.cel.executors import compile_program
+from counterfoil.sdk.serde.rules.cel.expression import read_expression
+from dear_inputs import (
     TEXTS,
     Genome,
     bridge_rules,
@@ -109,7 +114,7 @@ def _read(language: str) -> Target:
             _ = (schema.canonical, schema.warnings())
             with suppress(RecursionError):
                 _ = schema.normalized
-            form = format_for(schema.schema_type)
+            form = language_for(schema.schema_type)
             form.find_tags(schema)
             for count, _ in enumerate(form.places(schema, FieldTags({}, {}))):
                 if count == 10_000:
@@ -125,7 +130,7 @@ def _changes(language: str) -> Target:
     def changes(genome: Genome) -> int:
         schemas, size = _schemas(language, genome)
         if schemas:
-            format_for(SchemaType(language)).find_changes(*schemas)
+            language_for(SchemaType(language)).find_changes(*schemas)
         return size
 
     return changes
@@ -165,10 +170,10 @@ def _reads(language: str) -> Target:
         if not schemas:
             return size
         texts = [READS[at % len(READS)].format(at=at // len(READS)) for at in range(genome["reads"])]
-        paths: list[Read] = []
+        paths: list[ExpectedRead] = []
         for text in texts:
             with suppress(CounterfoilError, ValueError):
-                paths.append(Read(parse_path(text), Position(1, 1)))
+                paths.append(ExpectedRead(parse_path(text), Position(1, 1)))
         for chosen, declared in ((None, schemas[1]), (tuple(paths) or None, None), (tuple(paths) or None, schemas[1])):
             expectation = Expectation("orders", "orders", "1", Position(1, 1), chosen)
             reader = Reader("ui", expectation, schema=declared)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from codec_outcomes import of_each_tier, outcome
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -80,9 +80,9 @@ def _fuzz(language: str, kind: str, *, arguments: list[str]) -> None:
     with atheris.instrument_imports(include=["counterfoil.schema", "counterfoil.sdk.serde"]):
         import targets
 
-        from counterfoil.schema.formats.table import format_for
+        from counterfoil.schema.languages.table import language_for
 
-        format_for(targets.LANGUAGES[language])
+        language_for(targets.LANGUAGES[language])
         for seed in targets.seeds(language, kind):  # loads what is loaded only when it is needed
             targets.run(language, kind, seed, limit_s=INSTRUMENTED_LIMIT_S)
             break

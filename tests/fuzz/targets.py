@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final
 from decoding import compare_tiers, messages
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.diff import find_changes
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.parsing import find_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -142,7 +142,7 @@ def _text(data: bytes) -> str:
 
 def _parsed(schema_type: SchemaType, text: str, validation: Validation) -> ParsedSchema | None:
     try:
-        return format_for(schema_type).parse(text, (), validation=validation)
+        return language_for(schema_type).parse(text, (), validation=validation)
     except CounterfoilError as error:
         str(error)
         return None
@@ -156,7 +156,7 @@ def _use(schema: ParsedSchema) -> None:
 
 def _compare(schema_type: SchemaType, reader: ParsedSchema, writer: ParsedSchema, policy: CompatibilityPolicy) -> None:
     def compare() -> None:
-        for difference in format_for(schema_type).find_differences(reader, writer, policy=policy):
+        for difference in language_for(schema_type).find_differences(reader, writer, policy=policy):
             reader.locate(difference.reader_pointer)
             break  # locating reads the text again
 

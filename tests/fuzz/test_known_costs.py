@@ -13,23 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from counterfoil.schema.agreements.findings import Offer, Reader
+from counterfoil.schema.agreements.judge import judge_reader
 from counterfoil.schema.agreements.model import Expectation
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.agreements.rules import UNDECIDED
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, Steps, steps_for
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import JudgementUndecided
-from counterfoil.schema.formats.jsonschema.values.literals import failures
-from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
-from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.judgement.judge import Budget, judge
+from counterfoil.schema.judgement import Budget, judge
+from counterfoil.schema.languages.jsonschema.values.literals import failures
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.paths.model import VALUES, member
-from counterfoil.schema.position import Position
-from counterfoil.schema.reads.judge import judge_reader
-from counterfoil.schema.reads.model import Offer, Reader
-from counterfoil.schema.reads.rules import UNDECIDED
-from counterfoil.schema.steps import Steps, steps_for
+from counterfoil.schema.paths import VALUES, member
+from counterfoil.schema.texts import Position
 from dear_inputs import GENES, TEXTS, Genome
 
 if TYPE_CHECKING:
@@ -70,7 +68,7 @@ def test_a_dear_comparison_takes_few_steps(language: str, policy: CompatibilityP
     later, earlier = schemas_of(language, made)
     steps = steps_for(later, earlier)
     before = steps.left
-    format_for(SchemaType(language)).find_differences(later, earlier, policy=policy, steps=steps)
+    language_for(SchemaType(language)).find_differences(later, earlier, policy=policy, steps=steps)
     assert before - steps.left < most
 
 
@@ -79,7 +77,7 @@ def spent(later: ParsedSchema, earlier: ParsedSchema, policy: CompatibilityPolic
     steps = steps_for(later, earlier)
     before = steps.left
     with suppress(JudgementUndecided):
-        format_for(later.schema_type).find_differences(later, earlier, policy=policy, steps=steps)
+        language_for(later.schema_type).find_differences(later, earlier, policy=policy, steps=steps)
     return before - steps.left
 
 
@@ -109,10 +107,10 @@ def test_the_copies_of_the_solver_are_counted(made: Callable[[int], Any], count:
 
 def test_many_branches_take_no_memory_for_each_pair():
     """Of ``oneOf`` that does not hold, two branches hold: there was a copy of the later branches for each of them."""
-    branches = tuple(Schema() for _ in range(4000))
+    branches = tuple(ConstrainedSchema() for _ in range(4000))
     tracemalloc.start()
     try:
-        causes = failures(Facts(one_of=branches), "object", None)
+        causes = failures(KeywordFacts(one_of=branches), "object", None)
         _, most_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -139,7 +137,7 @@ def test_types_that_do_not_contain_themselves_are_compared_once_under_sound():
 )
 def test_the_misfits_of_dear_schemas_take_few_steps(language: str, made: Genome, most: int):
     later, earlier = schemas_of(language, made)
-    misfits: Any = format_for(SchemaType(language)).find_misfits(later, earlier)
+    misfits: Any = language_for(SchemaType(language)).find_misfits(later, earlier)
     before = misfits.steps.left
     for path in ((), (member("l0"),) * 30, (member("m0"), VALUES), (member("c"), *[member("n")] * 30)):
         misfits.at(path)
@@ -175,7 +173,7 @@ def compared_pairs(work: Callable[[], Any]) -> int:
 def test_the_search_for_witnesses_does_not_walk_over_large_schemas_again(policy: CompatibilityPolicy):
     made = genome(definitions=30, links=4, union=10, renamed=1)
     later, earlier = schemas_of("AVRO", made)
-    find = format_for(SchemaType.AVRO).find_differences
+    find = language_for(SchemaType.AVRO).find_differences
     of_walks = compared_pairs(lambda: [find(later, earlier, policy=policy), find(earlier, later, policy=policy)])
     later, earlier = schemas_of("AVRO", made)
     judgement = judge(later, [Earlier(earlier, 1)], CompatibilityLevel.FULL, policy=policy, budget=Budget(witnesses=3))
@@ -187,7 +185,7 @@ def test_the_search_for_witnesses_does_not_walk_over_large_schemas_again(policy:
 
 def test_a_walk_that_is_remembered_spends_its_steps_again():
     later, earlier = schemas_of("AVRO", genome(definitions=30, links=4, union=10, renamed=1))
-    find = format_for(SchemaType.AVRO).find_differences
+    find = language_for(SchemaType.AVRO).find_differences
     spent: list[int] = []
     for policy in (STRICT, STRICT, SOUND, STRICT):
         steps = steps_for(later, earlier)

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-from counterfoil.converter.bridge.resolve import ResolvedBridge
+from counterfoil.converter.bridge import ResolvedBridge
 from counterfoil.converter.engines.protocol import FAILURE_TYPE
 from counterfoil.converter.kafka.cluster import Cluster
-from counterfoil.converter.monitoring.display import PlainLines
+from counterfoil.converter.monitoring.observers import PlainLines
 from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.converter.run.job import BridgeRun, RunSettings
-from counterfoil.schema.bridges.model import BridgeFile, Delivery, Partitioning, StopAbove, Timestamps
-from counterfoil.schema.evolution import FailureCode
+from counterfoil.schema.plans import FailureCode
+from counterfoil.schema.plans.bridge import BridgeFile, DeliveryGuarantee, Partitioning, StopAbove, Timestamps
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -68,7 +68,7 @@ def bridge_between(source: str, target: str, **changes: Any) -> ResolvedBridge:
         rules=SimpleNamespace(),
         partitioning=Partitioning(changes.pop("partition", "same")),
         timestamps=Timestamps(changes.pop("timestamp", "keep")),
-        delivery=Delivery(changes.pop("delivery", "restart-filter")),
+        delivery=DeliveryGuarantee(changes.pop("delivery", "restart-filter")),
         stop_above=changes.pop("stop_above", StopAbove()),
     )
     plan = SimpleNamespace(hash=changes.pop("plan", "0123456789abcdef" * 4), problems=())

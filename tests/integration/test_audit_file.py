@@ -22,10 +22,10 @@ import pytest
 from access_callers import access
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
+from counterfoil.registry.access.identities.hashes import hash_password
+from counterfoil.registry.audit.events import AuditEvent, EventKind
 from counterfoil.registry.audit.file import AuditFile
 from counterfoil.registry.audit.recording import AuditRecords
-from counterfoil.registry.auth.passwords.hashes import hash_password
-from counterfoil.registry.domain.audit.events import AuditEvent, EventKind
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import wait_until

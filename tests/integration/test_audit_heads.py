@@ -14,12 +14,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
-from counterfoil.registry.audit.file import AuditFile
+from counterfoil.registry.audit.events import AuditEvent, EventKind
+from counterfoil.registry.audit.file import HASH, SIGNATURE, AuditFile, canonical, hash_of
 from counterfoil.registry.audit.keys import SigningKey
 from counterfoil.registry.audit.recording import AuditRecords
-from counterfoil.registry.domain.audit.events import AuditEvent, EventKind
-from counterfoil.registry.domain.audit.lines import HASH, SIGNATURE, canonical, hash_of
-from counterfoil.registry.domain.journal_chain import chain_after
+from counterfoil.registry.store.changes import chain_after
 from counterfoil.registry.store.opening import open_store
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import RegistryProcess, wait_until

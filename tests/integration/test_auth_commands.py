@@ -10,9 +10,9 @@ import pytest
 
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
-from counterfoil.registry.auth.passwords.htpasswd import read_htpasswd
-from counterfoil.registry.auth_cli.door import over_store
-from counterfoil.registry.domain.access.records import AccessBinding
+from counterfoil.registry.access.file.values import read_htpasswd
+from counterfoil.registry.access.records import AccessBinding
+from counterfoil.registry.access.store_commands import over_store
 
 ACCESS = """\
 admins: [User:root]

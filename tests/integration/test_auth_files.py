@@ -9,9 +9,8 @@ import time
 
 import pytest
 
-from counterfoil.registry.auth.errors import InvalidAccessFile
-from counterfoil.registry.auth.file.warnings import Doubt, find_warnings
-from counterfoil.registry.auth.file.watching import WatchedAccessFile
+from counterfoil.registry.access.file.in_force import Doubt, WatchedAccessFile, find_warnings
+from counterfoil.registry.access.file.values import InvalidAccessFile
 
 HASH = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
 

@@ -12,9 +12,9 @@ import time
 
 import pytest
 
-from counterfoil.registry.api.gate import AccessControl
-from counterfoil.registry.auth.errors import InvalidAccessFile
-from counterfoil.registry.auth.in_force import AccessInForce
+from counterfoil.registry.access.file.in_force import AccessInForce
+from counterfoil.registry.access.file.values import InvalidAccessFile
+from counterfoil.registry.access.gate import AccessControl
 from registry_driver import MEDIA_TYPE, InProcessRegistry
 
 ACCESS = """\

@@ -10,12 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from counterfoil.registry.auth.authenticator import RegistryAuthenticator
-from counterfoil.registry.auth.file.model import AccessFile
-from counterfoil.registry.auth.jwt.fetching import origin_of
-from counterfoil.registry.auth.jwt.issuers import Issuer
-from counterfoil.registry.auth.jwt.jwks import IssuerKeys
-from counterfoil.registry.domain.access.identity import Credentials, Reason, Refusal
+from counterfoil.registry.access.file.values import AccessFile, Issuer
+from counterfoil.registry.access.identities.authenticator import RegistryAuthenticator
+from counterfoil.registry.access.identities.issuers import IssuerKeys, origin_of
+from counterfoil.registry.access.identity import PresentedCredentials, UnprovenCaller, UnprovenReason
 from local_services.javascript import node_packages, node_program
 
 FOLDER = Path(__file__).with_name("issuer")
@@ -81,7 +79,7 @@ def test_access_tokens_are_accepted_while_their_keys_are_published(provider):
         )
 
         async def ask(token):
-            return await auth.authenticate(Credentials(f"Bearer {token}".encode(), "127.0.0.1"))
+            return await auth.authenticate(PresentedCredentials(f"Bearer {token}".encode(), "127.0.0.1"))
 
         first = provider.token()
         found = await ask(first)
@@ -90,7 +88,7 @@ def test_access_tokens_are_accepted_while_their_keys_are_published(provider):
 
         assert provider.change("rotate") == 2
         second = provider.token()
-        assert await ask(second) == Refusal(Reason.WRONG)  # the last fetch was less than 30 seconds ago
+        assert await ask(second) == UnprovenCaller(UnprovenReason.WRONG)  # the last fetch was less than 30 seconds ago
         now[0] += 31
         assert (await ask(second)).principal == "User:op:ci"
         assert (await ask(first)).principal == "User:op:ci"
@@ -98,10 +96,10 @@ def test_access_tokens_are_accepted_while_their_keys_are_published(provider):
         assert provider.change("withdraw") == 1
         assert (await ask(first)).principal == "User:op:ci"  # not known here before the next fetch
         now[0] += 31
-        assert await ask(first + "x") == Refusal(Reason.WRONG)
+        assert await ask(first + "x") == UnprovenCaller(UnprovenReason.WRONG)
         assert provider.change("rotate") == 2
         assert (await ask(provider.token())).principal == "User:op:ci"  # its key is new, so that keys are fetched
-        assert await ask(first) == Refusal(Reason.WRONG)
+        assert await ask(first) == UnprovenCaller(UnprovenReason.WRONG)
         await auth.close()
 
     asyncio.run(story())

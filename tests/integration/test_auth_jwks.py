@@ -9,10 +9,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from counterfoil.registry.auth.jwt.fetching import FetchFailed, FileOrigin, WebOrigin
-from counterfoil.registry.auth.jwt.issuers import Issuer
-from counterfoil.registry.auth.jwt.verifier import JwtVerifier
-from counterfoil.registry.domain.access.identity import Reason, Refusal
+from counterfoil.registry.access.file.values import Issuer
+from counterfoil.registry.access.identities.issuers import FetchFailed, FileOrigin, WebOrigin
+from counterfoil.registry.access.identities.jwt import JwtVerifier
+from counterfoil.registry.access.identity import UnprovenCaller, UnprovenReason
 from token_issuer import AUDIENCE, NOW, claims, public_jwk, token
 
 DISCOVERY = "/.well-known/openid-configuration"
@@ -159,7 +159,7 @@ def test_many_requests_wait_for_one_fetch_and_headers_of_tokens_cause_no_request
         forged = [token(claims(iss=server.url), kind="ES256/2", kid=f"{server.url}/bait", **bait)]
         forged.append(token(claims(iss=f"{server.url}/bait")))
         for each in forged:
-            assert await made.verify(each) == Refusal(Reason.WRONG)
+            assert await made.verify(each) == UnprovenCaller(UnprovenReason.WRONG)
         assert server.paths == [DISCOVERY, "/keys"]
 
     asyncio.run(story())

@@ -17,7 +17,7 @@ from confluent_kafka.schema_registry import SchemaRegistryClient, SchemaRegistry
 
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
-from counterfoil.registry.access_control import ServerAccess
+from counterfoil.registry.access.control import ServerAccess
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.opening import open_store
 from counterfoil.schema import Schema

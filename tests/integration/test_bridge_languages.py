@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from bridge_driver import run_bridge
 
-from counterfoil.converter.bridge.file import parse_bridge_file
-from counterfoil.converter.bridge.resolve import resolve
+from counterfoil.converter.bridge import parse_bridge_file, resolve
 from counterfoil.converter.check.preflight import prepare_topics
 from counterfoil.converter.check.sampling import frame_of, sample, try_out
 from counterfoil.converter.engines.choice import AUTO, choose_engine
-from counterfoil.converter.engines.keyed import key_converter
-from counterfoil.converter.engines.reference import ReferenceEngine
+from counterfoil.converter.engines.reference import ReferenceEngine, key_converter
 from counterfoil.converter.kafka.cluster import Cluster
-from counterfoil.converter.verify.verification import Sample, Verification
+from counterfoil.converter.verify.verification import RecomputedSample, TopicVerification
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.sdk import (
@@ -175,8 +173,11 @@ def test_bridge_between_languages(
         dead = 1 if name == "json to json" else 0
         assert (outcome.exit_code, outcome.totals.dead_letters) == (ExitCode.OK, dead), outcome.text
 
-        report = Verification(
-            file, cluster, recompute=lambda value: reference.convert_value(value).value, sample=Sample(size=None)
+        report = TopicVerification(
+            file,
+            cluster,
+            recompute=lambda value: reference.convert_value(value).value,
+            sample=RecomputedSample(size=None),
         ).run()
         assert report.exit_code is ExitCode.OK, report.lines()
 
@@ -242,11 +243,11 @@ def test_keys_are_converted_by_a_plan_of_their_own(
         outcome, _ = run_bridge(spark, broker.bootstrap_servers, bridge, checkpoint, engine=choice.engine)
         assert outcome.totals.dead_letters == 3
 
-        report = Verification(
+        report = TopicVerification(
             file,
             cluster,
             recompute=lambda each: values.convert_value(each).value,
-            sample=Sample(size=None),
+            sample=RecomputedSample(size=None),
             convert_key=keys,
         ).run()
         assert report.exit_code is ExitCode.OK, report.lines()

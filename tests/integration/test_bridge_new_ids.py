@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from bridge_driver import run_bridge
 
-from counterfoil.converter.bridge.file import parse_bridge_file
-from counterfoil.converter.bridge.resolve import resolve
+from counterfoil.converter.bridge import parse_bridge_file, resolve
 from counterfoil.converter.check.preflight import prepare_topics
 from counterfoil.converter.engines.choice import choose_engine
-from counterfoil.converter.engines.keyed import key_converter
-from counterfoil.converter.engines.reference import ReferenceEngine
+from counterfoil.converter.engines.reference import ReferenceEngine, key_converter
 from counterfoil.converter.errors import RunFailed
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
-from counterfoil.converter.run.id_service import WriterService
-from counterfoil.converter.run.writers import decisions_for
-from counterfoil.converter.verify.verification import Sample, Verification
+from counterfoil.converter.run.writers import WriterService, decisions_for
+from counterfoil.converter.verify.verification import RecomputedSample, TopicVerification
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
 from counterfoil.schema.wire import frame
@@ -30,7 +27,7 @@ from kafka_records import produce
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from counterfoil.converter.bridge.resolve import ResolvedBridge
+    from counterfoil.converter.bridge import ResolvedBridge
     from counterfoil.converter.engines.protocol import Conversion
     from local_services import KafkaClient, RegistryProcess
 
@@ -93,11 +90,11 @@ class Route:
 
     def verify(self, bridge: ResolvedBridge) -> Any:
         reference = ReferenceEngine(bridge.conversion())
-        return Verification(
+        return TopicVerification(
             bridge.file,
             self.cluster,
             recompute=lambda value: reference.convert_value(value).value,
-            sample=Sample(size=None),
+            sample=RecomputedSample(size=None),
             convert_key=key_converter(ReferenceEngine(keys_of(bridge))),
         ).run()
 

@@ -15,7 +15,7 @@ from bridge_driver import bridge_between, run_bridge, swap
 from bridge_program import end
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
-from counterfoil.converter.verify.verification import Sample, Verification
+from counterfoil.converter.verify.verification import RecomputedSample, TopicVerification
 from counterfoil.schema.exit_codes import ExitCode
 from kafka_records import produce
 from local_services import connector_jars, wait_until
@@ -130,7 +130,7 @@ def test_a_driver_killed_in_mid_batch_loses_nothing_and_repeats_nothing(
     assert any("was left unfinished" in line for line in lines)
 
     assert sum(1 for topic in outputs for _ in cluster.read(topic, cluster.watermarks(topic))) == RECORDS
-    report = Verification(resolved.file, cluster, recompute=swap, sample=Sample(size=None)).run()
+    report = TopicVerification(resolved.file, cluster, recompute=swap, sample=RecomputedSample(size=None)).run()
     assert report.lines()[-1].startswith("good:"), "\n".join(report.lines())
     assert report.records == RECORDS
     assert report.exit_code is ExitCode.OK

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from bridge_driver import bridge_between, run_bridge, swap
 
-from counterfoil.converter.check.preflight import Severity, inspect, prepare_topics
-from counterfoil.converter.engines.record import Converted
+from counterfoil.converter.check.preflight import PreflightSeverity, inspect, prepare_topics
+from counterfoil.converter.commands.replay import Replay, ReplayReport
+from counterfoil.converter.engines.reference import Converted
 from counterfoil.converter.errors import CheckpointConflict
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.kafka.headers import parse_origin
 from counterfoil.converter.run import progress
 from counterfoil.converter.run.checkpoint import Checkpoint
-from counterfoil.converter.run.replay import Replay, ReplayReport
 from counterfoil.converter.spark.session import local_checkpoints
-from counterfoil.converter.verify.verification import Sample, Verification
-from counterfoil.schema.bridges.model import StopAbove
-from counterfoil.schema.evolution import ConversionError, FailureCode
+from counterfoil.converter.verify.verification import RecomputedSample, TopicVerification
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.plans import ConversionError, FailureCode
+from counterfoil.schema.plans.bridge import StopAbove
 from kafka_records import produce
 from local_services import wait_until
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from counterfoil.converter.bridge.resolve import ResolvedBridge
+    from counterfoil.converter.bridge import ResolvedBridge
     from local_services import KafkaClient
 
 FRAME = b"\x00\x00\x00\x00\x05"
@@ -73,7 +73,7 @@ class Route:
 
     def verify(self, **changes: Any) -> Any:
         bridge = self.bridge(**changes)
-        return Verification(bridge.file, self.cluster, recompute=swap, sample=Sample(size=None)).run()
+        return TopicVerification(bridge.file, self.cluster, recompute=swap, sample=RecomputedSample(size=None)).run()
 
 
 @pytest.fixture
@@ -220,8 +220,8 @@ def test_dead_letters_are_replayed_once_and_verified(route: Route):
     assert last.headers()[:4] == [*headers, ("bridge.src", src)]
     assert dict(last.headers()[3:])["bridge.replay"] == f"{route.dead}/1/0".encode()
 
-    verified = Verification(
-        bridge.file, route.cluster, recompute=lambda value: repaired(value).value, sample=Sample(size=None)
+    verified = TopicVerification(
+        bridge.file, route.cluster, recompute=lambda value: repaired(value).value, sample=RecomputedSample(size=None)
     ).run()
     assert verified.is_good, verified.lines()
     assert sum(each.dead_letters for each in verified.partitions) == 1
@@ -239,7 +239,7 @@ def test_two_bridges_in_opposite_directions_do_not_echo(route: Route):
     outcome, _ = route.run()
     assert (outcome.totals.read, outcome.totals.echoes, outcome.totals.converted) == (1, 1, 0)
     assert route.verify().is_good
-    assert Verification(back.file, route.cluster, recompute=swap).run().is_good
+    assert TopicVerification(back.file, route.cluster, recompute=swap).run().is_good
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_a_continuous_run_stops_on_request_and_an_available_now_run_takes_over(r
 
 def test_preflight_on_a_real_broker(route: Route):
     file = route.bridge().file
-    assert [each for each in inspect(file, route.cluster, None) if each.severity is Severity.ERROR] == []
+    assert [each for each in inspect(file, route.cluster, None) if each.severity is PreflightSeverity.ERROR] == []
     route.produce(numbered(20))
     route.run()
     route.produce(numbered(20))
@@ -303,7 +303,7 @@ def test_preflight_on_a_real_broker(route: Route):
     for each in deleted.values():
         each.result(30)
     (error,) = inspect(file, route.cluster, Checkpoint(route.folder / "checkpoint"))
-    assert error.severity is Severity.ERROR
+    assert error.severity is PreflightSeverity.ERROR
     assert "offsets 10 to 14" in error.text
 
 
@@ -327,7 +327,7 @@ def test_dead_letters_are_counted_by_reason_exactly(spark: Any):
         .withColumn(progress.PROBLEM_CODE, code)
     )
     written = outgoing.agg(*progress.written_metrics(codes)).collect()[0].asDict(recursive=True)
-    totals = progress.Totals()
+    totals = progress.RunTotals()
     totals.add({"numInputRows": 100_000, "observedMetrics": {"written": written}}, codes=codes)
     assert totals.dead_by_code == {**dict.fromkeys(codes, 5000), "other": 5000}
     assert (totals.tombstones, totals.written_bytes) == (1667, 196_666)

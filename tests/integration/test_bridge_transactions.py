@@ -10,12 +10,11 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-from counterfoil.converter.engines.java.generator import packaged
-from counterfoil.converter.engines.java.loading import add_classes
+from counterfoil.converter.engines.java.generator import add_classes, packaged
 from counterfoil.converter.kafka.cluster import Cluster
-from counterfoil.converter.kafka.groups import group_of
-from counterfoil.converter.run.task_transactions import write_records
-from counterfoil.converter.run.transactions import Outgoing, Transactions, write_partition
+from counterfoil.converter.kafka.offsets import group_of
+from counterfoil.converter.run.delivery import write_records
+from counterfoil.converter.run.transactions import KafkaTransactions, Outgoing, write_partition
 from local_services import wait_until
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from counterfoil.converter.run.transactions import Written
+    from counterfoil.converter.run.transactions import WrittenRecords
     from local_services import KafkaClient
 
 LONG_AGO_MS = 1_600_000_000_000
@@ -59,8 +58,8 @@ class Outputs:
     bridge: str
 
     @property
-    def transactions(self) -> Transactions:
-        return Transactions(self.bridge, self.source)
+    def transactions(self) -> KafkaTransactions:
+        return KafkaTransactions(self.bridge, self.source)
 
     def records(self, offsets: range, **changes: Any) -> list[Outgoing]:
         return [
@@ -103,7 +102,7 @@ class Outputs:
     def committed(self) -> dict[int, int]:
         return self.cluster.committed(group_of(self.bridge), self.source)
 
-    def replay(self, records: Any, transactions: Transactions | None = None, **client: Any) -> Written:
+    def replay(self, records: Any, transactions: KafkaTransactions | None = None, **client: Any) -> WrittenRecords:
         """Write as ``bridge replay`` does."""
         settings = {**self.cluster.client_settings, **client}
         return write_partition(transactions or self.transactions, settings, 1, records)
@@ -127,11 +126,15 @@ class Tasks:
         at = F.col("source_offset") == offset
         return self.frame(records).withColumn("key", F.when(at, passed.cast("binary")).otherwise(F.col("key")))
 
-    def write(self, rows: DataFrame, transactions: Transactions | None = None, **kafka: str) -> list[Written]:
+    def write(
+        self, rows: DataFrame, transactions: KafkaTransactions | None = None, **kafka: str
+    ) -> list[WrittenRecords]:
         settings = {**self.outputs.cluster.java_settings, **kafka}
         return write_records(rows, transactions or self.outputs.transactions, settings)
 
-    def beside(self, rows: DataFrame, action: Callable[[], None], transactions: Transactions | None = None) -> Written:
+    def beside(
+        self, rows: DataFrame, action: Callable[[], None], transactions: KafkaTransactions | None = None
+    ) -> WrittenRecords:
         """Write gated rows; when a part of them is in an open transaction, do something, and then open the gate."""
         with ThreadPoolExecutor(1) as thread:
             writing = thread.submit(self.write, rows, transactions)
@@ -156,7 +159,7 @@ def tasks(spark: Any, outputs: Outputs, tmp_path: Path) -> Tasks:
 
 
 @pytest.fixture(params=["run", "replay"])
-def write(request: pytest.FixtureRequest, outputs: Outputs) -> Callable[[list[Outgoing]], Written]:
+def write(request: pytest.FixtureRequest, outputs: Outputs) -> Callable[[list[Outgoing]], WrittenRecords]:
     """Return what writes records of one source partition, with each of the two writers."""
     if request.param == "replay":
         return outputs.replay
@@ -165,7 +168,7 @@ def write(request: pytest.FixtureRequest, outputs: Outputs) -> Callable[[list[Ou
 
 
 def test_records_are_written_as_they_are_with_the_time_of_their_originals(
-    outputs: Outputs, write: Callable[[list[Outgoing]], Written]
+    outputs: Outputs, write: Callable[[list[Outgoing]], WrittenRecords]
 ) -> None:
     headers = [("a", b"1"), ("a", None), ("b", b"\xff")]
     bare = outputs.records(range(2, 3), key=None, value=None, partition=None)
@@ -178,7 +181,9 @@ def test_records_are_written_as_they_are_with_the_time_of_their_originals(
     assert (tombstone.key(), tombstone.value(), tombstone.headers()) == (None, None, None)
 
 
-def test_what_is_committed_is_not_written_again(outputs: Outputs, write: Callable[[list[Outgoing]], Written]) -> None:
+def test_what_is_committed_is_not_written_again(
+    outputs: Outputs, write: Callable[[list[Outgoing]], WrittenRecords]
+) -> None:
     assert write(outputs.records(range(10))).records == 10
     again = [*outputs.records(range(5, 8)), *outputs.records(range(8, 9), value=None)]
     again += [*outputs.records(range(9, 10), problem_code="undecodable"), *outputs.records(range(10, 12))]
@@ -231,7 +236,7 @@ def test_an_error_of_the_conversion_aborts_the_open_transaction_of_a_replay(outp
 
 
 def test_a_second_driver_takes_over_and_the_first_one_stops(outputs: Outputs, tasks: Tasks) -> None:
-    others: list[Written] = []
+    others: list[WrittenRecords] = []
     rows = tasks.gated(outputs.records(range(20)), offset=10)
     written = tasks.beside(rows, lambda: others.append(outputs.replay(outputs.records(range(20)))))
     assert written.records == 0

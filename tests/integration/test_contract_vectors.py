@@ -15,7 +15,7 @@ from counterfoil.contracts.cli.run import run
 from counterfoil.contracts.values.form import form_of
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.sdk.serde.languages import LANGUAGES
+from counterfoil.sdk.serde.multi import LANGUAGES
 from local_services.javascript import node_packages, node_program
 
 FOLDER = Path(__file__).parents[1] / "data" / "vectors"

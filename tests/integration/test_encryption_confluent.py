@@ -26,7 +26,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from key_services_driver import TOKEN, Vault, serving
 
 import counterfoil.sdk.confluent.avro as confluent_avro
-from counterfoil.schema.formats.protobuf.read.confluent_types import TEXT_BY_PATH
+from counterfoil.schema.languages.protobuf.describe.known_files import CONFLUENT_TEXT_BY_PATH
 from counterfoil.schema.model import Rule, RuleSet, Schema, SchemaType
 from counterfoil.schema.rest.keys import Kek
 from counterfoil.schema.rest.versions import Visibility
@@ -260,7 +260,7 @@ def test_fields_in_json(topic: Topic) -> None:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_fields_in_protobuf(topic: Topic, algorithm: str) -> None:
-    person = generated_classes({META: TEXT_BY_PATH[META], "person.proto": PERSON_PROTO})["people.Person"]
+    person = generated_classes({META: CONFLUENT_TEXT_BY_PATH[META], "person.proto": PERSON_PROTO})["people.Person"]
     topic.with_schema(PERSON_PROTO, SchemaType.PROTOBUF, dek_algorithm=algorithm)
     anna = person(id=1, name="Anna \u00c4rmel", photo=b"\x00\xff picture", nicknames=["an", ""])
     theirs = topic.protobuf_written_by_them(person, anna)

@@ -19,23 +19,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from counterfoil.registry.judges.mailbox import Mailbox
-from counterfoil.registry.judges.processes import JudgeDefect, JudgeProcesses, Limits
-from counterfoil.registry.service.compatibility import BUDGET
-from counterfoil.registry.service.judging import LongJudgements
+from counterfoil.registry.judges.judging import LongJudgements
+from counterfoil.registry.judges.processes import JudgeDefect, JudgeLimits, JudgeProcesses, Mailbox
 from counterfoil.registry.settings import ServerSettings
-from counterfoil.schema.agreements.model import Expectation, Promise, Read
-from counterfoil.schema.compatibility.levels import CompatibilityLevel, parse_level
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.registry.subjects.compatibility import BUDGET
+from counterfoil.schema.agreements.findings import Offer, Reader
+from counterfoil.schema.agreements.model import Expectation, ExpectedRead, Promise
+from counterfoil.schema.agreements.readers import judge_pairs
+from counterfoil.schema.answers import CompatibilityQuestion, answer
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, parse_level
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidCompatibilityLevel, JudgementEnded, JudgementUndecided, TooManyJudgements
-from counterfoil.schema.judgement.answers import Question, answer
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths import parse_path
-from counterfoil.schema.position import Position
-from counterfoil.schema.reads.model import Offer, Reader
-from counterfoil.schema.reads.pairs import judge_pairs
+from counterfoil.schema.texts import Position
 from local_services import RegistryProcess, wait_until
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ MIB: Final = 1024 * 1024
 LONG_TEXT: Final = json.dumps({"anyOf": [{}] * 700_000})
 """A schema that takes seconds, and more memory than a judge of the tests has."""
 
-LIMITS: Final = Limits(30.0, 512 * MIB)
+LIMITS: Final = JudgeLimits(30.0, 512 * MIB)
 AT: Final = Position(1, 1)
 PROMISE: Final = Promise("orders", "orders", "orders", AT)
 PAIRS: Final = {
@@ -75,9 +73,11 @@ def union_of_records(name: str, count: int) -> str:
     return json.dumps([{"type": "record", "name": f"{name}{number}", "fields": []} for number in range(count)])
 
 
-def question(schema_type: SchemaType, candidate: str, earlier: str) -> Question:
+def question(schema_type: SchemaType, candidate: str, earlier: str) -> CompatibilityQuestion:
     parsed = [parse_schema(each, schema_type) for each in (candidate, earlier)]
-    return Question(parsed[0], [Earlier(parsed[1], 1)], CompatibilityLevel.FULL, CompatibilityPolicy.STRICT)
+    return CompatibilityQuestion(
+        parsed[0], [Earlier(parsed[1], 1)], CompatibilityLevel.FULL, CompatibilityPolicy.STRICT
+    )
 
 
 def judges_of(pid: int) -> list[int]:
@@ -110,7 +110,7 @@ def has_begun(judge: int) -> bool:
 
 
 @contextmanager
-def judged(limits: Limits = LIMITS, *, most: int = 2) -> Iterator[JudgeProcesses]:
+def judged(limits: JudgeLimits = LIMITS, *, most: int = 2) -> Iterator[JudgeProcesses]:
     processes = JudgeProcesses(Mailbox(most), limits)
     try:
         yield processes
@@ -119,7 +119,7 @@ def judged(limits: Limits = LIMITS, *, most: int = 2) -> Iterator[JudgeProcesses
         wait_until(lambda: not judges_of(os.getpid()), what="the end of the judges")
 
 
-def run(story: Callable[[JudgeProcesses], Awaitable[Any]], limits: Limits = LIMITS, *, most: int = 2) -> Any:
+def run(story: Callable[[JudgeProcesses], Awaitable[Any]], limits: JudgeLimits = LIMITS, *, most: int = 2) -> Any:
     with judged(limits, most=most) as processes:
         return asyncio.run(story(processes))  # type: ignore[arg-type]
 
@@ -147,7 +147,9 @@ def test_answers_are_those_of_the_same_process_and_a_judge_stays_small(schema_ty
 @pytest.mark.slow
 @pytest.mark.parametrize("schema_type", SchemaType)
 def test_pairs_of_contracts_are_judged_as_in_the_same_process(schema_type: SchemaType) -> None:
-    wanted = Expectation("orders", "orders", "1", AT, (Read(parse_path("a"), AT, is_required=True, pattern="^a+$"),))
+    wanted = Expectation(
+        "orders", "orders", "1", AT, (ExpectedRead(parse_path("a"), AT, is_required=True, pattern="^a+$"),)
+    )
     now, before = (Offer(parse_schema(each, schema_type), PROMISE) for each in PAIRS[schema_type])
     same, again = (parse_schema(PAIRS[schema_type][0], schema_type) for _ in range(2))
     asked = [
@@ -176,7 +178,7 @@ def test_steps_end_a_judgement_in_a_fifth_of_the_deadline(depth: int) -> None:
             with suppress(JudgementUndecided):
                 await processes.start(answer, each, BUDGET)
 
-    run(story, Limits(ServerSettings().judgement_timeout_s / 5, 512 * MIB))
+    run(story, JudgeLimits(ServerSettings().judgement_timeout_s / 5, 512 * MIB))
 
 
 def test_errors_cross_as_they_are_and_a_defect_is_shown() -> None:
@@ -204,11 +206,11 @@ def test_only_functions_of_schemas_are_called() -> None:
 @pytest.mark.parametrize(
     ("limits", "why"),
     [
-        (Limits(0.5, 2048 * MIB), r"not done after 0\.5 s of processor time"),
-        (Limits(60.0, 128 * MIB), "more than 128 MiB of memory"),
+        (JudgeLimits(0.5, 2048 * MIB), r"not done after 0\.5 s of processor time"),
+        (JudgeLimits(60.0, 128 * MIB), "more than 128 MiB of memory"),
     ],
 )
-def test_a_limit_fails_one_call_and_the_next_one_is_answered(limits: Limits, why: str) -> None:
+def test_a_limit_fails_one_call_and_the_next_one_is_answered(limits: JudgeLimits, why: str) -> None:
     async def story(processes: JudgeProcesses) -> None:
         with pytest.raises(JudgementEnded, match=why) as ended:
             await processes.start(parse_schema, LONG_TEXT, SchemaType.JSON)
@@ -257,7 +259,7 @@ def test_judges_end_when_they_have_nothing_to_do() -> None:
         await until(lambda: processes.count == 0 and not judges_of(os.getpid()))
         await processes.start(parse_level, "full")
 
-    run(story, Limits(30.0, 512 * MIB, idle_s=0.2))
+    run(story, JudgeLimits(30.0, 512 * MIB, idle_s=0.2))
 
 
 @pytest.mark.slow

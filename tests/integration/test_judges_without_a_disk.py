@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.judges.mailbox import Mailbox
-from counterfoil.registry.judges.processes import JudgeProcesses, Limits
+from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, Mailbox
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -40,9 +39,9 @@ sys.addaudithook(refuse)
 PROGRAM = """\
 import asyncio, os
 from pathlib import Path
-from counterfoil.registry.judges.mailbox import Mailbox
+from counterfoil.registry.judges.processes import Mailbox
 from counterfoil.registry.judges.processes import JudgeProcesses, Limits
-from counterfoil.schema.compatibility.levels import parse_level
+from counterfoil.schema.compatibility.policies import parse_level
 
 try:
     Path("/tmp/counterfoil-is-written").write_text("")
@@ -90,7 +89,7 @@ def large(number: int, kind: str = "int") -> dict[str, Any]:
 @pytest.mark.parametrize("program", ["/absent/python", "/bin/false"])
 def test_without_processes_large_texts_are_refused_and_small_ones_are_answered(program: str) -> None:
     async def story() -> None:
-        judges = JudgeProcesses(Mailbox(2), Limits(30.0, 512 * MIB), python=program)
+        judges = JudgeProcesses(Mailbox(2), JudgeLimits(30.0, 512 * MIB), python=program)
         registry = InProcessRegistry(judges=judges)
         assert (await registry.post("/subjects/small/versions", {"schema": '"int"'})).status == 200
         for path in ("/subjects/s/versions", "/subjects/small", "/compatibility/subjects/small/versions?verbose=true"):

@@ -19,12 +19,10 @@ from tink.integration.gcpkms._gcp_kms_client import _GcpKmsAead
 
 from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, KeyWrapFailed
 from counterfoil.schema.rest.keys import Kek
-from counterfoil.sdk.encryption.services.aws import AwsKms
-from counterfoil.sdk.encryption.services.azure import AzureKms
-from counterfoil.sdk.encryption.services.gcp import GcpKms
-from counterfoil.sdk.encryption.services.local import LocalKms
-from counterfoil.sdk.encryption.services.opening import KeyServices
-from counterfoil.sdk.encryption.services.vault import VaultKms
+from counterfoil.sdk.encryption.aws import AwsKeyService
+from counterfoil.sdk.encryption.azure import AzureKeyService
+from counterfoil.sdk.encryption.gcp import GcpKeyService
+from counterfoil.sdk.encryption.key_services import KeyServices, LocalKeyService, VaultKeyService
 from counterfoil.sdk.errors import KeyRefused, KeyUnavailable
 from local_services import free_port
 
@@ -78,23 +76,23 @@ def azure(tmp_path: Path) -> Iterator[tuple[AzureVault, dict[str, Any]]]:
 
 def test_the_local_secret_wraps_as_theirs_does(monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = LocalKmsClient("s3cret").get_aead("local-kms://x")
-    ours = LocalKms({"secret": "s3cret"})
+    ours = LocalKeyService({"secret": "s3cret"})
     assert ours.unwrap("x", theirs.encrypt(PLAIN, b"")) == PLAIN
     assert theirs.decrypt(ours.wrap("x", PLAIN), b"") == PLAIN
     monkeypatch.setenv("LOCAL_SECRET", "s3cret")
-    assert LocalKms({}).unwrap("x", ours.wrap("x", PLAIN)) == PLAIN
+    assert LocalKeyService({}).unwrap("x", ours.wrap("x", PLAIN)) == PLAIN
     with pytest.raises(KeyWrapFailed, match="another one wrapped it"):
-        LocalKms({"secret": "other"}).unwrap("x", ours.wrap("x", PLAIN))
+        LocalKeyService({"secret": "other"}).unwrap("x", ours.wrap("x", PLAIN))
     monkeypatch.delenv("LOCAL_SECRET")
     with pytest.raises(KeyAccessDenied, match="LOCAL_SECRET"):
-        LocalKms({})
+        LocalKeyService({})
 
 
 def test_vault_wraps_as_theirs_does(vault: Vault) -> None:
     key_id = f"{vault.url}/transit/keys/orders"
     conf = {"token.id": TOKEN, "namespace": "ours"}
     theirs = HcVaultKmsDriver().new_kms_client(conf, f"hcvault://{key_id}").get_aead(f"hcvault://{key_id}")
-    ours = VaultKms(conf)
+    ours = VaultKeyService(conf)
     assert ours.unwrap(key_id, theirs.encrypt(PLAIN, b"")) == PLAIN
     assert theirs.decrypt(ours.wrap(key_id, PLAIN), b"") == PLAIN
     assert vault.asked[1] == ("/v1/transit/decrypt/orders", TOKEN, "ours")
@@ -103,7 +101,7 @@ def test_vault_wraps_as_theirs_does(vault: Vault) -> None:
 
 def test_vault_with_a_role(vault: Vault) -> None:
     key_id = f"{vault.url}/transit/keys/orders"
-    ours = VaultKms({"approle.role.id": "role", "approle.secret.id": "secret"})
+    ours = VaultKeyService({"approle.role.id": "role", "approle.secret.id": "secret"})
     for _ in range(2):
         assert ours.unwrap(key_id, ours.wrap(key_id, PLAIN)) == PLAIN
     assert [path for path, *_ in vault.asked].count("/v1/auth/approle/login") == 1
@@ -113,7 +111,7 @@ def test_vault_with_a_role(vault: Vault) -> None:
 def test_the_token_is_sent_to_the_vault_of_the_environment_only(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VAULT_ADDR", "https://vault.example:8200")
     with pytest.raises(KeyWrapFailed, match=r"expected https://vault\.example:8200/"):
-        VaultKms({"token.id": TOKEN}).wrap(f"{vault.url}/transit/keys/orders", PLAIN)
+        VaultKeyService({"token.id": TOKEN}).wrap(f"{vault.url}/transit/keys/orders", PLAIN)
     assert vault.asked == []
 
 
@@ -131,7 +129,7 @@ def test_the_token_is_sent_to_the_vault_of_the_environment_only(vault: Vault, mo
 def test_vault_refuses(vault: Vault, conf: dict[str, str], path: str, kind: type, reason: str) -> None:
     key_id = f"{vault.url}{path}" if path.startswith("/") else f"https{vault.url[4:]}/transit/keys/orders"
     with pytest.raises(kind, match=reason) as refused:
-        VaultKms(conf).wrap(key_id, PLAIN)
+        VaultKeyService(conf).wrap(key_id, PLAIN)
     assert not [secret for secret in conf.values() if secret in str(refused.value) and "pem" not in secret]
 
 
@@ -139,26 +137,26 @@ def test_vault_refuses(vault: Vault, conf: dict[str, str], path: str, kind: type
 def test_a_vault_that_fails_may_answer_later(vault: Vault, status: int) -> None:
     vault.answer = (status, b'{"errors":["Vault is sealed"]}')
     with pytest.raises(KeyServiceUnavailable, match="sealed"):
-        VaultKms({"token.id": TOKEN}).wrap(f"{vault.url}/transit/keys/orders", PLAIN)
+        VaultKeyService({"token.id": TOKEN}).wrap(f"{vault.url}/transit/keys/orders", PLAIN)
 
 
 def test_a_vault_that_is_not_there() -> None:
     with pytest.raises(KeyServiceUnavailable, match="did not answer"):
-        VaultKms({"token.id": TOKEN}).wrap(f"http://127.0.0.1:{free_port()}/transit/keys/orders", PLAIN)
+        VaultKeyService({"token.id": TOKEN}).wrap(f"http://127.0.0.1:{free_port()}/transit/keys/orders", PLAIN)
 
 
 @pytest.mark.usefixtures("aws")
 def test_aws_wraps_as_theirs_does() -> None:
     uri = f"aws-kms://{ARN}"
     theirs = AwsKmsDriver().new_kms_client(AWS_USER, uri).get_aead(uri)
-    ours = AwsKms(AWS_USER)
+    ours = AwsKeyService(AWS_USER)
     assert ours.unwrap(ARN, theirs.encrypt(PLAIN, b"")) == PLAIN
     assert theirs.decrypt(ours.wrap(ARN, PLAIN), b"") == PLAIN
     ours.close()
 
 
 def test_aws_with_an_assumed_role(aws: AwsServices) -> None:
-    ours = AwsKms({**AWS_USER, "role.arn": "arn:aws:iam::1:role/writer-of-orders", "role.external.id": "ext"})
+    ours = AwsKeyService({**AWS_USER, "role.arn": "arn:aws:iam::1:role/writer-of-orders", "role.external.id": "ext"})
     for _ in range(2):
         assert ours.unwrap(ARN, ours.wrap(ARN, PLAIN)) == PLAIN
     assert aws.asked[:3] == [
@@ -182,24 +180,24 @@ def test_aws_with_an_assumed_role(aws: AwsServices) -> None:
 @pytest.mark.usefixtures("aws")
 def test_aws_refuses(conf: dict[str, str], key_id: str, kind: type, reason: str) -> None:
     with pytest.raises(kind, match=reason) as refused:
-        AwsKms(conf).wrap(key_id, PLAIN)
+        AwsKeyService(conf).wrap(key_id, PLAIN)
     assert "very-secret" not in str(refused.value)
 
 
 def test_aws_that_fails_may_answer_later(aws: AwsServices, monkeypatch: pytest.MonkeyPatch) -> None:
     aws.answer = (400, b'{"__type": "ThrottlingException", "message": "slow down"}')
     with pytest.raises(KeyServiceUnavailable, match="slow down"):
-        AwsKms(AWS_USER).wrap(ARN, PLAIN)
+        AwsKeyService(AWS_USER).wrap(ARN, PLAIN)
     monkeypatch.setenv("AWS_ENDPOINT_URL_KMS", f"http://127.0.0.1:{free_port()}")
     with pytest.raises(KeyServiceUnavailable, match="did not answer"):
-        AwsKms(AWS_USER).wrap(ARN, PLAIN)
+        AwsKeyService(AWS_USER).wrap(ARN, PLAIN)
 
 
 def test_azure_wraps_as_theirs_does(azure: tuple[AzureVault, dict[str, Any]]) -> None:
     server, options = azure
     key_id = f"{server.url}/keys/orders"
     theirs = AzureKmsAead(CryptographyClient(key_id, Credential(), **options), OAEP)
-    ours = AzureKms({}, credential=Credential(), **options)
+    ours = AzureKeyService({}, credential=Credential(), **options)
     assert ours.unwrap(key_id, theirs.encrypt(PLAIN, b"")) == PLAIN
     assert theirs.decrypt(ours.wrap(key_id, PLAIN), b"") == PLAIN
     ours.close()
@@ -214,8 +212,8 @@ def test_azure_saves_the_version_of_the_key_as_theirs_does(azure: tuple[AzureVau
 
     first = "1" * 32
     theirs = AzureKmsAead(client(first), OAEP, lambda: (client(first), first), client)
-    saving = AzureKms({"encrypt.azure.key.version.save": "true"}, credential=Credential(), **options)
-    plain = AzureKms({}, credential=Credential(), **options)
+    saving = AzureKeyService({"encrypt.azure.key.version.save": "true"}, credential=Credential(), **options)
+    plain = AzureKeyService({}, credential=Credential(), **options)
     wrapped = saving.wrap(key_id, PLAIN)
     assert wrapped.startswith(b"azure:v1:" + b"2" * 32 + b":")
     assert theirs.decrypt(wrapped, b"") == PLAIN
@@ -225,7 +223,7 @@ def test_azure_saves_the_version_of_the_key_as_theirs_does(azure: tuple[AzureVau
 
 def test_azure_refuses(azure: tuple[AzureVault, dict[str, Any]]) -> None:
     server, options = azure
-    ours = AzureKms({}, credential=Credential(), **options)
+    ours = AzureKeyService({}, credential=Credential(), **options)
     with pytest.raises(KeyWrapFailed, match="no such key"):
         ours.unwrap(f"{server.url}/keys/other", b"x" * 256)
     with pytest.raises(KeyWrapFailed, match="cannot be decrypted"):
@@ -235,7 +233,7 @@ def test_azure_refuses(azure: tuple[AzureVault, dict[str, Any]]) -> None:
     server.answer = (403, b'{"error": {"code": "Forbidden", "message": "not you"}}')
     with pytest.raises(KeyAccessDenied, match="not you"):
         ours.unwrap(f"{server.url}/keys/orders", b"x" * 256)
-    away = AzureKms({}, credential=Credential(), retry_total=0, **options)
+    away = AzureKeyService({}, credential=Credential(), retry_total=0, **options)
     with pytest.raises(KeyServiceUnavailable, match="did not answer"):
         away.unwrap(f"https://127.0.0.1:{free_port()}/keys/orders", b"x" * 256)
 
@@ -244,7 +242,7 @@ def test_google_wraps_as_theirs_does() -> None:
     service = GoogleKms()
     with service.client() as client:
         theirs = _GcpKmsAead(client, service.key_id)
-        ours = GcpKms({}, client=client)
+        ours = GcpKeyService({}, client=client)
         assert ours.unwrap(service.key_id, theirs.encrypt(PLAIN, b"")) == PLAIN
         assert theirs.decrypt(ours.wrap(service.key_id, PLAIN), b"") == PLAIN
 
@@ -263,12 +261,12 @@ def test_google_refuses(status: grpc.StatusCode, kind: type) -> None:
     service = GoogleKms()
     service.status = status
     with service.client() as client, pytest.raises(kind, match="prepared"):
-        GcpKms({}, client=client).wrap(service.key_id, PLAIN)
+        GcpKeyService({}, client=client).wrap(service.key_id, PLAIN)
 
 
 def test_a_google_key_has_a_path() -> None:
     with GoogleKms().client() as client, pytest.raises(KeyWrapFailed, match="expected projects/"):
-        GcpKms({}, client=client).wrap("orders", PLAIN)
+        GcpKeyService({}, client=client).wrap("orders", PLAIN)
 
 
 def test_the_first_id_of_a_key_that_can_be_used_is_used(vault: Vault) -> None:
@@ -298,7 +296,7 @@ def test_a_service_that_is_away_is_told_from_one_that_refuses() -> None:
 
 
 def test_a_service_of_another_package_is_used() -> None:
-    services = KeyServices({"secret": "s"}, {"acme-kms": LocalKms})
+    services = KeyServices({"secret": "s"}, {"acme-kms": LocalKeyService})
     kek = Kek("k", "acme-kms", "x")
     assert services.unwrap(kek, services.wrap(kek, PLAIN)) == PLAIN
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from key_services_driver import DEADLINE_S, TOKEN, Vault, certificate_file, serving
 
-from counterfoil.registry.kms.opening import open_kms
+from counterfoil.registry.keys.services import open_kms
 from local_services import RegistryProcess, free_port
 from registry_driver import InProcessRegistry
 

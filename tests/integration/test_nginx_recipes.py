@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from certificates import Authority
-from counterfoil.registry.auth.passwords.hashes import hash_password
+from counterfoil.registry.access.identities.hashes import hash_password
 from local_services import RegistryProcess
 from local_services.nginx import Nginx
 from local_services.process import Service, free_port

@@ -13,9 +13,9 @@ import asyncpg
 import pytest
 
 from certificates import Authority
-from counterfoil.registry.domain.errors import StoreNotUsable
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.upgrading import upgrade
+from counterfoil.registry.store.writes import StoreNotUsable
 from local_services import PostgresClient, PostgresServer
 from registry_driver import InProcessRegistry
 

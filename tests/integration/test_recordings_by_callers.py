@@ -15,9 +15,8 @@ import pytest
 from test_registry_recordings import fill, is_reading, request_of, sequences
 
 from access_callers import NamedCallers, Rules, access
-from counterfoil.registry.domain.access.operations import Operation
-from counterfoil.registry.domain.access.patterns import EVERYTHING, parse_pattern
-from counterfoil.registry.domain.access.rules import Rule, administrator, allow, deny
+from counterfoil.registry.access.resources import AccessOperation
+from counterfoil.registry.access.rules import EVERYTHING, AccessRule, administrator, allow, deny, parse_pattern
 from counterfoil.registry.store.memory import MemoryStorage
 from each_case import check_each
 from registry_driver import InProcessRegistry, Reply
@@ -29,21 +28,21 @@ ONE_OF = 1 if os.environ.get("COUNTERFOIL_EXAMPLES") else 12
 """Which share of the sequences is replayed."""
 
 
-def rules(*of_some: Rule) -> list[Rule]:
-    return [administrator(f"User:{ADMIN}"), allow(f"User:{READER}", [Operation.READ], EVERYTHING), *of_some]
+def rules(*of_some: AccessRule) -> list[AccessRule]:
+    return [administrator(f"User:{ADMIN}"), allow(f"User:{READER}", [AccessOperation.READ], EVERYTHING), *of_some]
 
 
-def of_some(verb: Any, operation: Operation, pattern: str) -> Rule:
-    rule: Rule = verb(f"User:{SOME}", [operation], parse_pattern(pattern))
+def of_some(verb: Any, operation: AccessOperation, pattern: str) -> AccessRule:
+    rule: AccessRule = verb(f"User:{SOME}", [operation], parse_pattern(pattern))
     return rule
 
 
 RULES = (
     rules(),
-    rules(of_some(allow, Operation.READ, "*a*")),
-    rules(of_some(allow, Operation.READ, "*"), of_some(deny, Operation.READ, "*e*")),
-    rules(of_some(allow, Operation.DESCRIBE, "registry")),
-    rules(of_some(allow, Operation.READ, ":*:*"), of_some(deny, Operation.DESCRIBE_CONFIGS, "*")),
+    rules(of_some(allow, AccessOperation.READ, "*a*")),
+    rules(of_some(allow, AccessOperation.READ, "*"), of_some(deny, AccessOperation.READ, "*e*")),
+    rules(of_some(allow, AccessOperation.DESCRIBE, "registry")),
+    rules(of_some(allow, AccessOperation.READ, ":*:*"), of_some(deny, AccessOperation.DESCRIBE_CONFIGS, "*")),
 )
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.api.routes.route import ApiRoute, ConfluentRoute
-from counterfoil.registry.api.routes.table import ROUTES
+from counterfoil.registry.app import ROUTES
+from counterfoil.registry.http.route import ApiRoute, ConfluentRoute
 from registry_driver import MEDIA_TYPE, InProcessRegistry, Reply
 
 if TYPE_CHECKING:

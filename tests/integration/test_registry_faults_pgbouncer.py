@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.domain.changes import Written
-from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.registry.service.storage import Record
+from counterfoil.registry.store.changes import WrittenChanges
 from counterfoil.registry.store.opening import open_store
-from counterfoil.schema.contexts import SubjectPrefix, parse_subject
-from counterfoil.schema.model import SchemaType
+from counterfoil.registry.store.protocol import StorageRecord
+from counterfoil.registry.store.writes import StaleWrite
+from counterfoil.registry.subjects.versions import make_content
+from counterfoil.schema.model import SchemaType, SubjectPrefix, parse_subject
 from counterfoil.schema.rest.versions import Visibility
 from local_services import PgBouncer, PostgresClient, RegistryProcess, wait_until
 from plans_on_storage import put_record, version_plan
@@ -73,7 +72,7 @@ def test_all_that_a_store_does_is_done(pooled_url: str) -> None:
                 await storage.commit(plans[0])
             await put_record(storage, "k", ("a", "b"), {"x": 1})
             (stored,) = await storage.records("k", ("a",))
-            assert isinstance(stored, Record)
+            assert isinstance(stored, StorageRecord)
             assert stored.document == {"x": 1}
             await storage.check()
         finally:
@@ -117,7 +116,7 @@ def test_a_write_costs_two_round_trips(postgres_url: str, pooler: PgBouncer, que
 
     with TcpProxy(pooler.port) as network:
         trips, outcome = asyncio.run(main(network.port))
-    assert isinstance(outcome, Written)
+    assert isinstance(outcome, WrittenChanges)
     assert trips == 2
 
 

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis import checks
 from schemathesis.specs.openapi import checks as openapi_checks
 
-from counterfoil.registry.api.openapi.description import Description
-from counterfoil.registry.api.routes.route import ApiRoute
-from counterfoil.registry.api.routes.table import ROUTES
+from counterfoil.registry.app import ROUTES
+from counterfoil.registry.http.route import ApiRoute
+from counterfoil.registry.http.server_routes import Description
 from counterfoil.schema import errors
 from registry_driver import InProcessRegistry
 

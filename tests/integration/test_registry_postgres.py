@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.domain.errors import StoreNotUsable
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.postgres.address import parse_address
+from counterfoil.registry.store.writes import StoreNotUsable
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import PostgresClient, PostgresServer, RegistryProcess, free_port, wait_until

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from counterfoil.registry.store.sqlite.file import APPLICATION_ID, FORMAT
+from counterfoil.registry.store.protocol import FORMAT
+from counterfoil.registry.store.sqlite.storage import APPLICATION_ID
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import INSTALLED, RegistryProcess, wait_until
 from local_services.process import PATIENCE_S

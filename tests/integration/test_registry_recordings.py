@@ -22,7 +22,7 @@ from registry_driver import MEDIA_TYPE, InProcessRegistry
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
 
 RECORDINGS = Path(__file__).parents[1] / "data" / "recordings" / "rest.dev.jsonl"
 

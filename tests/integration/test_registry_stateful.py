@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
 
 EXAMPLES = int(os.environ.get("REGISTRY_MODEL_EXAMPLES", "0"))
 BUDGETS = {"memory": 40, "sqlite": 12, "postgres": 6}

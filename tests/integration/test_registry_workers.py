@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.registry.serving import workers
-from counterfoil.registry.serving.boards import Boards, PlaceOnBoards
 from counterfoil.registry.serving.server import listen
+from counterfoil.registry.serving.workers import Boards, PlaceOnBoards
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.telemetry import Telemetry
 from counterfoil.schema.exit_codes import ExitCode

@@ -18,8 +18,8 @@ from confluent_kafka.schema_registry.rules.jsonata.jsonata_executor import Jsona
 from confluent_kafka.schema_registry.serde import FieldRuleExecutor, RuleAction, RuleExecutor
 from confluent_kafka.serialization import MessageField, SerializationContext, SerializationError
 
-from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.languages.protobuf.runtime import pooled_file
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.model import Metadata, Rule, RuleSet, Schema, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.sdk import Registry, RuleError

@@ -23,8 +23,8 @@ from counterfoil.sdk import (
     Registry,
     SerializationContext,
 )
-from counterfoil.sdk.serde.languages import LANGUAGES
-from counterfoil.sdk.serde.references import load_schema
+from counterfoil.sdk.serde.codec import load_schema
+from counterfoil.sdk.serde.multi import LANGUAGES
 from local_services.golang import go_environment, go_program
 from local_services.javascript import node_packages, node_program
 from protobuf_classes import compiled, generated_classes

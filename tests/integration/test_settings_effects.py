@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from counterfoil.registry.audit.events import AuditEvent, EventKind, EventPlace
 from counterfoil.registry.audit.file import AuditFile
 from counterfoil.registry.audit.recording import AuditRecords
-from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, Place
-from counterfoil.registry.domain.writes.effects import RecordEvents
-from counterfoil.registry.domain.writes.plan import Plan
 from counterfoil.registry.settings import SETTINGS
 from counterfoil.registry.settings_reading import SettingsNotUsable, resolve
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.registry.store.writes import RecordEvents, StoragePlan
 from local_services import ServiceError, free_port, start_registry, wait_until
 from served_registry import REGISTRATION, ask, connected, is_answered, refusal, served
 
@@ -185,9 +184,9 @@ def test_audit_keep_days_has_an_effect() -> None:
     async def kept(days: int) -> int:
         storage = MemoryStorage()
         old = AuditEvent(EventKind.KEY_TESTED, {}, datetime.now(UTC) - timedelta(days=5))
-        await storage.commit(Plan((), (RecordEvents((old,)),)))
+        await storage.commit(StoragePlan((), (RecordEvents((old,)),)))
         await AuditRecords(storage, keep_days=days).write_minute()
-        return sum(each.event == "key.tested" for each in await storage.audit_events(Place(0), 9, 9))
+        return sum(each.event == "key.tested" for each in await storage.audit_events(EventPlace(0), 9, 9))
 
     assert (asyncio.run(kept(4)), asyncio.run(kept(6))) == (0, 1)
 

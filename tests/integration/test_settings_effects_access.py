@@ -15,12 +15,12 @@ import pytest
 
 from access_callers import access
 from certificates import Authority
-from counterfoil.registry.access_control import ServerAccess
+from counterfoil.registry.access.administration import TokenRequest
+from counterfoil.registry.access.control import ServerAccess
+from counterfoil.registry.access.file.values import InvalidAccessFile
+from counterfoil.registry.access.identities import passwords as checking
+from counterfoil.registry.access.identities.certificates import InvalidPrincipalRules
 from counterfoil.registry.app import create_app
-from counterfoil.registry.auth.certificates import InvalidPrincipalRules
-from counterfoil.registry.auth.errors import InvalidAccessFile
-from counterfoil.registry.auth.passwords import checking
-from counterfoil.registry.service.access.administration import TokenRequest
 from counterfoil.registry.serving.connections import limited_protocol
 from counterfoil.registry.serving.tls import ServingTls, TlsNotUsable, tls_files
 from counterfoil.registry.settings import ServerSettings

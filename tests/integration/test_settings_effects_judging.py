@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.judges.mailbox import Mailbox
-from counterfoil.registry.judges.processes import JudgeProcesses, Limits
+from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, Mailbox
 from counterfoil.schema.errors import JudgementEnded
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
@@ -57,7 +56,7 @@ async def register_judged_apart(registry: InProcessRegistry) -> None:
     await registry.put("/config/s", {"compatibility": "BACKWARD", "compatibilityPolicy": "SOUND"})
 
 
-def ended_by(limits: Limits) -> str:
+def ended_by(limits: JudgeLimits) -> str:
     """What the error of a judgement says that takes long and needs much memory."""
 
     async def story() -> str:
@@ -73,7 +72,7 @@ def ended_by(limits: Limits) -> str:
 @pytest.mark.slow
 def test_judgement_processes_has_an_effect() -> None:
     async def judges_of(most: int) -> int:
-        processes = JudgeProcesses(Mailbox(most), Limits(60.0, 512 * MIB))
+        processes = JudgeProcesses(Mailbox(most), JudgeLimits(60.0, 512 * MIB))
         calls = [
             processes.start(parse_schema, LONG_TEXT[: MIB // 2 * 4 - 2 - 2 * n] + "]}", SchemaType.JSON)
             for n in range(3)
@@ -94,12 +93,12 @@ def test_judgement_processes_has_an_effect() -> None:
 
 @pytest.mark.slow
 def test_judgement_timeout_s_has_an_effect() -> None:
-    assert "0.3 s" in ended_by(Limits(0.3, 1024 * MIB))
+    assert "0.3 s" in ended_by(JudgeLimits(0.3, 1024 * MIB))
 
 
 @pytest.mark.slow
 def test_judgement_memory_bytes_has_an_effect() -> None:
-    assert "128 MiB" in ended_by(Limits(60.0, 128 * MIB))
+    assert "128 MiB" in ended_by(JudgeLimits(60.0, 128 * MIB))
 
 
 def test_judgement_limit_has_an_effect() -> None:

@@ -13,8 +13,7 @@ import pytest
 from confluent_kafka import Producer
 
 from counterfoil.converter.kafka.cluster import Cluster
-from counterfoil.converter.sketch.records import SketchOptions
-from counterfoil.converter.sketch.scan import scan_alone, scan_with_spark
+from counterfoil.converter.sketch.scan import SketchOptions, scan_alone, scan_with_spark
 from counterfoil.schema.sketch import read_sketch
 from counterfoil.sdk import AvroSerializer, JsonSerializer, ProtobufSerializer, Registry, SerializationContext
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from counterfoil.registry.auth.passwords.hashes import hash_password
+from counterfoil.registry.access.identities.hashes import hash_password
 from local_services import RegistryProcess
 from served_registry import ask
 

@@ -20,31 +20,31 @@ from test_registry_recordings import request_of, sequences
 
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
-from counterfoil.registry.current_request import SIGNATURE, Signature
-from counterfoil.registry.domain.audit.events import AuditEvent, EventKind
-from counterfoil.registry.domain.errors import StoreNotUsable
-from counterfoil.registry.domain.scope_settings import ScopeSettings
-from counterfoil.registry.domain.writes.author import Author
-from counterfoil.registry.domain.writes.effects import RecordEvents
-from counterfoil.registry.domain.writes.guards import Target
-from counterfoil.registry.domain.writes.plan import Plan
-from counterfoil.registry.store.formats import FORMAT
-from counterfoil.registry.store.inspection.checking import check
+from counterfoil.registry.audit.events import AuditEvent, EventKind
+from counterfoil.registry.store.changes import ScopeSettings
+from counterfoil.registry.store.inspection.invariants import INVARIANTS
+from counterfoil.registry.store.inspection.reports import check, measure
 from counterfoil.registry.store.inspection.rows import PostgresRows, SqliteRows, open_rows
-from counterfoil.registry.store.inspection.stats import measure
-from counterfoil.registry.store.inspection.tables import INVARIANTS
-from counterfoil.registry.store.migrations.scripts import SQLITE, upgrade_script
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.postgres.address import parse_address
 from counterfoil.registry.store.postgres.connections import connect
-from counterfoil.registry.store.sqlite.file import APPLICATION_ID
+from counterfoil.registry.store.protocol import FORMAT
+from counterfoil.registry.store.sqlite.storage import APPLICATION_ID
+from counterfoil.registry.store.upgrading import SQLITE, upgrade_script
+from counterfoil.registry.store.writes import (
+    SIGNATURE,
+    Author,
+    RecordEvents,
+    ReferenceTarget,
+    Signature,
+    StoragePlan,
+    StoreNotUsable,
+)
 from counterfoil.schema import parse_schema
-from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, SchemaType
-from counterfoil.schema.rest.config import Config
-from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.model import TOP_LEVEL, Metadata, Reference, Rule, RuleSet, SchemaType, parse_subject
+from counterfoil.schema.rest.subjects import Config, Mode
 from plans_on_storage import (
     ELSEWHERE,
     HARD,
@@ -63,7 +63,7 @@ from registry_driver import InProcessRegistry
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
     from local_services import PostgresClient
 
 COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
@@ -86,7 +86,7 @@ async def live_a_little(storage: Storage) -> None:
         metadata=Metadata({"p": ("A",)}, {"k": "v"}, ("k",)),
         rule_set=RuleSet(domain_rules=(Rule("r", "CEL", params={"a": "1"}),)),
     )
-    await append(storage, ORDERS, content=full, targets=(Target(ELSEWHERE, 1),))
+    await append(storage, ORDERS, content=full, targets=(ReferenceTarget(ELSEWHERE, 1),))
     for text in ("a", "b", "c"):
         await append(storage, ORDERS, text)
     await delete(storage, SOFT, ORDERS, 3, 4)
@@ -100,7 +100,7 @@ async def live_a_little(storage: Storage) -> None:
     await put(storage, ELSEWHERE, ScopeSettings())
     token = SIGNATURE.set(Signature(Author("User:ü", "request")))
     await put_record(storage, "key", ("a", "b"), {"n": 1}, settings_revision=await storage.settings_revision())
-    await storage.commit(Plan((), (RecordEvents((AuditEvent(EventKind.KEY_TESTED),)),)))
+    await storage.commit(StoragePlan((), (RecordEvents((AuditEvent(EventKind.KEY_TESTED),)),)))
     SIGNATURE.reset(token)
     await put_record(storage, "key", ("a", "c"), {"n": 1})
     await put_record(storage, "key", ("a", "c"), None)

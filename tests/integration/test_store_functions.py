@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.store.formats import FORMAT
-from counterfoil.registry.store.postgres.address import parse_address
-from counterfoil.registry.store.postgres.functions import Functions, own_functions
-from counterfoil.registry.store.postgres.preparing import prepare
-from counterfoil.registry.store.postgres.storage import PostgresStorage
+from counterfoil.registry.store.postgres.address import Functions, own_functions, parse_address
+from counterfoil.registry.store.postgres.storage import PostgresStorage, prepare
+from counterfoil.registry.store.protocol import FORMAT
 from counterfoil.registry.store.upgrading import upgrade, upgrade_sql
-from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import StoreUnavailable
+from counterfoil.schema.model import parse_subject
 from plans_on_storage import SOFT, append, delete
 
 if TYPE_CHECKING:

@@ -12,20 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.domain.changes import ChangeKind
-from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.domain.errors import StoreNotUsable
-from counterfoil.registry.domain.scope_settings import ScopeSettings
-from counterfoil.registry.store.formats import FORMAT
-from counterfoil.registry.store.inspection.checking import check
+from counterfoil.registry.store.changes import JournalChangeKind, ScopeSettings
+from counterfoil.registry.store.inspection.reports import check
 from counterfoil.registry.store.inspection.rows import open_rows
-from counterfoil.registry.store.migrations.scripts import POSTGRESQL, SQLITE, in_transaction, migrations, upgrade_script
 from counterfoil.registry.store.opening import open_store
-from counterfoil.registry.store.sqlite.file import APPLICATION_ID
-from counterfoil.registry.store.upgrading import add_functions, find_format, upgrade, upgrade_sql
-from counterfoil.schema.contexts import parse_subject
-from counterfoil.schema.model import SchemaType
-from counterfoil.schema.rest.modes import Mode
+from counterfoil.registry.store.protocol import FORMAT
+from counterfoil.registry.store.sqlite.storage import APPLICATION_ID
+from counterfoil.registry.store.upgrading import (
+    POSTGRESQL,
+    SQLITE,
+    add_functions,
+    find_format,
+    in_transaction,
+    migrations,
+    upgrade,
+    upgrade_script,
+    upgrade_sql,
+)
+from counterfoil.registry.store.writes import StoreNotUsable
+from counterfoil.registry.subjects.versions import make_content
+from counterfoil.schema.model import SchemaType, parse_subject
+from counterfoil.schema.rest.subjects import Mode
 from plans_on_storage import SOFT, append, delete, put
 from store_catalogs import postgres_catalog, sqlite_catalog
 
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
     from local_services import PostgresClient
 
 ORDERS, ELSEWHERE, GONE = parse_subject("orders"), parse_subject(":.ctx:orders"), parse_subject("gone")
@@ -130,17 +137,17 @@ def test_an_upgraded_store_has_a_journal_of_all_that_it_holds(old_url: str) -> N
         assert [change.seq for change in changes] == list(range(1, 9))
         kinds = [(change.kind, change.subject, change.version, change.schema_id, change.guid) for change in changes]
         assert kinds[:5] == [
-            (ChangeKind.REGISTERED, ORDERS, 1, 1, GUIDS[0]),
-            (ChangeKind.REGISTERED, GONE, 1, 2, GUIDS[1]),
-            (ChangeKind.REGISTERED, ELSEWHERE, 1, 1, GUIDS[3]),
-            (ChangeKind.REGISTERED, ORDERS, 3, 3, GUIDS[2]),
-            (ChangeKind.DELETED, GONE, 1, 2, GUIDS[1]),
+            (JournalChangeKind.REGISTERED, ORDERS, 1, 1, GUIDS[0]),
+            (JournalChangeKind.REGISTERED, GONE, 1, 2, GUIDS[1]),
+            (JournalChangeKind.REGISTERED, ELSEWHERE, 1, 1, GUIDS[3]),
+            (JournalChangeKind.REGISTERED, ORDERS, 3, 3, GUIDS[2]),
+            (JournalChangeKind.DELETED, GONE, 1, 2, GUIDS[1]),
         ]
         stored = {"compatibility": "FULL"}
         assert [(change.kind, str(change.subject), change.document) for change in changes[5:]] == [
-            (ChangeKind.SETTINGS, "", {"mode": "READWRITE"}),
-            (ChangeKind.SETTINGS, "orders", {"config": stored, "mode": "READONLY"}),
-            (ChangeKind.SETTINGS, ":.ctx:", {"config": stored}),
+            (JournalChangeKind.SETTINGS, "", {"mode": "READWRITE"}),
+            (JournalChangeKind.SETTINGS, "orders", {"config": stored, "mode": "READONLY"}),
+            (JournalChangeKind.SETTINGS, ":.ctx:", {"config": stored}),
         ]
         assert [change.ts for change in changes[:4]] == [1000, 2000, 2000, 3000]
         assert len({change.ts for change in changes[4:]}) <= 2
@@ -290,7 +297,7 @@ def test_starting_on_a_store_loads_no_migrations(tmp_path: Path, postgres_url: s
         told(url, lambda storage: storage.last_change())
         program = (
             "import sys; from counterfoil.registry.store.opening import open_store; import counterfoil.registry.app;"
-            f"open_store({url!r}); print([name for name in sys.modules if 'store.migrations' in name])"
+            f"open_store({url!r}); print([name for name in sys.modules if 'store.upgrading' in name])"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "[]"

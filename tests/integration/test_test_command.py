@@ -12,19 +12,17 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
+from counterfoil.contracts.check.agreements import read_file
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
-from counterfoil.contracts.consumers.agreements import read_file
-from counterfoil.contracts.testing.distributed import DistributedTest, wanted_of
-from counterfoil.contracts.testing.plan import Plan
+from counterfoil.contracts.testing.plan import TestPlan, Writers
 from counterfoil.contracts.testing.promises import topic_test
 from counterfoil.contracts.testing.sources import SampleChoice, batches_of, choose_sample, open_topic
-from counterfoil.contracts.testing.tester import TopicTester
+from counterfoil.contracts.testing.tester import DistributedTest, TopicTester, wanted_of
 from counterfoil.contracts.testing.verdict import findings_of
-from counterfoil.contracts.testing.writers import Writers
-from counterfoil.converter.spark.scanning import SparkScanner
+from counterfoil.converter.spark.start import SparkScanner
 from counterfoil.sdk import AvroSerializer, Registry, SerializationContext
-from counterfoil.sdk.kafka.access import KafkaAccess
+from counterfoil.sdk.kafka import KafkaAccess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,7 +191,7 @@ def test_spark_and_one_process_count_the_same(
     access = KafkaAccess(broker.bootstrap_servers)
     with Registry(live_registry.url) as registry, open_topic(access, test) as opened:
         sample = choose_sample(opened, SampleChoice.parse("all", limit=1), source=topic)
-        tester = TopicTester(Plan(test, keys=Writers(lambda: registry)), Writers(lambda: registry))
+        tester = TopicTester(TestPlan(test, keys=Writers(lambda: registry)), Writers(lambda: registry))
         for batch in batches_of(opened, sample):
             tester.feed(batch)
         spread = DistributedTest(test, wanted_of(sample), registry).run(SparkScanner(spark), access)

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contract_stories import LINK, promise, schema
-from counterfoil.registry.domain.contracts.networks import parse_networks
-from counterfoil.registry.webhooks.sending import Answer, Sender
+from counterfoil.registry.contracts.events import parse_networks
+from counterfoil.registry.contracts.webhooks import DeliveryAnswer, Sender
 from counterfoil.schema.model import Schema
-from counterfoil.schema.rest.contracts import NewContract, NewPublication
-from counterfoil.schema.rest.webhooks import DeliveryState
+from counterfoil.schema.rest.contracts import DeliveryState, NewContract, NewPublication
 from counterfoil.sdk import Registry, operations
 from local_services import RegistryProcess, wait_until
 
@@ -91,8 +90,8 @@ def receiver() -> Iterator[Receiver]:
         yield running
 
 
-def send(receiver: Receiver, *, url: str | None = None, **settings: Any) -> Answer:
-    async def story() -> Answer:
+def send(receiver: Receiver, *, url: str | None = None, **settings: Any) -> DeliveryAnswer:
+    async def story() -> DeliveryAnswer:
         sender = Sender(settings.pop("networks", LOOPBACK), **settings)
         try:
             return await sender.send(url or receiver.url, {"id": "event-1", "data": "ä"}, key=KEY, ts=1_700_000_000)
@@ -107,7 +106,7 @@ def test_a_request_is_signed_and_goes_to_the_address_that_was_checked(receiver: 
         return ["127.0.0.1"] if host == "hooks.example" else []
 
     url = f"http://hooks.example:{receiver.server_port}/in?a=1"
-    assert send(receiver, url=url, resolve=resolve) == Answer(204)
+    assert send(receiver, url=url, resolve=resolve) == DeliveryAnswer(204)
     [(path, headers, body)] = receiver.got
     assert (path, headers["host"]) == ("/in?a=1", f"hooks.example:{receiver.server_port}")
     assert headers["content-type"].startswith("application/cloudevents+json")
@@ -120,7 +119,7 @@ def test_a_request_is_signed_and_goes_to_the_address_that_was_checked(receiver: 
 
 def test_a_redirect_is_not_followed_and_no_success(receiver: Receiver) -> None:
     receiver.status, receiver.location = 302, receiver.url
-    assert send(receiver) == Answer(302, "the answer was 302")
+    assert send(receiver) == DeliveryAnswer(302, "the answer was 302")
     assert len(receiver.got) == 1
 
 

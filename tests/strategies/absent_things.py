@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from access_callers import access
 from access_matrix import CELLS, NAMES, PLAN, READER, filled, observe, request, seed
 from contract_stories import LINK, promise
-from counterfoil.registry.api.denials import DENIED
+from counterfoil.registry.http.answers import DENIED
 from declared_requests import METHODS, declared_operations
 from registry_driver import InProcessRegistry, Reply
 

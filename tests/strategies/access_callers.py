@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.api.gate import AccessControl
-from counterfoil.registry.domain.access.identity import Identity, Reason, Refusal
-from counterfoil.registry.domain.access.operations import Operation
-from counterfoil.registry.domain.access.patterns import EVERYTHING, parse_pattern
-from counterfoil.registry.domain.access.policy import Policy
-from counterfoil.registry.domain.access.roles import ROLES
-from counterfoil.registry.domain.access.rules import ANONYMOUS, Scope, administrator, allow
+from counterfoil.registry.access.gate import AccessControl
+from counterfoil.registry.access.identity import CallerIdentity, UnprovenCaller, UnprovenReason
+from counterfoil.registry.access.resources import ROLES, AccessOperation
+from counterfoil.registry.access.rules import (
+    ANONYMOUS,
+    EVERYTHING,
+    OperationScope,
+    RulesInForce,
+    administrator,
+    allow,
+    parse_pattern,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from counterfoil.registry.domain.access.identity import Credentials
-    from counterfoil.registry.domain.access.rules import Rule
+    from counterfoil.registry.access.identity import PresentedCredentials
+    from counterfoil.registry.access.rules import AccessRule
 
 OWN = ("own.*", ":.own:*", "context:.own", "kek:own*", "application:own*", "environment:own*", "bridge:own*")
 ADMIN = "admin"
@@ -31,36 +36,42 @@ class NamedCallers:
 
     def __init__(self, names: Iterable[str] = CALLERS, *, lets_anonymous_in: bool = False) -> None:
         self._identities = {
-            name: Identity(f"User:{name}", method="token", scopes=SCOPES if name == "scoped" else None)
+            name: CallerIdentity(f"User:{name}", method="token", scopes=SCOPES if name == "scoped" else None)
             for name in names
         }
-        self._anonymous = Identity(ANONYMOUS, method="anonymous") if lets_anonymous_in else Refusal(Reason.MISSING)
-        self.refusal: Refusal | None = None
+        self._anonymous = (
+            CallerIdentity(ANONYMOUS, method="anonymous")
+            if lets_anonymous_in
+            else UnprovenCaller(UnprovenReason.MISSING)
+        )
+        self.refusal: UnprovenCaller | None = None
         """Whatever is sent, the answer, for tests of the answer."""
 
     def recall(self, header: bytes, /) -> None:
         """Return None: every header is examined."""
 
-    async def authenticate(self, credentials: Credentials) -> Identity | Refusal:
+    async def authenticate(self, credentials: PresentedCredentials) -> CallerIdentity | UnprovenCaller:
         if self.refusal is not None:
             return self.refusal
         if credentials.authorization is None:
             return self._anonymous
         name = credentials.authorization.decode().removeprefix("Bearer ")
-        return self._identities.get(name, Refusal(Reason.EXPIRED if name == "expired" else Reason.WRONG))
+        return self._identities.get(
+            name, UnprovenCaller(UnprovenReason.EXPIRED if name == "expired" else UnprovenReason.WRONG)
+        )
 
     def revoke(self, name: str) -> None:
         del self._identities[name]
 
     def admit(self, name: str) -> None:
         """Accept the token of a caller, again after it was revoked."""
-        self._identities[name] = Identity(f"User:{name}", method="token")
+        self._identities[name] = CallerIdentity(f"User:{name}", method="token")
 
 
-SCOPES = (Scope(frozenset({Operation.READ}), parse_pattern("own.*")),)
+SCOPES = (OperationScope(frozenset({AccessOperation.READ}), parse_pattern("own.*")),)
 
 
-def rules_of_teams() -> tuple[Rule, ...]:
+def rules_of_teams() -> tuple[AccessRule, ...]:
     """Return the rules of the matrix: roles for the team's own things, roles for the whole registry."""
     roles = [*TEAM, "scoped"]
     team = [
@@ -75,14 +86,14 @@ def rules_of_teams() -> tuple[Rule, ...]:
 class Rules:
     """The rules in force, which a test can replace."""
 
-    def __init__(self, rules: Iterable[Rule] = (), *open_paths: bytes) -> None:
+    def __init__(self, rules: Iterable[AccessRule] = (), *open_paths: bytes) -> None:
         self.open_paths = frozenset(open_paths)
         self.set(rules)
 
-    def set(self, rules: Iterable[Rule]) -> None:
-        self._policy = Policy(tuple(rules), self.open_paths)
+    def set(self, rules: Iterable[AccessRule]) -> None:
+        self._policy = RulesInForce(tuple(rules), self.open_paths)
 
-    def __call__(self) -> Policy:
+    def __call__(self) -> RulesInForce:
         return self._policy
 
 

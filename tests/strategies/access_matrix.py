@@ -11,7 +11,7 @@ from access_callers import CALLERS
 from bridge_stories import NAME, NEW, OLD, SUBJECT
 from bridge_stories import PLAN as BRIDGE_PLAN
 from contract_stories import LINK, promise
-from counterfoil.schema.documents.nodes import plain_value
+from counterfoil.schema.documents import plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.sketch import PartSketch, TopicSketch
 from counterfoil.schema.sketch.document import sketch_document

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from counterfoil.registry.domain.access.operations import Operation
-from counterfoil.registry.domain.access.patterns import parse_pattern
-from counterfoil.registry.domain.access.resources import REGISTRY, Kind, Resource
-from counterfoil.registry.domain.access.rules import EVERYBODY, Rule, administrator
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, ResourceKind
+from counterfoil.registry.access.rules import EVERYBODY, AccessRule, administrator, parse_pattern
 
 ALICE = "User:alice"
 PRINCIPALS = (ALICE, "Group:payments", EVERYBODY)
@@ -18,9 +16,9 @@ PATTERN_TEXTS = st.one_of(
     st.builds("{}{}".format, st.sampled_from(["", ":.c:", ":*:", ":.c*:"]), NAMES),
 )
 PATTERNS = PATTERN_TEXTS.map(parse_pattern)
-OPERATIONS = st.sampled_from(Operation)
+OPERATIONS = st.sampled_from(AccessOperation)
 RULES = st.builds(
-    Rule,
+    AccessRule,
     principal=st.sampled_from([*PRINCIPALS, "User:bob"]),
     allows=st.booleans(),
     operations=st.frozensets(OPERATIONS, min_size=1, max_size=3),
@@ -31,7 +29,7 @@ RULE_LISTS = st.lists(RULES, max_size=6) | st.lists(RULES | FINAL, max_size=6)
 SUBJECT_NAMES = st.text("ab-*\\", min_size=1, max_size=4)
 RESOURCES = st.one_of(
     st.just(REGISTRY),
-    st.builds(Resource, st.just(Kind.SUBJECT), SUBJECT_NAMES, st.sampled_from([".", ".c", ".d"])),
-    st.builds(Resource, st.just(Kind.CONTEXT), st.just(""), st.sampled_from([".", ".c"])),
-    st.builds(Resource, st.sampled_from([Kind.KEK, Kind.BRIDGE]), SUBJECT_NAMES),
+    st.builds(AccessResource, st.just(ResourceKind.SUBJECT), SUBJECT_NAMES, st.sampled_from([".", ".c", ".d"])),
+    st.builds(AccessResource, st.just(ResourceKind.CONTEXT), st.just(""), st.sampled_from([".", ".c"])),
+    st.builds(AccessResource, st.sampled_from([ResourceKind.KEK, ResourceKind.BRIDGE]), SUBJECT_NAMES),
 )

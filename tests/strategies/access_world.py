@@ -7,7 +7,7 @@ import base64
 import json
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.registry.access_control import ServerAccess
+from counterfoil.registry.access.control import ServerAccess
 from counterfoil.registry.audit.recording import AuditRecords
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage

@@ -5,13 +5,21 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
-from counterfoil.sdk.serde.avro_codec.varint import encode_long
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroKind,
+    AvroMap,
+    AvroRecord,
+    AvroUnion,
+)
+from counterfoil.sdk.serde.avro.numbers import encode_long
 
 if TYPE_CHECKING:
     from random import Random
 
-    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.languages.avro.types import AvroType
 
 MAX_DEPTH: Final = 8
 LAST_DEPTH: Final = 60
@@ -32,17 +40,17 @@ def avro_bytes(rng: Random, node: AvroType, depth: int = 0) -> bytes:
 
     Raises ``Endless`` for a type without values.
     """
-    if depth > LAST_DEPTH or (isinstance(node, Union) and not node.branches):
+    if depth > LAST_DEPTH or (isinstance(node, AvroUnion) and not node.branches):
         raise Endless
-    if isinstance(node, Record):
+    if isinstance(node, AvroRecord):
         return b"".join(avro_bytes(rng, member.type, depth + 1) for member in node.fields)
-    if isinstance(node, Union):
-        ends = [index for index, branch in enumerate(node.branches) if not isinstance(branch, Record)]
+    if isinstance(node, AvroUnion):
+        ends = [index for index, branch in enumerate(node.branches) if not isinstance(branch, AvroRecord)]
         index = rng.choice(ends if depth > MAX_DEPTH and ends else range(len(node.branches)))
         return encode_long(index) + avro_bytes(rng, node.branches[index], depth + 1)
-    if isinstance(node, Array):
+    if isinstance(node, AvroArray):
         return _blocks(rng, [avro_bytes(rng, node.items, depth + 1) for _ in range(_count(rng, depth))])
-    if isinstance(node, Map):
+    if isinstance(node, AvroMap):
         entries = [_sized(rng.choice(TEXTS).encode()) for _ in range(_count(rng, depth))]
         return _blocks(rng, [key + avro_bytes(rng, node.values, depth + 1) for key in entries])
     return _scalar(rng, node)
@@ -69,23 +77,23 @@ def _sized(data: bytes) -> bytes:
 
 
 def _scalar(rng: Random, node: AvroType) -> bytes:
-    if isinstance(node, Enum):
+    if isinstance(node, AvroEnum):
         return encode_long(rng.randrange(max(1, len(node.symbols))))
-    if isinstance(node, Fixed):
+    if isinstance(node, AvroFixed):
         return rng.randbytes(node.size)
     match node.kind:
-        case Kind.NULL:
+        case AvroKind.NULL:
             return b""
-        case Kind.BOOLEAN:
+        case AvroKind.BOOLEAN:
             return rng.choice((b"\x00", b"\x01"))
-        case Kind.INT:
+        case AvroKind.INT:
             return encode_long(rng.choice(WHOLES if rng.random() < 0.2 else FEW))
-        case Kind.LONG:
+        case AvroKind.LONG:
             return encode_long(rng.choice(LONGS if rng.random() < 0.2 else FEW))
-        case Kind.FLOAT:
+        case AvroKind.FLOAT:
             return rng.randbytes(4) if rng.random() < 0.2 else struct.pack("<f", rng.choice((0.0, 0.1, 5.0, 3e38)))
-        case Kind.DOUBLE:
+        case AvroKind.DOUBLE:
             return struct.pack("<d", rng.choice(REALS if rng.random() < 0.1 else FEW_REALS))
-        case Kind.STRING:
+        case AvroKind.STRING:
             return _sized(rng.choice(TEXTS).encode())
     return _sized(rng.randbytes(rng.randrange(4)))

@@ -14,24 +14,32 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from avro_schemas import DOUBLE, FLOAT, INT, LONG, TEXT
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroKind,
+    AvroMap,
+    AvroRecord,
+    AvroUnion,
+)
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.schema import AvroSchema
-    from counterfoil.schema.formats.avro.types import AvroType, LogicalType
+    from counterfoil.schema.languages.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.types import AvroType, LogicalType
 
 MAX_DEPTH = 6
 FIRST = dt.datetime(1, 1, 2)  # noqa: DTZ001 - local timestamps have no zone
 LAST = dt.datetime(9999, 12, 30)  # noqa: DTZ001 - likewise
-VALUES_BY_KIND: dict[Kind, st.SearchStrategy[Any]] = {
-    Kind.NULL: st.none(),
-    Kind.BOOLEAN: st.booleans(),
-    Kind.INT: INT,
-    Kind.LONG: LONG,
-    Kind.FLOAT: FLOAT,
-    Kind.DOUBLE: DOUBLE,
-    Kind.BYTES: st.binary(max_size=8),
-    Kind.STRING: TEXT,
+VALUES_BY_KIND: dict[AvroKind, st.SearchStrategy[Any]] = {
+    AvroKind.NULL: st.none(),
+    AvroKind.BOOLEAN: st.booleans(),
+    AvroKind.INT: INT,
+    AvroKind.LONG: LONG,
+    AvroKind.FLOAT: FLOAT,
+    AvroKind.DOUBLE: DOUBLE,
+    AvroKind.BYTES: st.binary(max_size=8),
+    AvroKind.STRING: TEXT,
 }
 VALUES_BY_LOGICAL_TYPE: dict[str, st.SearchStrategy[Any]] = {
     "date": st.dates(),
@@ -54,16 +62,16 @@ def data_of(draw: st.DrawFn, node: AvroType) -> Any:
 
 def _draw_value(draw: st.DrawFn, node: AvroType, depth: int) -> Any:
     """Return a value; at ``depth`` 0 arrays and maps are empty and unions take the branch that ends first."""
-    if isinstance(node, Record):
+    if isinstance(node, AvroRecord):
         return {member.name: _draw_value(draw, member.type, depth - 1) for member in node.fields}
-    if isinstance(node, Array):
+    if isinstance(node, AvroArray):
         return [_draw_value(draw, node.items, depth - 1) for _ in range(_draw_size(draw, depth))]
-    if isinstance(node, Map):
+    if isinstance(node, AvroMap):
         keys = draw(st.lists(TEXT, max_size=_draw_size(draw, depth), unique=True))
         return {key: _draw_value(draw, node.values, depth - 1) for key in keys}
-    if isinstance(node, Union):
+    if isinstance(node, AvroUnion):
         return _draw_value(draw, _draw_branch(draw, node, depth), depth - 1)
-    if isinstance(node, Enum):
+    if isinstance(node, AvroEnum):
         return draw(st.sampled_from(list(node.symbols)))
     return draw(_scalars(node))
 
@@ -72,17 +80,19 @@ def _draw_size(draw: st.DrawFn, depth: int) -> int:
     return draw(st.integers(0, 3)) if depth > 0 else 0
 
 
-def _draw_branch(draw: st.DrawFn, node: Union, depth: int) -> AvroType:
+def _draw_branch(draw: st.DrawFn, node: AvroUnion, depth: int) -> AvroType:
     if depth > 0:
         return draw(st.sampled_from(list(node.branches)))
-    return min(node.branches, key=lambda branch: branch.kind is Kind.RECORD)
+    return min(node.branches, key=lambda branch: branch.kind is AvroKind.RECORD)
 
 
 def _scalars(node: AvroType) -> st.SearchStrategy[Any]:
     logical_type = node.logical_type
     if logical_type is None:
         return (
-            st.binary(min_size=node.size, max_size=node.size) if isinstance(node, Fixed) else VALUES_BY_KIND[node.kind]
+            st.binary(min_size=node.size, max_size=node.size)
+            if isinstance(node, AvroFixed)
+            else VALUES_BY_KIND[node.kind]
         )
     if logical_type.name == "decimal":
         return _decimals(logical_type)

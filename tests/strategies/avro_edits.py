@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from avro_schemas import avro_documents
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:

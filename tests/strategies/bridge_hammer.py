@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bridge_program import DEADLINE_S, BridgeProgram, code_of, end
 from counterfoil.converter.kafka.cluster import Cluster
-from counterfoil.schema.bridges.model import Delivery
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema, SchemaType
+from counterfoil.schema.plans.bridge import DeliveryGuarantee
 from counterfoil.schema.rest.bridges import NewBridge
 from counterfoil.sdk import (
     AvroSerializer,
@@ -94,7 +94,7 @@ class Scenario:
 
     number: int
     fault: Fault
-    delivery: Delivery
+    delivery: DeliveryGuarantee
     language: str
     moment: float
     stop_s: float
@@ -117,7 +117,7 @@ def scenarios(count: int, *, seed: int) -> Iterator[Scenario]:
 
     for number in range(1, count + 1):
         fault, delivery, language = (
-            next_of(deck, cards) for deck, cards in enumerate((kinds, list(Delivery), list(LANGUAGES)))
+            next_of(deck, cards) for deck, cards in enumerate((kinds, list(DeliveryGuarantee), list(LANGUAGES)))
         )
         moment, stop_s = draw.uniform(0, LAST_MOMENT), draw.uniform(0.1, LONGEST_STOP_S)
         yield Scenario(number, fault, delivery, language, moment, stop_s)
@@ -228,7 +228,7 @@ class _Run:
             code_of(self._bridge.start(*command, output=output))
             output.seek(0)
             totals = json.load(output)["totals"]
-        allowed = {"repeated", "out_of_order"} if self._scenario.delivery is Delivery.AT_LEAST_ONCE else set()
+        allowed = {"repeated", "out_of_order"} if self._scenario.delivery is DeliveryGuarantee.AT_LEAST_ONCE else set()
         kinds = {"missing", "repeated", "out_of_order", "misplaced", "unmatched", "unwarranted", "changed", "differing"}
         found = [f"{totals[kind]} {kind}" for kind in sorted(kinds - allowed) if totals[kind]]
         if totals["source"] != RECORDS:
@@ -285,7 +285,7 @@ class _Run:
 
     def _start_second(self, _running: subprocess.Popen[str]) -> None:
         """Start a second driver: on the same checkpoint it is refused, on another one it takes over."""
-        takes_over = self._scenario.delivery is Delivery.EXACTLY_ONCE
+        takes_over = self._scenario.delivery is DeliveryGuarantee.EXACTLY_ONCE
         checkpoint = self._folder / "second checkpoint" if takes_over else self._checkpoint
         log = self._folder / "second.log"
         with log.open("w") as output:

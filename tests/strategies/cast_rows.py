@@ -13,19 +13,20 @@ import yaml
 
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.messages.table import make_reader, make_writer, pack
-from counterfoil.schema.evolution import derive_plan, parse_rules
-from counterfoil.schema.evolution.casts import decimal_of_bytes, decimal_of_number
-from counterfoil.schema.evolution.languages.table import tree_of
-from counterfoil.schema.evolution.types import scalar_of, split_null
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.plans.casts import decimal_of_bytes, decimal_of_number
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.languages import tree_of
+from counterfoil.schema.plans.rules import parse_rules
+from counterfoil.schema.plans.types import scalar_of, split_null
 from counterfoil.schema.wire import ID_PREFIX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from counterfoil.schema.evolution.model import Scalar
     from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.plans.model import Scalar
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "bridge-casts.md"
 SOURCE_ID: Final = 7

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.schema import AvroSchema
 
 
 def schema_of(document: Any) -> AvroSchema:

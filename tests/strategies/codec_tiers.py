@@ -6,7 +6,7 @@ import importlib.util
 import os
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.sdk.serde.tier import REQUIRED, USED
+from counterfoil.sdk.serde.accelerator import REQUIRED, USED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

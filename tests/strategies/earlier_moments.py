@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from counterfoil.registry.domain.changes import ChangeKind
-from counterfoil.schema.contexts import parse_subject
+from counterfoil.registry.store.changes import JournalChangeKind
+from counterfoil.schema.model import parse_subject
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ async def check_every_moment(story: list[Step], storage: Any, *, every: int = 1)
             if GONE in now.text:
                 number = int(now.json["message"].partition(GONE)[2].split()[0])
                 change = changes[number - 1]
-                assert (number > moment, change.kind, now.code) == (True, ChangeKind.REMOVED, 40403)
+                assert (number > moment, change.kind, now.code) == (True, JournalChangeKind.REMOVED, 40403)
                 assert await storage.content(change.guid) is None
             else:
                 assert is_same(then, now, changes, moment), (moment, question, then.text, now.text)

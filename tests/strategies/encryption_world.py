@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.schema.errors import KeyWrapFailed
-from counterfoil.schema.keys.ciphers import DamagedCiphertext, local_cipher
+from counterfoil.schema.keys import DamagedCiphertext, local_cipher
 from counterfoil.schema.model import Rule, RuleSet, Schema
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk import AvroDeserializer, AvroSerializer, SerializationContext, operations

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.engines.protocol import Conversion
-from counterfoil.schema.evolution import base_schema, derive_plan, parse_rules
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.plans.avro import base_schema
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.wire import frame
-from counterfoil.sdk.serde.avro_codec import compile_encoder
+from counterfoil.sdk.serde.avro.coders import compile_encoder
 from engine_values import Draw
 
 if TYPE_CHECKING:

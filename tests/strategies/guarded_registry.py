@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import httpx
 
-from counterfoil.registry.auth.passwords.hashes import hash_password
+from counterfoil.registry.access.identities.hashes import hash_password
 from local_services import RegistryProcess, wait_until
 from local_services.javascript import node_packages, node_program
 from local_services.process import Service

@@ -7,17 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterfoil.contracts.tutorials.intended_break import (
-    BEFORE,
-    BILLING,
-    CENTS,
-    CONTRACT,
-    OLD_READS,
-    OLD_SCHEMA,
-    SCHEMA,
-)
-from counterfoil.contracts.tutorials.intended_break import consumer_of_orders as product
-from counterfoil.contracts.tutorials.intended_break import contract_of_orders as contract
+from counterfoil.contracts.tutorials import BEFORE, BILLING, CENTS, CONTRACT, OLD_READS, OLD_SCHEMA, SCHEMA
+from counterfoil.contracts.tutorials import consumer_of_orders as product
+from counterfoil.contracts.tutorials import contract_of_orders as contract
 
 __all__ = [
     "AFTER",

@@ -6,22 +6,21 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.engine import JavaEngine
-from counterfoil.converter.engines.protocol import Conversion
-from counterfoil.schema.evolution import parse_rules
-from counterfoil.schema.evolution.derive import Deriver
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
+from counterfoil.converter.engines.protocol import Conversion, EngineCannot
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.protobuf.runtime import pooled_file
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of
+from counterfoil.schema.plans.derive import Deriver
+from counterfoil.schema.plans.rules import parse_rules
+from counterfoil.sdk.serde.protobuf.message_types import MessageTypes, class_of
 
 if TYPE_CHECKING:
     import random
 
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.schema import AvroSchema
     from counterfoil.schema.parsed import ParsedSchema
 
 SOURCE_ID: Final = 7

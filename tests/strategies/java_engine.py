@@ -6,10 +6,9 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from counterfoil.converter.engines.answers import parse_answer
 from counterfoil.converter.engines.java.engine import JavaEngine
-from counterfoil.converter.engines.java.loading import load_plan
-from counterfoil.converter.engines.reference import ReferenceEngine
+from counterfoil.converter.engines.java.generator import load_plan
+from counterfoil.converter.engines.reference import ReferenceEngine, parse_answer
 
 if TYPE_CHECKING:
     from counterfoil.converter.engines.protocol import Conversion

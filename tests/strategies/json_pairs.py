@@ -7,7 +7,7 @@ import json
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.formats.jsonschema.read.keywords import subschemas
+from counterfoil.schema.languages.jsonschema.document import subschemas
 
 if TYPE_CHECKING:
     import random

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.registry.kms.opening import open_kms
+from counterfoil.registry.keys.services import open_kms
 from registry_driver import InProcessRegistry, Reply
 
 if TYPE_CHECKING:

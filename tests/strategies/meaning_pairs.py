@@ -7,7 +7,7 @@ import json
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.read.keywords import subschemas
+from counterfoil.schema.languages.jsonschema.document import subschemas
 
 if TYPE_CHECKING:
     from random import Random

@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.registry.judges.portable import Schemas, pack, unpack, unpack_call
+from counterfoil.registry.judges.portable import UnpackedSchemas, pack, unpack, unpack_call
 from counterfoil.schema.errors import RegistryError, error_for_code
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class PackedJudges:
 
 def _carried_out(call: bytes) -> tuple[bool, bytes]:
     try:
-        work, given = unpack_call(call, Schemas())
+        work, given = unpack_call(call, UnpackedSchemas())
         return True, pack(work(*given))
     except RegistryError as error:
         return False, pack((error.code, error.message, error.status, dict(error.details)))

@@ -6,14 +6,13 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.contracts.baseline import TreeBaseline
-from counterfoil.contracts.check import check_files
-from counterfoil.contracts.tree import SchemaFile, SchemaTree
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.contracts.baselines.baseline import TreeBaseline
+from counterfoil.contracts.check.check import check_files
+from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.pointer import print_pointer
-from counterfoil.schema.reports.model import Severity
+from counterfoil.schema.reports import Severity
+from counterfoil.schema.texts import print_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

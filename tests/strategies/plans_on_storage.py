@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.domain.writes.effects import PutVersion
-from counterfoil.registry.domain.writes.extents import Extent
-from counterfoil.registry.domain.writes.guards import AtRevision, IdFree, SameTerms, same_terms
-from counterfoil.registry.domain.writes.plan import Plan, record_write, together
-from counterfoil.registry.service.planning import (
+from counterfoil.registry.store.writes import (
+    AtRevision,
+    Extent,
+    IdFree,
+    PutVersion,
+    SameTerms,
+    StoragePlan,
+    record_write,
+    same_terms,
+    together,
+)
+from counterfoil.registry.subjects.planning import (
     plan_context_removal,
     plan_hard_deletion,
     plan_purge,
@@ -18,13 +24,13 @@ from counterfoil.registry.service.planning import (
     plan_version,
     read_state,
 )
-from counterfoil.schema.contexts import SubjectPrefix, parse_subject
-from counterfoil.schema.model import SchemaType
+from counterfoil.registry.subjects.versions import make_content
+from counterfoil.schema.model import SchemaType, SubjectPrefix, parse_subject
 
 if TYPE_CHECKING:
-    from counterfoil.registry.domain.scope_settings import ScopeSettings
-    from counterfoil.registry.domain.writes.guards import Target
-    from counterfoil.registry.service.storage import Record, Storage
+    from counterfoil.registry.store.changes import ScopeSettings
+    from counterfoil.registry.store.protocol import Storage, StorageRecord
+    from counterfoil.registry.store.writes import ReferenceTarget
 
 ORDERS = parse_subject("orders")
 ELSEWHERE = parse_subject(":.ctx:orders")
@@ -49,15 +55,15 @@ def content(text: str, **parts: Any) -> Any:
 def version_plan(
     subject: Any,
     content: Any,
-    *targets: Target,
+    *targets: ReferenceTarget,
     revision: int = 0,
     settings_revision: int = 0,
     version: int = 1,
     schema_id: int | None = None,
-) -> Plan:
+) -> StoragePlan:
     """Return the plan of a version that was decided at these revisions."""
     ids = () if schema_id is None else (IdFree(subject.context, schema_id, content.guid),)
-    return Plan(
+    return StoragePlan(
         (same_terms(subject, settings_revision), AtRevision(subject, revision), *targets, *ids),
         (PutVersion(subject, version, content, targets, schema_id=schema_id),),
     )
@@ -90,7 +96,7 @@ async def put(storage: Storage, scope: Any, stored: ScopeSettings, *, purge: Ext
     await storage.commit(plan)
 
 
-async def find_record(storage: Storage, kind: str, *key: str) -> Record | None:
+async def find_record(storage: Storage, kind: str, *key: str) -> StorageRecord | None:
     """Return the record with exactly this key; None if there is none."""
     return next((record for record in await storage.records(kind, key) if record.key == key), None)
 
@@ -103,4 +109,4 @@ async def put_record(
     is_term = settings_revision is not None
     write = record_write(kind, key, document, revision=found.revision if found else 0, is_term=is_term)
     guards = () if settings_revision is None else (SameTerms(settings_revision),)
-    await storage.commit(together((Plan(guards), write)))
+    await storage.commit(together((StoragePlan(guards), write)))

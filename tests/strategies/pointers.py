@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.texts import Pointer
 
 
 def pointer(text: str) -> Pointer:

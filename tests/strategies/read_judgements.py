@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.reads.pairs import judge_pair, promise_changes, worse_than
+from counterfoil.schema.agreements.readers import judge_pair, promise_changes, worse_than
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
+    from counterfoil.schema.agreements.findings import Offer, Reader, ReadFinding
 
 
 def judged_change(earlier: Offer | None, later: Offer, readers: Iterable[Reader]) -> tuple[ReadFinding, ...]:

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.registry.api.changes.event_stream import HEARTBEAT_S
 from counterfoil.registry.app import assemble
+from counterfoil.registry.changes.routes import HEARTBEAT_S
 from counterfoil.registry.in_process import exchange
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from counterfoil.registry.moving.peer.connection import Peer
-from counterfoil.sdk.settings import RegistrySettings
+from counterfoil.sdk.client.settings import RegistrySettings
 from counterfoil.sdk.transport import Reply
 
 if TYPE_CHECKING:

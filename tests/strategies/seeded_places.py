@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.pointer import print_pointer
+from counterfoil.schema.texts import print_pointer
 from place_cases import BACKWARD, FORWARD, findings_of, lay_out
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.schema.formats.protobuf.read.confluent_types import TEXT_BY_PATH
+from counterfoil.schema.languages.protobuf.describe.known_files import CONFLUENT_TEXT_BY_PATH
 from counterfoil.schema.model import SchemaType
 from protobuf_classes import generated_classes
 
@@ -46,7 +46,7 @@ class Case:
     @cached_property
     def message_class(self) -> Any:
         """The generated class of a Protobuf message."""
-        files = {META: TEXT_BY_PATH[META], "tagged.proto": self.text}
+        files = {META: CONFLUENT_TEXT_BY_PATH[META], "tagged.proto": self.text}
         return generated_classes(files)["tagged.places.R"]
 
     def message(self) -> Any:

@@ -11,8 +11,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import get_default_algorithms
 
-from counterfoil.registry.auth.jwt.fetching import FetchedKeys, FetchFailed
-from counterfoil.registry.auth.jwt.keys import read_key_set
+from counterfoil.registry.access.identities.issuers import FetchedKeys, FetchFailed, read_key_set
 
 NOW = 1_800_000_000
 ISSUER = "https://login.example/realms/main"

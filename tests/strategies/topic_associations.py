@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject
-from counterfoil.schema.rest.associations import Association, AssociationType, Lifecycle, Resource
+from counterfoil.schema.model import DEFAULT_CONTEXT, QualifiedSubject
+from counterfoil.schema.rest.subjects import Association, AssociationType, Lifecycle, Resource
 
 
 def association_of(topic: str, subject: str, *, cluster: str = "lkc-1", field: str = "value") -> Association:

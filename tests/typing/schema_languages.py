@@ -1,45 +1,42 @@
-"""The modules in the folder of each schema language have the types that ``Format`` expects of them."""
+"""The modules in the folder of each schema language have the types that ``SchemaLanguage`` expects of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from counterfoil.schema.formats.avro import files as avro_files
-from counterfoil.schema.formats.avro import marks as avro_marks
-from counterfoil.schema.formats.avro import outline as avro_outline
-from counterfoil.schema.formats.avro import policies as avro_policies
-from counterfoil.schema.formats.avro import table_type as avro_table_type
-from counterfoil.schema.formats.avro import tags as avro_tags
-from counterfoil.schema.formats.avro.compare import rules as avro_rules
-from counterfoil.schema.formats.avro.diff import changes as avro_changes
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.schema import AvroSchema
-from counterfoil.schema.formats.avro.witness import confirm as avro_confirm
-from counterfoil.schema.formats.avro.witness import search as avro_search
-from counterfoil.schema.formats.jsonschema import files as jsonschema_files
-from counterfoil.schema.formats.jsonschema import marks as jsonschema_marks
-from counterfoil.schema.formats.jsonschema import outline as jsonschema_outline
-from counterfoil.schema.formats.jsonschema import policies as jsonschema_policies
-from counterfoil.schema.formats.jsonschema import rules as jsonschema_rules
-from counterfoil.schema.formats.jsonschema import table_type as jsonschema_table_type
-from counterfoil.schema.formats.jsonschema import tags as jsonschema_tags
-from counterfoil.schema.formats.jsonschema.diff import changes as jsonschema_changes
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.schema import JsonSchema
-from counterfoil.schema.formats.jsonschema.witness import confirm as jsonschema_confirm
-from counterfoil.schema.formats.jsonschema.witness import search as jsonschema_search
-from counterfoil.schema.formats.protobuf import files as protobuf_files
-from counterfoil.schema.formats.protobuf import marks as protobuf_marks
-from counterfoil.schema.formats.protobuf import outline as protobuf_outline
-from counterfoil.schema.formats.protobuf import policies as protobuf_policies
-from counterfoil.schema.formats.protobuf import rules as protobuf_rules
-from counterfoil.schema.formats.protobuf import table_type as protobuf_table_type
-from counterfoil.schema.formats.protobuf import tags as protobuf_tags
-from counterfoil.schema.formats.protobuf.diff import changes as protobuf_changes
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
-from counterfoil.schema.formats.protobuf.witness import confirm as protobuf_confirm
-from counterfoil.schema.formats.protobuf.witness import search as protobuf_search
+from counterfoil.schema.languages.avro import diff as avro_changes
+from counterfoil.schema.languages.avro import marks as avro_marks
+from counterfoil.schema.languages.avro import outline as avro_files
+from counterfoil.schema.languages.avro import outline as avro_outline
+from counterfoil.schema.languages.avro import outline as avro_tags
+from counterfoil.schema.languages.avro import policies as avro_policies
+from counterfoil.schema.languages.avro import table_type as avro_table_type
+from counterfoil.schema.languages.avro import witness as avro_confirm
+from counterfoil.schema.languages.avro import witness as avro_search
+from counterfoil.schema.languages.avro.compare import rules as avro_rules
+from counterfoil.schema.languages.avro.schema import AvroSchema, parse_avro
+from counterfoil.schema.languages.jsonschema import diff as jsonschema_changes
+from counterfoil.schema.languages.jsonschema import marks as jsonschema_marks
+from counterfoil.schema.languages.jsonschema import outline as jsonschema_files
+from counterfoil.schema.languages.jsonschema import outline as jsonschema_outline
+from counterfoil.schema.languages.jsonschema import outline as jsonschema_tags
+from counterfoil.schema.languages.jsonschema import policies as jsonschema_policies
+from counterfoil.schema.languages.jsonschema import table_type as jsonschema_table_type
+from counterfoil.schema.languages.jsonschema import witness as jsonschema_confirm
+from counterfoil.schema.languages.jsonschema import witness as jsonschema_search
+from counterfoil.schema.languages.jsonschema.compare import rules as jsonschema_rules
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema, parse_json_schema
+from counterfoil.schema.languages.protobuf import diff as protobuf_changes
+from counterfoil.schema.languages.protobuf import marks as protobuf_marks
+from counterfoil.schema.languages.protobuf import outline as protobuf_files
+from counterfoil.schema.languages.protobuf import outline as protobuf_outline
+from counterfoil.schema.languages.protobuf import outline as protobuf_tags
+from counterfoil.schema.languages.protobuf import policies as protobuf_policies
+from counterfoil.schema.languages.protobuf import table_type as protobuf_table_type
+from counterfoil.schema.languages.protobuf import witness as protobuf_confirm
+from counterfoil.schema.languages.protobuf import witness as protobuf_search
+from counterfoil.schema.languages.protobuf.compare import rules as protobuf_rules
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema, parse_protobuf
 from counterfoil.schema.parsed import ParsedSchema, Validation
 
 if TYPE_CHECKING:
@@ -50,8 +47,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.entity import Entity, TagEdit
-    from counterfoil.schema.formats.files import FileReferences
-    from counterfoil.schema.logical.model import Column
+    from counterfoil.schema.languages.language import FileReferences
+    from counterfoil.schema.languages.table_types import Column
     from counterfoil.schema.marks import FieldTags, TaggedPlace
     from counterfoil.schema.model import ResolvedReference
     from counterfoil.schema.outline import Outline
@@ -71,7 +68,7 @@ class FindDifferences(Protocol[S_contra]):
 
 
 class Language(Generic[S]):
-    """The types of everything that ``Format`` loads from the folder of a language."""
+    """The types of everything that ``SchemaLanguage`` loads from the folder of a language."""
 
     def __init__(
         self,

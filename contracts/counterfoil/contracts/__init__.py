@@ -1,1 +1,1 @@
-"""Contract checks for CI: findings about a change of a schema, and the command line."""
+"""Contract tests: the check of a change, and what is done with contracts, records and a registry."""

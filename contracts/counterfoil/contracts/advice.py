@@ -1,21 +1,32 @@
-"""The rules about schema files, and the advice about a finding of any rule.
-
-``counterfoil.schema.formats.rules`` has the compatibility rules with their advice; this module has the rules about
-files.
-"""
+"""The rules about schema files, the advice about a finding of any rule, and the names of the two sides in reports."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.sides import ADVICE_NAMES
-from counterfoil.schema.compatibility.levels import Direction
-from counterfoil.schema.compatibility.sentences import Sentence
-from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.compatibility.policies import Direction
+from counterfoil.schema.compatibility.rules import Sentence, SideNames
+from counterfoil.schema.languages.table import language_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+# The names of the two sides of a comparison in reports, by the direction in which records are read.
+
+SIDE_NAMES_BY_DIRECTION: Final = {
+    Direction.BACKWARD: SideNames("this schema", "the earlier one", "this schema's", "the earlier schema's"),
+    Direction.FORWARD: SideNames("the earlier schema", "this one", "the earlier schema's", "this schema's"),
+}
+ADVICE_NAMES: Final = SideNames("this schema", "the earlier schema", "this schema's", "the earlier schema's")
+"""The names of the two sides in advice about a schema that fails to read."""
+
+
+# The rules about schema files, and the advice about a finding of any rule.
+#
+# ``counterfoil.schema.languages.rules`` has the compatibility rules with their advice; this module has the rules about
+# files.
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +197,11 @@ def advice_for(rule: str, direction: Direction | None = None) -> str:
     """
     if rule in FILE_RULE_BY_ID:
         return FILE_RULE_BY_ID[rule].fix
-    from counterfoil.schema.formats.rules import RULE_BY_ID  # the tables of all languages cost start time
+    from counterfoil.schema.languages.rules import RULE_BY_ID  # the tables of all languages cost start time
 
     known = RULE_BY_ID.get(rule)
     if known is None:
         return ""
     if direction is Direction.FORWARD and known.breaks and known.schema_type is not None:
-        return known.forward_fix or format_for(known.schema_type).forward_fix
+        return known.forward_fix or language_for(known.schema_type).forward_fix
     return Sentence(known.fix).render(ADVICE_NAMES) if direction is Direction.BACKWARD else known.fix

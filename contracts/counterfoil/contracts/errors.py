@@ -7,7 +7,7 @@
         ├── PlanStale              the state has changed since a plan was made
         ├── NotKnown               the registry does not know a version or an environment
         ├── Conflict               the registry has other content under the same version
-        ├── BrokerRefused          the broker refuses a request: a right or a login is missing
+        ├── TopicAccessRefused     the broker refuses a request: a right or a login is missing
         ├── UsageMistake           options or operands that contradict each other
         └── PreconditionFailed     something is missing on this machine
             ├── NoRepository       the folder is in no git repository
@@ -27,7 +27,7 @@ from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from counterfoil.schema.position import Position
+    from counterfoil.schema.texts import Position
 
 
 class ContractsError(CounterfoilError):
@@ -48,7 +48,7 @@ class Conflict(ContractsError):
     exit_code = ExitCode.CONFLICT
 
 
-class BrokerRefused(ContractsError):
+class TopicAccessRefused(ContractsError):
     """The broker refuses a request: a right is missing, or a login."""
 
     exit_code = ExitCode.REFUSED

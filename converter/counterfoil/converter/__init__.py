@@ -1,1 +1,1 @@
-"""The converter: a PySpark job that copies records to another topic and converts them to another schema."""
+"""The converter: bridges that convert the records of a topic to another schema, with Spark."""

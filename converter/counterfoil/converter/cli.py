@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from counterfoil.converter.engines.choice import AUTO, ENGINES
+from counterfoil.sdk.commands.options import THE_REGISTRY, kafka_options, registry_options
 from counterfoil.sdk.commands.output import as_json
-from counterfoil.sdk.kafka.options import kafka_options
-from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.converter.run.id_service import ServiceAddress
+    from counterfoil.converter.run.writers import ServiceAddress
     from counterfoil.schema.exit_codes import ExitCode
+
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 _REGISTRY = registry_options(THE_REGISTRY)
@@ -109,7 +109,7 @@ _PROGRESS_TOPIC = click.option(
 def _service_address(_context: click.Context, _parameter: click.Parameter, text: str | None) -> ServiceAddress | None:
     if text is None:
         return None
-    from counterfoil.converter.run.id_service import parse_address
+    from counterfoil.converter.run.writers import parse_address
 
     try:
         return parse_address(text)
@@ -255,7 +255,7 @@ def run(*, is_json: bool, **options: Any) -> ExitCode:
 )
 def verify(**options: Any) -> ExitCode:
     """Check that every record of the source was written once, to the target or as a dead letter."""
-    from counterfoil.converter.verify.command import verify_bridge
+    from counterfoil.converter.verify.verification import verify_bridge
 
     return verify_bridge(**options)
 
@@ -275,7 +275,7 @@ def status(**options: Any) -> ExitCode:
     a NAME instead of a FILE, one of --registry, --progress-topic and --checkpoint is needed. Exit code 4: nothing is
     known.
     """
-    from counterfoil.converter.monitoring.command import show_status
+    from counterfoil.converter.monitoring.status import show_status
 
     return show_status(**options)
 
@@ -310,7 +310,7 @@ def report(**options: Any) -> ExitCode:
 
     The page needs no network. Examples of dead letters are in it if the brokers are named.
     """
-    from counterfoil.converter.page.command import report_bridge
+    from counterfoil.converter.report.page import report_bridge
 
     return report_bridge(**options)
 
@@ -319,7 +319,7 @@ def report(**options: Any) -> ExitCode:
 @_options(_JARS, as_json)
 def prepare(**options: Any) -> ExitCode:
     """Write an archive of Spark's classes to the cache folder, so that later runs start in about half the CPU time."""
-    from counterfoil.converter.spark.command import prepare_spark
+    from counterfoil.converter.spark.prepare import prepare_spark
 
     return prepare_spark(**options)
 
@@ -394,7 +394,7 @@ def sketch(registry: Any, kafka: Any, **options: Any) -> ExitCode:
     from dataclasses import replace
 
     from counterfoil.converter.sketch.command import SketchRequest, sketch_topic
-    from counterfoil.converter.sketch.records import SketchOptions
+    from counterfoil.converter.sketch.scan import SketchOptions
 
     kept = SketchOptions(options.pop("sample"), options.pop("seed"), texts=not options.pop("no_texts"))
     hide = frozenset(options.pop("hide"))

@@ -3,7 +3,7 @@
 import sys
 
 from counterfoil.contracts.cli.run import run
-from counterfoil.registry.cli import serve
+from counterfoil.registry.serving.command import serve
 
 if __name__ == "__main__":
     sys.exit(run(serve, sys.argv[1:], name="python -m counterfoil.registry"))

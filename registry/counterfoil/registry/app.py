@@ -1,4 +1,4 @@
-"""The composition root: the only module that imports storage, use cases, routes and middleware together."""
+"""The application: all routes in the order in which they are tried, and what is around them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from fastapi.exceptions import RequestValidationError
@@ -17,51 +17,57 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
-from counterfoil.registry.access_control import ServerAccess, administration_of
-from counterfoil.registry.api.audit.trail import Recorder
-from counterfoil.registry.api.cache.fast_lane import FastLane
-from counterfoil.registry.api.cache.replies import Replies
-from counterfoil.registry.api.cache.stale_reads import StaleReads
-from counterfoil.registry.api.changes.event_stream import HEARTBEAT_S, EventSource
-from counterfoil.registry.api.dialects import choose_dialects
-from counterfoil.registry.api.gate import Gate
-from counterfoil.registry.api.http.answers import error_answer
-from counterfoil.registry.api.http.deadlines import Deadlines
-from counterfoil.registry.api.http.methods import Methods
-from counterfoil.registry.api.http.middleware import Envelope, Paths, unforeseen
-from counterfoil.registry.api.http.origins import ANY_HOST, ANY_ORIGIN, HostGuard, OriginGuard, is_loopback
-from counterfoil.registry.api.http.packing import Packing
-from counterfoil.registry.api.http.plain_port import PlainPort
-from counterfoil.registry.api.http.validation import refusal
-from counterfoil.registry.api.limits import RateLimits, RequestLimits, unrecorded
-from counterfoil.registry.api.openapi.description import Description
-from counterfoil.registry.api.operations import OPEN_TO_EVERYONE, Lifecycle
-from counterfoil.registry.api.routes.services import Services
-from counterfoil.registry.api.routes.table import served_routes
-from counterfoil.registry.api.senders import PresentSender
-from counterfoil.registry.audit.file import AuditFile
+from counterfoil.registry.access.control import ServerAccess, administration_of
+from counterfoil.registry.access.gate import AccessGate, RateLimits, RequestLimits, unrecorded
+from counterfoil.registry.access.identity import no_proxies
+from counterfoil.registry.access.resources import ResourceKind
+from counterfoil.registry.access.routes import ACCESS_ROUTES
+from counterfoil.registry.access.rules import InvalidPattern, parse_pattern
+from counterfoil.registry.associations.routes import ASSOCIATION_ROUTES
+from counterfoil.registry.associations.routes import TAG as ASSOCIATIONS
+from counterfoil.registry.audit.file import AuditFile, unsigned
 from counterfoil.registry.audit.recording import AuditRecords
-from counterfoil.registry.domain.access.identity import no_proxies
-from counterfoil.registry.domain.access.patterns import InvalidPattern, parse_pattern
-from counterfoil.registry.domain.access.resources import Kind
-from counterfoil.registry.domain.audit.lines import unsigned
-from counterfoil.registry.domain.contracts.networks import parse_networks
-from counterfoil.registry.domain.contracts.observed import ActivityLimits
-from counterfoil.registry.domain.errors import StoreNotUsable
-from counterfoil.registry.judges.mailbox import Mailbox
-from counterfoil.registry.judges.processes import JudgeProcesses, Limits
-from counterfoil.registry.kms.opening import open_kms
+from counterfoil.registry.audit.routes import AUDIT_ROUTES
+from counterfoil.registry.audit.trail import Recorder
+from counterfoil.registry.bridges.routes import BRIDGE_ROUTES
+from counterfoil.registry.changes.feed import Feed
+from counterfoil.registry.changes.routes import CHANGE_ROUTES, HEARTBEAT_S, EventSource
+from counterfoil.registry.contracts.events import parse_networks
+from counterfoil.registry.contracts.report_endpoints import MIGRATION_ROUTES
+from counterfoil.registry.contracts.routes import CONTRACT_ROUTES
+from counterfoil.registry.contracts.usage import ActivityLimits
+from counterfoil.registry.contracts.webhooks import Courier, Sender
+from counterfoil.registry.http.answers import error_answer
+from counterfoil.registry.http.bodies import Packing
+from counterfoil.registry.http.dialects import choose_dialects
+from counterfoil.registry.http.envelope import Deadlines, Envelope, Methods, Paths, PresentSender, unforeseen
+from counterfoil.registry.http.fast_lane import FastLane
+from counterfoil.registry.http.origins import ANY_HOST, ANY_ORIGIN, HostGuard, OriginGuard, PlainPort, is_loopback
+from counterfoil.registry.http.paths import refusal
+from counterfoil.registry.http.replies import Replies
+from counterfoil.registry.http.server_routes import (
+    DESCRIPTION_ROUTE,
+    OPEN_TO_EVERYONE,
+    OPERATION_ROUTES,
+    SERVER_ROUTES,
+    Description,
+    ServerLifecycle,
+)
+from counterfoil.registry.http.services import Services, StaleReads
+from counterfoil.registry.judges.judging import LongJudgements
+from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, Mailbox
+from counterfoil.registry.keys.routes import KEY_ROUTES
+from counterfoil.registry.keys.services import open_kms
 from counterfoil.registry.logs import LOGGER
-from counterfoil.registry.service.counting import Counting
-from counterfoil.registry.service.feed import Feed
-from counterfoil.registry.service.judging import LongJudgements
-from counterfoil.registry.service.use_cases import epoch_ms, use_cases
 from counterfoil.registry.settings_reading import SettingsNotUsable
-from counterfoil.registry.store.committer import WriteLimits
+from counterfoil.registry.store.committing import WriteLimits
 from counterfoil.registry.store.opening import open_store
-from counterfoil.registry.telemetry import Gauges, Telemetry
-from counterfoil.registry.webhooks.courier import Courier
-from counterfoil.registry.webhooks.sending import Sender
+from counterfoil.registry.store.writes import StoreNotUsable
+from counterfoil.registry.subjects.routes import LEVEL_ROUTES, SUBJECT_ROUTES
+from counterfoil.registry.subjects.schema_routes import SCHEMA_ROUTES
+from counterfoil.registry.telemetry import Counting, Gauges, Telemetry
+from counterfoil.registry.topics.routes import SKETCH_ROUTES
+from counterfoil.registry.use_cases import epoch_ms, use_cases
 from counterfoil.schema.errors import MethodNotAllowed, NotFound, RegistryError
 
 if TYPE_CHECKING:
@@ -71,18 +77,51 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from counterfoil.registry.api.gate import AccessControl
-    from counterfoil.registry.domain.access.identity import ListedProxies
-    from counterfoil.registry.domain.access.measures import AccessCounts
-    from counterfoil.registry.domain.access.patterns import Pattern
-    from counterfoil.registry.service.judging import Judges
-    from counterfoil.registry.service.keys.wrapping import KeyWrapping
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.access.counting import AccessCounts
+    from counterfoil.registry.access.gate import AccessControl
+    from counterfoil.registry.access.identity import ListedProxies
+    from counterfoil.registry.access.rules import ResourcePattern
+    from counterfoil.registry.http.dialects import ResponseDialect
+    from counterfoil.registry.http.route import DeclaredRoute
+    from counterfoil.registry.judges.judging import Judges
+    from counterfoil.registry.keys.services import KeyWrapping
     from counterfoil.registry.settings import ServerSettings
+    from counterfoil.registry.store.protocol import Storage
+
+
+# All routes of the application, in the order in which they are tried.
+
+ROUTES: Final[tuple[DeclaredRoute, ...]] = (
+    *SUBJECT_ROUTES,
+    *SCHEMA_ROUTES,
+    *LEVEL_ROUTES,
+    *CHANGE_ROUTES,
+    *SERVER_ROUTES,
+    *ASSOCIATION_ROUTES,
+    *KEY_ROUTES,
+    *BRIDGE_ROUTES,
+    *SKETCH_ROUTES,
+    *CONTRACT_ROUTES,
+    *MIGRATION_ROUTES,
+    *ACCESS_ROUTES,
+    *AUDIT_ROUTES,
+    *OPERATION_ROUTES,
+    DESCRIPTION_ROUTE,
+)
+
+
+def served_routes(dialect: ResponseDialect, *, associations: bool) -> list[DeclaredRoute]:
+    """Return the routes of ``dialect``, with those of associations if they are turned on."""
+    return [
+        route for route in ROUTES if dialect.has(route.path_format) and (associations or ASSOCIATIONS not in route.tags)
+    ]
+
+
+# The composition root: the only module that imports storage, use cases, routes and middleware together.
 
 _CHECK_EVERY_S = 1.0
 _WARN_EVERY_S = 3600.0
-_WATCHED_KINDS = frozenset({Kind.REGISTRY, Kind.CONTEXT, Kind.SUBJECT})
+_WATCHED_KINDS = frozenset({ResourceKind.REGISTRY, ResourceKind.CONTEXT, ResourceKind.SUBJECT})
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT")
 
 
@@ -97,7 +136,7 @@ class RegistryApp:
 
     asgi: ASGIApp
     storage: Storage
-    lifecycle: Lifecycle
+    lifecycle: ServerLifecycle
     courier: Courier
     read_again: Callable[[], None] | None = None
     proxies: Callable[[], ListedProxies | None] = no_proxies
@@ -127,7 +166,7 @@ def create_app(
     server = ServerAccess(storage, settings, record=audit.record, took=telemetry.access.passwords.record)
     judges = JudgeProcesses(
         mailbox or Mailbox(settings.judgement_processes),
-        Limits(settings.judgement_timeout_s, settings.judgement_memory_bytes),
+        JudgeLimits(settings.judgement_timeout_s, settings.judgement_memory_bytes),
     )
     app = assemble(storage, settings, telemetry=telemetry, server=server, audit=audit, judges=judges)
     return replace(
@@ -147,7 +186,7 @@ def _signing(settings: ServerSettings) -> Callable[[dict[str, Any]], dict[str, A
     return SigningKey(Path(settings.audit_key_file)).signed
 
 
-def _watched(settings: ServerSettings) -> list[Pattern]:
+def _watched(settings: ServerSettings) -> list[ResourcePattern]:
     """Return the patterns of subjects whose reads are recorded."""
     try:
         found = [parse_pattern(each) for each in settings.audit_reads]
@@ -187,7 +226,7 @@ def assemble(
     starts, and while it runs. ``audit`` records writes and refused requests if credentials are demanded or it has a
     file; it is closed at the end. ``judges`` carry out long judgements; without them, threads do.
     """
-    lifecycle, telemetry, log = Lifecycle(), telemetry or Telemetry(), audit or AuditRecords(storage)
+    lifecycle, telemetry, log = ServerLifecycle(), telemetry or Telemetry(), audit or AuditRecords(storage)
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
     networks = parse_networks(settings.webhook_networks)
     asker = PresentSender()
@@ -318,7 +357,7 @@ def _behind_checks(
         proxies = no_proxies if access is None else access.proxies
         app = RateLimits(app, limits, proxies=proxies, refused=refused)
     if access is not None:
-        app = Gate(app, access, counts=counts, limits=limits, refused=refused)
+        app = AccessGate(app, access, counts=counts, limits=limits, refused=refused)
     if settings.cors_origins:
         app = _open_to_pages(app, settings.cors_origins)
     return PlainPort(app, settings.public_url) if settings.redirect_port else app
@@ -349,7 +388,7 @@ def _gauges(
     storage: Storage,
     replies: Replies,
     counting: Counting,
-    lifecycle: Lifecycle,
+    lifecycle: ServerLifecycle,
     audit: AuditRecords,
     *,
     long: LongJudgements,
@@ -382,7 +421,7 @@ async def _watch(storage: Storage) -> None:
             await storage.check()
 
 
-async def _warn(lifecycle: Lifecycle) -> None:
+async def _warn(lifecycle: ServerLifecycle) -> None:
     """Log each hour that everyone may do everything, while that is so."""
     while True:
         if lifecycle.is_open_to_everyone:

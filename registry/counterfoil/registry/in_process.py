@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message
 
+
 _HOST: Final = "registry.invalid"
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.settings import ServerSettings
 
+
 LOGGER: Final = logging.getLogger("counterfoil.registry")
 
 _SECRET_NAME: Final = re.compile(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
 T = TypeVar("T")
 
 ENVIRONMENT_PREFIX: Final = "COUNTERFOIL_"

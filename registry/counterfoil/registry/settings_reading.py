@@ -1,8 +1,4 @@
-"""The settings in effect, read from the command line, the environment and a settings file, and their origins.
-
-The order of precedence is flag, environment, file, default. A value that is not permitted raises ``SettingsNotUsable``
-with its place.
-"""
+"""The settings in effect: read from the command line, the environment and a settings file, and checked together."""
 
 from __future__ import annotations
 
@@ -11,9 +7,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from counterfoil.registry.settings import ENVIRONMENT_PREFIX, SETTINGS, ServerSettings, shown
-from counterfoil.schema.documents.nodes import InvalidDocument, Kind, ListNode, MappingNode, ScalarNode, clear
+from counterfoil.schema.documents import InvalidDocument, ListNode, MappingNode, ScalarNode, YamlKind, clear
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 
@@ -21,8 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.registry.settings import Setting
-    from counterfoil.schema.documents.nodes import Node
-    from counterfoil.schema.position import Position
+    from counterfoil.schema.documents import Node
+    from counterfoil.schema.texts import Position
+
+
+# The settings in effect, read from the command line, the environment and a settings file, and their origins.
+#
+# The order of precedence is flag, environment, file, default. A value that is not permitted raises
+# ``SettingsNotUsable``
+# with its place.
 
 FILE_VARIABLE: Final = f"{ENVIRONMENT_PREFIX}SETTINGS"
 KEY_PASSWORD_VARIABLE: Final = f"{ENVIRONMENT_PREFIX}TLS_KEY_PASSWORD"
@@ -199,10 +203,10 @@ def _read_entries(root: Node, path: Path) -> dict[str, tuple[Any, str]]:
 
 
 _KINDS_BY_TYPE: Final = {
-    bool: {Kind.BOOLEAN},
-    int: {Kind.INTEGER},
-    float: {Kind.INTEGER, Kind.NUMBER},
-    str: {Kind.TEXT, Kind.INTEGER},
+    bool: {YamlKind.BOOLEAN},
+    int: {YamlKind.INTEGER},
+    float: {YamlKind.INTEGER, YamlKind.NUMBER},
+    str: {YamlKind.TEXT, YamlKind.INTEGER},
 }
 
 
@@ -210,7 +214,7 @@ def _node_value(setting: Setting, node: Node, place: str) -> Any:
     """Return the value in a node: of the setting's own type, not a text that spells it."""
     if isinstance(setting.default, tuple):
         items = node.items if isinstance(node, ListNode) else (node,)
-        texts = [item.text for item in items if isinstance(item, ScalarNode) and item.kind is Kind.TEXT]
+        texts = [item.text for item in items if isinstance(item, ScalarNode) and item.kind is YamlKind.TEXT]
         if len(texts) < len(items):
             raise SettingsNotUsable(f"{place}: {setting.name} is of another kind; expected a list of texts")
         try:
@@ -225,6 +229,64 @@ def _node_value(setting: Setting, node: Node, place: str) -> Any:
 
 
 def _is_of_type(setting: Setting, node: ScalarNode) -> bool:
-    if isinstance(setting.default, bool) and node.kind is Kind.UNCLEAR:
+    if isinstance(setting.default, bool) and node.kind is YamlKind.UNCLEAR:
         return node.text.lower() in _SWITCH  # such as yes: where true or false is expected it is clear
     return clear(node).kind in _KINDS_BY_TYPE[type(setting.default)]
+
+
+# What settings need of one another.
+
+_NEEDS: Final = (
+    ("tls_certificate", "tls_key"),
+    ("tls_key", "tls_certificate"),
+    ("tls_client_ca", "tls_certificate"),
+    ("tls_crl_file", "tls_client_ca"),
+    ("tls_principal_rules", "tls_client_ca"),
+    ("tls_principal_prefix", "tls_principal_rules"),
+    ("redirect_port", "tls_certificate"),
+    ("redirect_port", "public_url"),
+    ("audit_reads", "audit_file"),
+)
+"""Settings that have an effect only with another one."""
+
+_NO_CERTIFICATES: Final = "none"
+
+
+def check_together(settings: ServerSettings) -> None:
+    """Raise ``SettingsNotUsable`` for settings that are right one by one, and not together."""
+    conflict = _conflict(settings)
+    if conflict is not None:
+        raise SettingsNotUsable(conflict)
+
+
+def _conflict(settings: ServerSettings) -> str | None:
+    for name, needed in _NEEDS:
+        if getattr(settings, name) and not getattr(settings, needed):
+            return f"{name} is set, and needs {needed}, which is not set"
+    asks_for_certificates = settings.tls_client_certificates != _NO_CERTIFICATES
+    if asks_for_certificates and not settings.tls_client_ca:
+        return (
+            f"tls_client_certificates is {settings.tls_client_certificates}, and needs tls_client_ca, which is not set"
+        )
+    if settings.tls_client_ca and not asks_for_certificates:
+        return "tls_client_ca is set, and tls_client_certificates is none; expected optional or required"
+    if settings.hsts_max_age_s and not (settings.tls_certificate or settings.auth_file):
+        return (
+            "hsts_max_age_s is set, and needs tls_certificate, or auth_file with a proxy that ends TLS; neither is set"
+        )
+    if settings.redirect_port and settings.redirect_port == settings.port:
+        return f"redirect_port and port are both {settings.port}; expected two ports"
+    if settings.public_url and not _is_address(settings.public_url):
+        return f"public_url is {settings.public_url[:80]!r}; expected an address such as https://registry.example"
+    return None
+
+
+def _is_address(url: str) -> bool:
+    """Return whether ``url`` is a scheme, a host, and perhaps a port and a path."""
+    try:
+        parts = urlsplit(url)
+        has_port = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    is_plain = url.isascii() and url.isprintable() and not {" ", "@", "?", "#"} & set(url)
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and has_port and is_plain

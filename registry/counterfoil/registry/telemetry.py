@@ -1,11 +1,13 @@
-"""Metrics for operators: counters, durations and gauges, in Prometheus' format."""
+"""Metrics in Prometheus' format: counters, durations, gauges, totals of the store, counts about callers."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import platform
 import time
 from bisect import bisect_left
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -14,16 +16,89 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
-from counterfoil.registry.access_telemetry import access_families, access_state
-from counterfoil.registry.domain.access.measures import BUCKETS_S, AccessCounts, Durations
+from counterfoil.registry.access.counting import BUCKETS_S, MEMBER, AccessCounts, AccessState, Durations, IssuerState
+from counterfoil.registry.access.resources import AccessOperation
+from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from prometheus_client.core import Metric
 
-    from counterfoil.registry.domain.access.measures import AccessState
+    from counterfoil.registry.store.protocol import Storage, StoreTotals
 
+
+# The measures of a server that demands credentials, in the classes of Prometheus' library.
+
+
+def access_families(counts: AccessCounts, states: Sequence[AccessState]) -> Iterator[Metric]:
+    """Yield the measures of a server that demands credentials; no label is the name of a caller or a subject."""
+    attempts = CounterMetricFamily(
+        "counterfoil_auth",
+        "Requests whose sender was to be found out, by method and outcome.",
+        labels=["method", "outcome"],
+    )
+    for (method, outcome), count in sorted(counts.by_outcome.items()):
+        attempts.add_metric([method, outcome], count)
+    yield attempts
+    cache = CounterMetricFamily(
+        "counterfoil_auth_cache", "Requests with credentials, by whether these were remembered.", labels=["hit"]
+    )
+    cache.add_metric(["true"], sum(counts.recalled.values()))
+    cache.add_metric(["false"], counts.examined_headers)
+    yield cache
+    denied = CounterMetricFamily(
+        "counterfoil_denied", "Requests, or items of requests, that were denied, by operation.", labels=["operation"]
+    )
+    for operation in [*(each.value for each in AccessOperation), MEMBER]:
+        denied.add_metric([operation], counts.denials[operation])
+    yield denied
+    passwords = HistogramMetricFamily("counterfoil_password_seconds", "Time that the examination of a password took.")
+    passwords.add_metric([], buckets=counts.passwords.cumulated(), sum_value=counts.passwords.sum_s)
+    yield passwords
+    yield from _issuer_families(states)
+    files = [each.is_file_valid for each in states if each.is_file_valid is not None]
+    if files:
+        yield GaugeMetricFamily(
+            "counterfoil_auth_file_valid",
+            "1 if the access file is the one in force, 0 while it has a mistake, and an earlier content is.",
+            int(all(files)),
+        )
+    rules = GaugeMetricFamily("counterfoil_rules_info", "Always 1; a digest of the rules in force.", labels=["hash"])
+    for digest in sorted({each.rules for each in states}):
+        rules.add_metric([digest], 1)
+    yield rules
+
+
+def _issuer_families(states: Sequence[AccessState]) -> Iterator[Metric]:
+    """Yield the oldest keys of each issuer in any process, and how often fetching them has failed in all."""
+    age = GaugeMetricFamily(
+        "counterfoil_jwks_age_seconds", "Time since an issuer's keys were fetched.", labels=["issuer"]
+    )
+    failures = CounterMetricFamily(
+        "counterfoil_jwks_failures", "Failed fetches of an issuer's keys.", labels=["issuer"]
+    )
+    by_name: dict[str, list[IssuerState]] = {}
+    for each in [issuer for state in states for issuer in state.issuers]:
+        by_name.setdefault(each.name, []).append(each)
+    for name, found in by_name.items():
+        ages = [each.age_s for each in found if each.age_s is not None]
+        if ages:
+            age.add_metric([name], max(ages))
+        failures.add_metric([name], sum(each.failures for each in found))
+    yield age
+    yield failures
+
+
+def access_state(given: dict[str, Any]) -> AccessState:
+    """Return the state of another process from its JSON."""
+    issuers = tuple(IssuerState(**each) for each in given.pop("issuers"))
+    return AccessState(**given, issuers=issuers)
+
+
+# Metrics for operators: counters, durations and gauges, in Prometheus' format.
+
+if TYPE_CHECKING:
     GaugeSource = Callable[[], "Gauges"]
 
 
@@ -276,3 +351,40 @@ class Measures:
         for route, (counts, sum_s) in given["durations"].items():
             self.durations_by_route.setdefault(route, Durations()).add(counts, sum_s)
         self.access.add(given["access"])
+
+
+# The totals of the store for metrics: counted on request, and less often if counting takes long.
+
+_SHARE: Final = 0.01
+"""The largest share of the time that is spent on counting."""
+
+_PATIENCE_S: Final = 1.0
+
+
+class Counting:
+    """The last counted totals of ``storage``; None before the first count. ``clock_s`` is monotonic."""
+
+    def __init__(self, storage: Storage, *, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self._storage = storage
+        self._clock_s = clock_s
+        self._due_s = 0.0
+        self._count: asyncio.Task[None] | None = None
+        self.totals: StoreTotals | None = None
+
+    async def refresh(self) -> None:
+        """Count again, unless the last count took so long that it is too early, or the store cannot be reached.
+
+        The caller waits for a short time only; a count that takes longer is returned the next time.
+        """
+        if self._count is None or self._count.done():
+            if self._storage.contact.error is not None or self._clock_s() < self._due_s:
+                return
+            self._count = asyncio.create_task(self._count_again())
+        await asyncio.wait([self._count], timeout=_PATIENCE_S)
+
+    async def _count_again(self) -> None:
+        begun_s = self._clock_s()
+        with suppress(RegistryError):
+            self.totals = await self._storage.totals()
+        ended_s = self._clock_s()
+        self._due_s = ended_s + (ended_s - begun_s) / _SHARE

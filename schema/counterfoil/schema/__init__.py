@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction, parse_level
+    from counterfoil.schema.compatibility.policies import CompatibilityLevel, Direction, parse_level
     from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier, Failure
     from counterfoil.schema.errors import CounterfoilError, InvalidSchema, RegistryError, SchemaParseError
     from counterfoil.schema.fingerprint import (
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
         rabin_fingerprint,
         sha256_fingerprint,
     )
-    from counterfoil.schema.judgement.check import check_compatibility
-    from counterfoil.schema.judgement.judge import Budget, Incompatibility, Judgement, UnreadValue, judge
+    from counterfoil.schema.judgement import Budget, Incompatibility, Judgement, UnreadValue, check_compatibility, judge
     from counterfoil.schema.model import Metadata, Reference, ResolvedReference, Rule, RuleSet, Schema, SchemaType
     from counterfoil.schema.parsed import ParsedSchema, Validation
     from counterfoil.schema.parsing import parse_schema
-    from counterfoil.schema.position import Position
+    from counterfoil.schema.texts import Position
+
 
 __all__ = [
     "Budget",
@@ -67,9 +67,8 @@ __all__ = [
 ]
 
 _NAMES_BY_MODULE = {
-    "judgement.check": ("check_compatibility",),
-    "judgement.judge": ("Budget", "Incompatibility", "Judgement", "UnreadValue", "judge"),
-    "compatibility.levels": ("CompatibilityLevel", "Direction", "parse_level"),
+    "judgement": ("Budget", "Incompatibility", "Judgement", "UnreadValue", "check_compatibility", "judge"),
+    "compatibility.policies": ("CompatibilityLevel", "Direction", "parse_level"),
     "compatibility.report": ("CompatibilityReport", "Difference", "Earlier", "Failure"),
     "errors": ("CounterfoilError", "InvalidSchema", "RegistryError", "SchemaParseError"),
     "fingerprint": (
@@ -82,7 +81,7 @@ _NAMES_BY_MODULE = {
     "parsed": ("ParsedSchema", "Validation"),
     "model": ("Metadata", "Reference", "ResolvedReference", "Rule", "RuleSet", "Schema", "SchemaType"),
     "parsing": ("parse_schema",),
-    "position": ("Position",),
+    "texts": ("Position",),
 }
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 

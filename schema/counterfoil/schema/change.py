@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.paths.text import print_path
+from counterfoil.schema.paths import print_path
 
 if TYPE_CHECKING:
-    from counterfoil.schema.paths.model import FieldPath
-    from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.paths import FieldPath
+    from counterfoil.schema.texts import Pointer
 
 
 class ChangeKind(StrEnum):

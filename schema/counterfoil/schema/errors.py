@@ -1,4 +1,6 @@
-"""Every error of the registry's API, one class per code, and the base class of all errors of the project.
+"""Every error of the registry's API, one class per code; the base class of all errors; missing packages.
+
+Every error of the registry's API, one class per code, and the base class of all errors of the project.
 
 ::
 
@@ -19,14 +21,17 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from counterfoil.schema.position import Position
+    from counterfoil.schema.texts import Position
 
+
+# Every error of the registry's API, one class per code, and the base class of all errors of the project.
 
 _DENIED: Final = re.compile(r"User is denied operation (?P<operation>\w+) on (?P<resource>.+)", re.DOTALL)
 _DENIED_WITH_RIGHTS: Final = re.compile(
@@ -540,3 +545,26 @@ def error_for_code(
     error.details = details or {}
     error.is_response = True
     return error
+
+
+# Packages that an extra installs: where one is missing, the error names the extra.
+
+
+@contextmanager
+def needed_by(what: str, *, extra: str | None) -> Iterator[None]:
+    """Raise ``MissingExtra`` for a package that cannot be found by the imports of this block.
+
+    ``what`` needs the package, and is the beginning of the error's sentence. Without an ``extra`` that installs the
+    package, and for a module of this project, Python's own error is raised.
+
+    >>> with needed_by("This example", extra="kafka"):
+    ...     import no_such_package
+    Traceback (most recent call last):
+    counterfoil.schema.errors.MissingExtra: This example needs no_such_package, ...
+    """
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        if extra is None or (missing.name or "").partition(".")[0] == "counterfoil":
+            raise
+        raise MissingExtra(what, module=missing.name or "a package", extra=extra) from missing

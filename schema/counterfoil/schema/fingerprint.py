@@ -10,13 +10,14 @@ import hashlib
 import uuid
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.avro.print.canonical_form import print_canonical_form
+from counterfoil.schema.languages.avro.printing import print_canonical_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.schema import AvroSchema
     from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet
+
 
 _PRESENT: Final = b"\x01"
 _VERSION_SIZE_BYTES: Final = 4

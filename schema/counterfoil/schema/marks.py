@@ -1,13 +1,4 @@
-"""Which tags mark a place of a schema, and whether the clients of Confluent look for them there.
-
-A tag marks the values of the element beside which it stands, with everything inside them: a tag of a record, of an
-object or of a message marks all of its fields. Confluent's field rules know the tags beside a field alone, and follow
-some keywords of a schema and not others, so that a :class:`Mark` keeps apart what they know (``own``) and what they do
-not (``outer``, ``is_beyond``). The languages say how a mark changes on the way from the root of a schema to a place:
-``formats/<language>/marks.py``.
-
-Source of what Confluent's clients reach: the values that the field rules of confluent-kafka 2.16 changed.
-"""
+"""Which tags mark a place of a schema, beside it or by path, and whether Confluent's clients look there."""
 
 from __future__ import annotations
 
@@ -15,12 +6,87 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.path_patterns import matches_path
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.texts import Pointer
+
+
+# Paths with wildcards, by which the metadata of a schema assign tags.
+#
+# Source: Confluent's documentation of data contracts, metadata ``tags``: ``?`` matches one character and ``*`` any
+# number
+# of them, without dots; ``**`` matches anything.
+
+_PART: Final = re.compile(r"\*\*|.", re.DOTALL)
+_ANY_NUMBER: Final = ("*", "**")
+
+
+def matches_path(pattern: str, path: str) -> bool:
+    """Return whether a path with wildcards matches ``path``, in time proportional to the product of their lengths.
+
+    >>> matches_path("**.ssn", "shop.Customer.ssn"), matches_path("shop.*.ssn", "shop.a.b.ssn")
+    (True, False)
+    """
+    parts = _PART.findall(pattern)
+    reached = _skipping(parts, {0})
+    for character in path:
+        reached = _skipping(parts, {after for at in reached for after in _after(parts, at, character)})
+        if not reached:
+            return False
+    return len(parts) in reached
+
+
+def may_match_below(pattern: str, path: str) -> bool:
+    """Return whether a path with wildcards may match a path that continues ``path`` by more parts.
+
+    >>> may_match_below("$.m.key", "$.m"), may_match_below("**.ssn", "$.m"), may_match_below("$.n", "$.m")
+    (True, True, False)
+    """
+    parts = _PART.findall(pattern)
+    reached = _skipping(parts, {0})
+    for character in f"{path}.":
+        reached = _skipping(parts, {after for at in reached for after in _after(parts, at, character)})
+    return any(at < len(parts) for at in reached)
+
+
+def has_wildcards(pattern: str) -> bool:
+    """Return whether a path has wildcards."""
+    return "*" in pattern or "?" in pattern
+
+
+def _skipping(parts: Sequence[str], reached: set[int]) -> set[int]:
+    """Return the places in the pattern that are reached if wildcards for any number of characters match none."""
+    waiting = list(reached)
+    while waiting:
+        at = waiting.pop()
+        if at < len(parts) and parts[at] in _ANY_NUMBER and at + 1 not in reached:
+            reached.add(at + 1)
+            waiting.append(at + 1)
+    return reached
+
+
+def _after(parts: Sequence[str], at: int, character: str) -> Iterator[int]:
+    """Yield the places in the pattern that are reached from ``at`` with one character."""
+    if at == len(parts):
+        return
+    part = parts[at]
+    if part == "**" or (part == "*" and character != "."):
+        yield at
+    elif part == character or (part == "?" and character != "."):
+        yield at + 1
+
+
+# Which tags mark a place of a schema, and whether the clients of Confluent look for them there.
+#
+# A tag marks the values of the element beside which it stands, with everything inside them: a tag of a record, of an
+# object or of a message marks all of its fields. Confluent's field rules know the tags beside a field alone, and follow
+# some keywords of a schema and not others, so that a :class:`Mark` keeps apart what they know (``own``) and what they
+# do
+# not (``outer``, ``is_beyond``). The languages say how a mark changes on the way from the root of a schema to a place:
+# ``formats/<language>/marks.py``.
+#
+# Source of what Confluent's clients reach: the values that the field rules of confluent-kafka 2.16 changed.
 
 TAGS: Final = "confluent:tags"
 """The property with the tags of an element of an Avro or JSON schema."""
@@ -185,7 +251,7 @@ def known_tags_in(properties: Mapping[str, Any]) -> frozenset[str]:
 
 
 @dataclass(slots=True)
-class Steps:
+class WalkLimit:
     """A limit for walks over a schema, so that their cost is bounded whatever the schema is."""
 
     left: int = 20_000

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.jsontext.document import locate
-from counterfoil.schema.position import Position
+from counterfoil.schema.jsontext.reading import locate
+from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.texts import Pointer
 
 
 @dataclass(frozen=True, slots=True)

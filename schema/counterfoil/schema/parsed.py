@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.schema.model import ResolvedReference, SchemaType
-    from counterfoil.schema.paths.model import FieldPath
-    from counterfoil.schema.paths.resolve import Target
-    from counterfoil.schema.pointer import Pointer
-    from counterfoil.schema.position import Position
+    from counterfoil.schema.paths import FieldPath, PathTarget
+    from counterfoil.schema.texts import Pointer, Position
 
 
 class Validation(Enum):
@@ -130,5 +128,5 @@ class ParsedSchema(Protocol):
     def path_at(self, pointer: Pointer) -> FieldPath:
         """Return the field path of the element at a JSON pointer, or of its nearest ancestor with one."""
 
-    def target_of(self, path: FieldPath) -> Target:
+    def target_of(self, path: FieldPath) -> PathTarget:
         """Return the target of a field path; raise ``Fault`` for a step without a target."""

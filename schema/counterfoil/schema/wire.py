@@ -15,12 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from counterfoil.schema.counting import counted
 from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
+
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 """Bytes in any of Python's three wrappings."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
-    from counterfoil.schema.compatibility.sentences import Sentence
+    from counterfoil.schema.compatibility.rules import Sentence
 
 
 BEYOND_LIMITS: Final = "none was found within the limits of a search"

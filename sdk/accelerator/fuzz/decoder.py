@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import atheris
 
-with atheris.instrument_imports(include=["counterfoil.sdk.serde.avro_codec"]):
+with atheris.instrument_imports(include=["counterfoil.sdk.serde.avro.coders"]):
     from counterfoil.sdk.errors import DecodeError, EncodeError, SerdeError
     from counterfoil.sdk.serde.arrow.avro_rows import AvroRowSource
-    from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
+    from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
 
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.sdk.serde.json_codec.decode import compile_decoder as compile_json_decoder
-from counterfoil.sdk.serde.json_codec.encode import compile_encoder as compile_json_encoder
-from counterfoil.sdk.serde.tier import REQUIRED, USED
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.sdk.serde.accelerator import REQUIRED, USED
+from counterfoil.sdk.serde.json.coders import compile_decoder as compile_json_decoder
+from counterfoil.sdk.serde.json.coders import compile_encoder as compile_json_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

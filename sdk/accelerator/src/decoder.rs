@@ -10,7 +10,7 @@ use crate::message::Message;
 use crate::nodes::{NodeNumber, checked, conversion, part, unknown};
 use crate::outcome::{Irregular, OrIrregular, Outcome};
 
-/// One step of a plan; `counterfoil.sdk.serde.avro_codec.plan` defines their meaning.
+/// One step of a plan; `counterfoil.sdk.serde.avro.plan` defines their meaning.
 pub enum Node {
     Null,
     Boolean,

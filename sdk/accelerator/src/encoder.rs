@@ -20,7 +20,7 @@ const FALSE: u8 = 0;
 /// How much room a message gets at first, whatever was written before.
 const MAX_FIRST_ROOM: usize = 16 * 1024;
 
-/// One step of a plan; `counterfoil.sdk.serde.avro_codec.plan` defines their meaning.
+/// One step of a plan; `counterfoil.sdk.serde.avro.plan` defines their meaning.
 enum Node {
     Null,
     Boolean,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from counterfoil.sdk.late_modules import late_names
 
 if TYPE_CHECKING:
-    from counterfoil.schema.rest.config import Config
-    from counterfoil.schema.rest.modes import Mode
+    from counterfoil.schema.rest.subjects import Config, Mode
     from counterfoil.schema.rest.versions import (
         Compatibility,
         ContextId,
@@ -20,10 +19,18 @@ if TYPE_CHECKING:
         SubjectVersion,
         Visibility,
     )
-    from counterfoil.sdk.async_client import AsyncRegistry
-    from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, TokenFile
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.connection.tls import TlsSettings
+    from counterfoil.sdk.client.asynchronous import AsyncRegistry
+    from counterfoil.sdk.client.settings import (
+        BasicAuth,
+        BearerToken,
+        CacheSettings,
+        ClientCredentials,
+        RegistrySettings,
+        RetrySettings,
+        TlsSettings,
+        TokenFile,
+    )
     from counterfoil.sdk.errors import (
         DamagedBundle,
         DecodeError,
@@ -57,7 +64,7 @@ if TYPE_CHECKING:
     )
     from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
     from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer
-    from counterfoil.sdk.serde.avro_codec.duration import Duration
+    from counterfoil.sdk.serde.avro.numbers import Duration
     from counterfoil.sdk.serde.context import MessageField, SerializationContext
     from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
     from counterfoil.sdk.serde.json import JsonDeserializer, JsonSerializer
@@ -68,19 +75,19 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.protobuf import ProtobufDeserializer, ProtobufSerializer
     from counterfoil.sdk.serde.rules.settings import Override, Rules
     from counterfoil.sdk.serde.serializer import Serializer
-    from counterfoil.sdk.settings import CacheSettings, RegistrySettings, RetrySettings
     from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD, Associated
     from counterfoil.sdk.usage.observation import Usage
 
+
 _MODULE_BY_NAME = {
     "AsyncDeserializer": "sdk.serde.asynchronous",
-    "AsyncRegistry": "sdk.async_client",
+    "AsyncRegistry": "sdk.client.asynchronous",
     "AsyncSerializer": "sdk.serde.asynchronous",
     "AvroDeserializer": "sdk.serde.avro",
     "AvroSerializer": "sdk.serde.avro",
     "Decoded": "sdk.serde.deserializer",
     "Deserializer": "sdk.serde.deserializer",
-    "Duration": "sdk.serde.avro_codec.duration",
+    "Duration": "sdk.serde.avro.numbers",
     "JsonDeserializer": "sdk.serde.json",
     "JsonSerializer": "sdk.serde.json",
     "MessageField": "sdk.serde.context",
@@ -94,8 +101,8 @@ _MODULE_BY_NAME = {
     "SerializationContext": "sdk.serde.context",
     "Serializer": "sdk.serde.serializer",
     "Usage": "sdk.usage.observation",
-    "Config": "schema.rest.config",
-    "Mode": "schema.rest.modes",
+    "Config": "schema.rest.subjects",
+    "Mode": "schema.rest.subjects",
     **dict.fromkeys(
         ("Compatibility", "ContextId", "Deletion", "RegisteredSchema", "SubjectVersion", "Visibility"),
         "schema.rest.versions",
@@ -134,10 +141,10 @@ _MODULE_BY_NAME = {
         ),
         "sdk.errors",
     ),
-    **dict.fromkeys(("BasicAuth", "BearerToken", "ClientCredentials", "TokenFile"), "sdk.auth"),
-    **dict.fromkeys(("CacheSettings", "RegistrySettings", "RetrySettings"), "sdk.settings"),
+    **dict.fromkeys(("BasicAuth", "BearerToken", "ClientCredentials", "TokenFile"), "sdk.client.settings"),
+    **dict.fromkeys(("CacheSettings", "RegistrySettings", "RetrySettings"), "sdk.client.settings"),
     **dict.fromkeys(("Override", "Rules"), "sdk.serde.rules.settings"),
-    "TlsSettings": "sdk.connection.tls",
+    "TlsSettings": "sdk.client.settings",
     **dict.fromkeys(("Associated", "RECORD", "TOPIC", "TOPIC_RECORD"), "sdk.subjects"),
 }
 

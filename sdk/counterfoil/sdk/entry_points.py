@@ -1,16 +1,16 @@
 """The room's commands: where each is, its line and its group in ``counterfoil --help``. Nothing is imported."""
 
 subjects = (
-    "counterfoil.sdk.commands.subjects:subjects",
+    "counterfoil.sdk.commands.registry:subjects",
     "List, show and delete subjects, which hold the versions of a schema.",
     "Registry",
 )
 config = (
-    "counterfoil.sdk.commands.config:config",
+    "counterfoil.sdk.commands.registry:config",
     "Show and change compatibility levels and other settings.",
     "Registry",
 )
-mode = "counterfoil.sdk.commands.mode:mode", "Show and change which operations a registry permits.", "Registry"
+mode = "counterfoil.sdk.commands.registry:mode", "Show and change which operations a registry permits.", "Registry"
 bridges = (
     "counterfoil.sdk.commands.bridges:bridges",
     "Manage the bridges that a registry stores, and their states.",

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
+
 _SHOWN_BYTES = 32
 _CONFLUENT = "confluent_kafka.serialization"
 
@@ -114,7 +115,7 @@ class DamagedBundle(CounterfoilError):
     """A file that is no bundle, was changed after it was written, or is not signed with the required key."""
 
 
-class Facts(TypedDict, total=False):
+class SerdeFacts(TypedDict, total=False):
     """Where a value is that could not be serialized or deserialized; see :class:`SerdeError`."""
 
     topic: str | None
@@ -200,7 +201,7 @@ class EncodeError(SerdeError):
         path: str = "",
         expected: str | None = None,
         got: str | None = None,
-        **facts: Unpack[Facts],
+        **facts: Unpack[SerdeFacts],
     ) -> None:
         super().__init__(problem, **facts)
         self.path = path
@@ -211,7 +212,7 @@ class EncodeError(SerdeError):
 class DecodeError(SerdeError):
     """Bytes that are not a value of the writer's schema. ``offset`` counts from the start of the data."""
 
-    def __init__(self, problem: str, *, offset: int | None = None, path: str = "", **facts: Unpack[Facts]) -> None:
+    def __init__(self, problem: str, *, offset: int | None = None, path: str = "", **facts: Unpack[SerdeFacts]) -> None:
         super().__init__(problem, **facts)
         self.offset = offset
         self.path = path
@@ -237,7 +238,7 @@ class Violation:
 class ValidationError(SerdeError):
     """A value that is JSON, and is not valid under its JSON schema; ``violations`` are the reasons, at least one."""
 
-    def __init__(self, problem: str, *, violations: tuple[Violation, ...] = (), **facts: Unpack[Facts]) -> None:
+    def __init__(self, problem: str, *, violations: tuple[Violation, ...] = (), **facts: Unpack[SerdeFacts]) -> None:
         super().__init__(problem, **facts)
         self.violations = violations
 
@@ -245,7 +246,7 @@ class ValidationError(SerdeError):
 class SchemaUnusable(SerdeError):
     """A schema that values cannot be validated with; ``reference`` is the text of its reference without a target."""
 
-    def __init__(self, problem: str, *, reference: str | None = None, **facts: Unpack[Facts]) -> None:
+    def __init__(self, problem: str, *, reference: str | None = None, **facts: Unpack[SerdeFacts]) -> None:
         super().__init__(problem, **facts)
         self.reference = reference
 
@@ -261,7 +262,7 @@ class SchemaForbidden(SerdeError, Forbidden):
     the record's error.
     """
 
-    def __init__(self, problem: str, **facts: Unpack[Facts]) -> None:
+    def __init__(self, problem: str, **facts: Unpack[SerdeFacts]) -> None:
         SerdeError.__init__(self, problem, **facts)
         self.message = problem
 
@@ -276,7 +277,7 @@ class SchemaNotCached(SerdeError):
     read.
     """
 
-    def __init__(self, problem: str, *, guid: UUID | None = None, **facts: Unpack[Facts]) -> None:
+    def __init__(self, problem: str, *, guid: UUID | None = None, **facts: Unpack[SerdeFacts]) -> None:
         super().__init__(problem, **facts)
         self.guid = guid
         self.script: Callable[[], Any] | None = None
@@ -288,7 +289,7 @@ class EncryptionError(SerdeError):
 
     retryable = False
 
-    def __init__(self, problem: str, *, kek: str | None = None, **facts: Unpack[Facts]) -> None:
+    def __init__(self, problem: str, *, kek: str | None = None, **facts: Unpack[SerdeFacts]) -> None:
         super().__init__(problem, **facts)
         self.kek = kek
 
@@ -329,7 +330,7 @@ class RuleError(SerdeError):
     """
 
     def __init__(
-        self, problem: str, *, rule: str | None = None, action: str | None = None, **facts: Unpack[Facts]
+        self, problem: str, *, rule: str | None = None, action: str | None = None, **facts: Unpack[SerdeFacts]
     ) -> None:
         super().__init__(problem, **facts)
         self.rule = rule

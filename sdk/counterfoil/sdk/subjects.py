@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 from counterfoil.sdk.errors import InvalidSettings, SubjectUnresolved
 
 if TYPE_CHECKING:
-    from counterfoil.sdk.script import Script
+    from counterfoil.sdk.transport import Script
+
 
 Field: TypeAlias = Literal["key", "value"]
 """The part of a Kafka record that is serialized."""

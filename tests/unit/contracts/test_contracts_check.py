@@ -7,20 +7,18 @@ import json
 import pytest
 
 from counterfoil.contracts.advice import FILE_RULE_BY_ID, advice_for
-from counterfoil.contracts.baseline import Removed, TreeBaseline
-from counterfoil.contracts.check import check_files
-from counterfoil.contracts.model import CheckReport, FailOn, FileOutcome, Finding, Status, fingerprint
+from counterfoil.contracts.baselines.baseline import Removed, TreeBaseline
+from counterfoil.contracts.check.check import check_files, exit_code_of
+from counterfoil.contracts.findings import CheckReport, FailOn, FileOutcome, Finding, Status, fingerprint
+from counterfoil.contracts.project.tree import ReadSchema, SchemaFile, SchemaTree
 from counterfoil.contracts.reports.text import TextStyle, text_report
-from counterfoil.contracts.tree import ReadSchema, SchemaFile, SchemaTree
-from counterfoil.contracts.verdict import exit_code_of
-from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, Direction
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.formats.rules import RULE_BY_ID
+from counterfoil.schema.languages.rules import RULE_BY_ID
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.reports.model import Severity
+from counterfoil.schema.reports import Severity
 
 
 def tree(label="head", **texts):

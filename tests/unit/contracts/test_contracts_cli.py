@@ -11,8 +11,7 @@ import pytest
 
 from counterfoil.contracts.baselines.workspace import shown_path
 from counterfoil.contracts.cli.installed import COMMAND_GROUP, parse_entries
-from counterfoil.contracts.cli.options import shown_address
-from counterfoil.contracts.cli.output import Output, parse_outputs
+from counterfoil.contracts.cli.options import Output, parse_outputs, shown_address
 from counterfoil.contracts.cli.root import command_table
 from counterfoil.contracts.cli.run import exit_code_for, run
 from counterfoil.contracts.errors import PreconditionFailed, UsageMistake

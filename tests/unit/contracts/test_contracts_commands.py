@@ -9,10 +9,10 @@ import pytest
 
 from agreement_files import APPLICATION, BRIDGE, CONTRACT, SCHEMA
 from counterfoil.contracts.cli.generate import generate
-from counterfoil.contracts.cli.init import init
 from counterfoil.contracts.cli.lint import lint
 from counterfoil.contracts.cli.run import run
-from counterfoil.contracts.project.document import read_project
+from counterfoil.contracts.cli.start import init
+from counterfoil.contracts.project.documents import read_project
 
 if TYPE_CHECKING:
     from pathlib import Path

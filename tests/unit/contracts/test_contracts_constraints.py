@@ -11,16 +11,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.contracts.conformance.fields import FieldCheck
-from counterfoil.contracts.constraints import MISSING, Required, constraints_of, is_key_of, placed_values, values_at
-from counterfoil.contracts.migrating.values import unkept
-from counterfoil.schema.agreements.model import EnumValue, FieldPromise, Range, Read
-from counterfoil.schema.evolution.languages.table import tree_of
-from counterfoil.schema.formats.table import format_for
+from counterfoil.contracts.check.migrated_values import unkept
+from counterfoil.contracts.testing.record import FieldCheck
+from counterfoil.contracts.values.constraints import (
+    MISSING,
+    Required,
+    constraints_of,
+    is_key_of,
+    placed_values,
+    values_at,
+)
+from counterfoil.schema.agreements.model import EnumValue, ExpectedRead, FieldPromise, ValueRange
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.paths import parse_path
-from counterfoil.schema.position import Position
+from counterfoil.schema.plans.languages import tree_of
+from counterfoil.schema.texts import Position
 
 HERE = Position(1, 1)
 NAMES = st.sampled_from("abc")
@@ -84,7 +91,7 @@ VALUES = st.none() | st.integers(-4, 4) | st.floats(-4, 4) | st.text("xy1", max_
 PROMISES = st.builds(
     promised,
     is_required=st.booleans(),
-    range=st.builds(Range, LIMITS, LIMITS, is_open_below=st.booleans(), is_open_above=st.booleans()),
+    range=st.builds(ValueRange, LIMITS, LIMITS, is_open_below=st.booleans(), is_open_above=st.booleans()),
     enum=st.none() | st.lists(VALUES.filter(lambda each: each is not None).map(EnumValue), min_size=1).map(tuple),
     pattern=st.none() | st.sampled_from(["^x", "y$", "1"]),
 )
@@ -94,7 +101,7 @@ PROMISES = st.builds(
 def test_records_of_topics_of_tests_and_of_converters_are_judged_alike(promise: FieldPromise, value: Any) -> None:
     kind = {int: "long", float: "double", str: "string"}.get(type(value), "long")
     text = json.dumps({"type": "record", "name": "R", "fields": [{"name": "v", "type": ["null", kind]}]})
-    schema = format_for(SchemaType.AVRO).parse(text, (), validation=Validation.STRICT)
+    schema = language_for(SchemaType.AVRO).parse(text, (), validation=Validation.STRICT)
     record = {"v": value}
     in_topics = all(each.fits(found) for found in values_at(record, promise.path) for each in constraints_of(promise))
     in_tests = not [*FieldCheck(promise).violations(record)]
@@ -105,27 +112,27 @@ def test_records_of_topics_of_tests_and_of_converters_are_judged_alike(promise: 
 @pytest.mark.parametrize(
     ("limits", "value", "is_fine"),
     [
-        (Range(0, 5), 5, True),
-        (Range(0, 5, is_open_above=True), 5, False),
-        (Range(0.1), Decimal("0.1"), True),
-        (Range("2024-01-01"), datetime(2024, 1, 1, tzinfo=UTC), True),
-        (Range("2024-01-02"), date(2024, 1, 1), False),
-        (Range("2024-01-01T00:00:00Z"), "2024-01-01T01:00:00+00:00", True),
-        (Range(0), "five", False),
-        (Range(0), None, True),
-        (Range(0), MISSING, True),
+        (ValueRange(0, 5), 5, True),
+        (ValueRange(0, 5, is_open_above=True), 5, False),
+        (ValueRange(0.1), Decimal("0.1"), True),
+        (ValueRange("2024-01-01"), datetime(2024, 1, 1, tzinfo=UTC), True),
+        (ValueRange("2024-01-02"), date(2024, 1, 1), False),
+        (ValueRange("2024-01-01T00:00:00Z"), "2024-01-01T01:00:00+00:00", True),
+        (ValueRange(0), "five", False),
+        (ValueRange(0), None, True),
+        (ValueRange(0), MISSING, True),
     ],
 )
-def test_a_range_is_of_numbers_and_of_times(limits: Range, value: Any, *, is_fine: bool) -> None:
+def test_a_range_is_of_numbers_and_of_times(limits: ValueRange, value: Any, *, is_fine: bool) -> None:
     [constraint] = constraints_of(promised(range=limits))
     assert constraint.fits(value) is is_fine
 
 
 def test_a_consumer_expects_as_a_contract_promises() -> None:
     listed = promised(is_required=True, enum=(EnumValue("NEW"), EnumValue("PAID")), pattern="^[A-Z]+$")
-    read = Read(listed.path, HERE, is_required=True, enum=("NEW", "PAID"), pattern="^[A-Z]+$")
+    read = ExpectedRead(listed.path, HERE, is_required=True, enum=("NEW", "PAID"), pattern="^[A-Z]+$")
     assert list(constraints_of(read)) == list(constraints_of(listed))
-    optional = Read(listed.path, HERE, is_required=True, when_present=True)
+    optional = ExpectedRead(listed.path, HERE, is_required=True, when_present=True)
     assert list(constraints_of(optional)) == [Required(may_be_missing=True)]
     assert [each.words for each in constraints_of(listed)] == [
         "a value",
@@ -156,8 +163,8 @@ def test_a_value_of_one_branch_of_several_is_judged_as_that_branch() -> None:
         {"type": "object", "properties": {name: {"type": "integer"}}, "required": [name]} for name in ("cents", "euros")
     ]
     text = json.dumps({"type": "object", "properties": {"pay": {"oneOf": branches}}})
-    tree = tree_of(format_for(SchemaType.JSON).parse(text, (), validation=Validation.STRICT))
-    limit = [promised("pay.cents", range=Range(0))]
+    tree = tree_of(language_for(SchemaType.JSON).parse(text, (), validation=Validation.STRICT))
+    limit = [promised("pay.cents", range=ValueRange(0))]
     assert [*unkept(tree, {"pay": (1, {"cents": -1})}, limit)] == ["pay.cents is -1, and >= 0 is expected"]
     assert [*unkept(tree, {"pay": (1, {"cents": 1})}, limit)] == []
     assert [*unkept(tree, {"pay": (2, {"euros": -1})}, limit)] == []

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from counterfoil.contracts.advice import FILE_RULE_BY_ID
-from counterfoil.contracts.baselines.history import HISTORY_LIMIT
+from counterfoil.contracts.baselines.workspace import HISTORY_LIMIT
 from counterfoil.contracts.cli.check import check
-from counterfoil.contracts.languages import TYPE_BY_SUFFIX
-from counterfoil.contracts.model import Status
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.contracts.findings import Status
+from counterfoil.contracts.project.languages import TYPE_BY_SUFFIX
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.contracts.baseline import TreeBaseline
-from counterfoil.contracts.check import check_files
-from counterfoil.contracts.reports.json import json_report
+from counterfoil.contracts.baselines.baseline import TreeBaseline
+from counterfoil.contracts.check.check import check_files
+from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.contracts.reports.check import json_report
 from counterfoil.contracts.reports.text import TextStyle, Verbosity, text_report
-from counterfoil.contracts.tree import SchemaFile, SchemaTree
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.reports.model import Severity
+from counterfoil.schema.reports import Severity
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.model import CheckReport, Finding
+    from counterfoil.contracts.findings import CheckReport, Finding
 
 Texts = dict[str, str]
 

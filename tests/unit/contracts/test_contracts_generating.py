@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agreement_files import SCHEMA
-from counterfoil.contracts.generating.documents import (
+from counterfoil.contracts.generate.documents import (
     ConsumerFacts,
     ContractFacts,
     all_reads,
@@ -13,8 +13,8 @@ from counterfoil.contracts.generating.documents import (
     contract_text,
 )
 from counterfoil.schema import SchemaType, parse_schema
-from counterfoil.schema.agreements.document import read_agreement
-from counterfoil.schema.agreements.model import Application, Contract
+from counterfoil.schema.agreements.files import read_agreement
+from counterfoil.schema.agreements.model import Contract, DataProduct
 from counterfoil.schema.paths import print_path
 
 AVRO = parse_schema(SCHEMA)
@@ -94,7 +94,7 @@ def test_a_generated_consumer_is_valid_and_reads_all_fields() -> None:
     assert reads == ["order_id", "total_cents", "discount_cents", "status", "email", "items[].sku", "placed_at"]
     reading = read_agreement(consumer_text(ConsumerFacts("billing", "orders", "2"), reads))
     assert reading.faults == ()
-    assert isinstance(reading.agreement, Application)
+    assert isinstance(reading.agreement, DataProduct)
     (port,) = reading.agreement.expectations
     assert [print_path(each.path) for each in port.reads or ()] == reads
     assert (port.contract_id, port.version) == ("orders", "2")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from counterfoil.contracts.baselines.git import Blob, inside, short
-from counterfoil.contracts.baselines.history import HISTORY_LIMIT, default_base, missing_ref, states_at
+from counterfoil.contracts.baselines.workspace import HISTORY_LIMIT, default_base, missing_ref, states_at
 from counterfoil.contracts.errors import BaselineNotFound
 
 

@@ -6,15 +6,14 @@ import json
 
 import pytest
 
-from counterfoil.contracts.baseline import TreeBaseline
-from counterfoil.contracts.check import check_files
-from counterfoil.contracts.model import CheckReport, fingerprint
-from counterfoil.contracts.tree import SchemaFile, SchemaTree
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.contracts.baselines.baseline import TreeBaseline
+from counterfoil.contracts.check.check import check_files
+from counterfoil.contracts.findings import CheckReport, fingerprint
+from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.schema.answers import confluent_messages
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.judgement.check import check_compatibility
-from counterfoil.schema.judgement.messages import confluent_messages
+from counterfoil.schema.judgement import check_compatibility
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema

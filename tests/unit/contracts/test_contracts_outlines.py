@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.contracts.languages import has_schema_suffix, language_of, stem_of
+from counterfoil.contracts.project.languages import has_schema_suffix, language_of, stem_of
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import outline
-from counterfoil.schema.position import Position
+from counterfoil.schema.texts import Position
 
 PROTO = """\
 // message Comment {}  package no;

@@ -10,13 +10,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from counterfoil.contracts.errors import InvalidProject
-from counterfoil.contracts.model import FailOn
-from counterfoil.contracts.project.document import read_project
-from counterfoil.contracts.project.editors import project_json_schema
-from counterfoil.contracts.project.finding import find_project
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.documents.nodes import InvalidDocument, plain_value
+from counterfoil.contracts.findings import FailOn
+from counterfoil.contracts.project.documents import project_json_schema, read_project
+from counterfoil.contracts.project.files import find_project
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.documents import InvalidDocument, plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from counterfoil.contracts.migrating.recorded import RecordedTopics
-from counterfoil.contracts.records.start import Start
-from counterfoil.contracts.usage.files import read_batches
-from counterfoil.contracts.usage.printing import markdown_topic
-from counterfoil.schema.rest.topic_stats import SchemaCount, TopicStats
+from counterfoil.contracts.check.migrated_values import RecordedTopics
+from counterfoil.contracts.deploy.usage import markdown_topic, read_batches
+from counterfoil.contracts.records.topic import Start
+from counterfoil.schema.rest.observations import SchemaCount, TopicStats
 
 if TYPE_CHECKING:
     from pathlib import Path

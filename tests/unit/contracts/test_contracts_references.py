@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from counterfoil.contracts.matching import match_paths
-from counterfoil.contracts.tree import SchemaFile, SchemaTree
-from counterfoil.schema.formats.table import format_for
+from counterfoil.contracts.baselines.baseline import match_paths
+from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.position import Position
+from counterfoil.schema.texts import Position
 
 
 def tree(files, other=None, validation=Validation.STRICT):
@@ -161,7 +161,7 @@ class TestJsonSchema:
         swapped = {**parts, "one/part.json": parts["two/part.json"], "two/part.json": parts["one/part.json"]}
         later = tree({"o.schema.json": using("one/x.json", "two/x.json")}, swapped).read("o.schema.json")
         assert len(earlier.content) == len(later.content) == 5
-        changed = format_for(SchemaType.JSON).find_differences(later.schema, earlier.schema)
+        changed = language_for(SchemaType.JSON).find_differences(later.schema, earlier.schema)
         assert [one.path for one in changed] == ["#/properties/p0/items", "#/properties/p1/items"]
 
     @pytest.mark.parametrize("text", ["nowhere.json", "https://x.example/a#/b", "../../etc/passwd", "http://[", "//"])

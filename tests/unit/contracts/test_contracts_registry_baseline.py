@@ -7,17 +7,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from counterfoil.contracts.baselines.registry import RegistryBaseline, read_version
-from counterfoil.contracts.check import check_files
-from counterfoil.contracts.subjects import Subjects
-from counterfoil.contracts.tree import SchemaFile, SchemaTree
-from counterfoil.contracts.verdict import exit_code_of
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.contracts.baselines.baseline import RegistryBaseline, read_version
+from counterfoil.contracts.check.check import check_files, exit_code_of
+from counterfoil.contracts.project.subjects import Subjects
+from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.errors import BadRequest, ConfigNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.model import Reference, Schema, SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.rest.config import Config
+from counterfoil.schema.rest.subjects import Config
 from counterfoil.schema.rest.versions import RegisteredSchema
 
 

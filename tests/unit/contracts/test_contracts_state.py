@@ -7,20 +7,18 @@ import json
 import pytest
 
 from contract_stories import expectation, promise, schema
+from counterfoil.contracts.deploy.planning import Planning, apply_plan
+from counterfoil.contracts.deploy.plans import text_plan
 from counterfoil.contracts.errors import UsageMistake
-from counterfoil.contracts.project.document import read_project
-from counterfoil.contracts.state.applying import apply_plan
-from counterfoil.contracts.state.planning import Planning
-from counterfoil.contracts.state.printing import text_plan
-from counterfoil.contracts.tree import SchemaFile, SchemaTree
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.documents.nodes import InvalidDocument
+from counterfoil.contracts.project.documents import read_project
+from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.documents import InvalidDocument
 from counterfoil.schema.errors import OperationNotPermitted, ReferenceExists, RegistryError
 from counterfoil.schema.model import Metadata, Schema
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.rest.config import Config
 from counterfoil.schema.rest.contracts import Environment, NewContract, NewPublication
-from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.rest.subjects import Config, Mode
 from counterfoil.sdk import operations
 from counterfoil.sdk.testing import InMemoryRegistry
 

@@ -10,30 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from counterfoil.contracts.check.agreements import Agreements, read_file
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
-from counterfoil.contracts.consumers.agreements import Agreements, read_file
+from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
 from counterfoil.contracts.reports.json_schema import report_json_schema
-from counterfoil.contracts.testing.batches import RecordBatch
-from counterfoil.contracts.testing.duplicate_keys import repeated_key
-from counterfoil.contracts.testing.plan import Plan
+from counterfoil.contracts.testing.batches import RecordBatch, repeated_key
+from counterfoil.contracts.testing.plan import Proposed, TestPlan, Writers
 from counterfoil.contracts.testing.promises import topic_test
-from counterfoil.contracts.testing.repeats import Key, Repeats
-from counterfoil.contracts.testing.sources import Sample
-from counterfoil.contracts.testing.tally import Failures, Place, Tally
+from counterfoil.contracts.testing.sources import TestedSample
+from counterfoil.contracts.testing.tally import Failures, Key, RecordPlace, Repeats, Tally
 from counterfoil.contracts.testing.tester import TopicTester
 from counterfoil.contracts.testing.verdict import findings_of
-from counterfoil.contracts.testing.writers import Proposed, Writers
-from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import Metadata, Schema, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk import Registry
-from counterfoil.sdk.bundle.document import Bundle, BundledVersion
-from counterfoil.sdk.bundle.transport import URL, BundleTransport
-from counterfoil.sdk.serde.avro_codec.varint import encode_long
-from counterfoil.sdk.serde.languages import LANGUAGES
+from counterfoil.sdk.client.bundle import URL, Bundle, BundledVersion, BundleTransport
+from counterfoil.sdk.serde.avro.numbers import encode_long
+from counterfoil.sdk.serde.multi import LANGUAGES
 
 AVRO = {
     "type": "record",
@@ -124,7 +120,7 @@ def counted(batch, *, contract=CONTRACT, schemas=(ORDER,), consumer=None, **opti
     test = topic_test(agreement, agreement.promises[0], file=path, consumers=readers, window_ms=window_ms)
     registry = registry_of(*schemas)
     proposed = options.pop("proposed", None)
-    plan = Plan(test, keys=Writers(lambda: registry), has_proposed=proposed is not None, **options)
+    plan = TestPlan(test, keys=Writers(lambda: registry), has_proposed=proposed is not None, **options)
     tester = TopicTester(plan, Writers(lambda: registry, proposed))
     tester.feed(batch)
     return test, tester.tally
@@ -132,7 +128,7 @@ def counted(batch, *, contract=CONTRACT, schemas=(ORDER,), consumer=None, **opti
 
 def findings(batch, *, sample=None, **options):
     test, tally = counted(batch, **options)
-    taken = sample or Sample("orders", "newest", offsets={0: ((0, 9),)}, bounds={0: (0, 9)}, taken_ms=NOW_MS)
+    taken = sample or TestedSample("orders", "newest", offsets={0: ((0, 9),)}, bounds={0: (0, 9)}, taken_ms=NOW_MS)
     return {(each.rule, each.element): each for each in findings_of(test, tally, taken)}
 
 
@@ -208,7 +204,7 @@ def test_what_cannot_be_decoded_fails_and_tombstones_are_counted():
         "id 99": (1, 1),
         "unknown": (2, 2),
     }
-    (finding,) = findings_of(test, tally, Sample("orders", "newest"))
+    (finding,) = findings_of(test, tally, TestedSample("orders", "newest"))
     assert finding.rule == "record-undecodable"
     assert finding.text.startswith("5 of 6 records")
 
@@ -347,12 +343,12 @@ def test_windows_of_time_that_are_complete_are_counted():
     stamps = [start - 10, start, start + 1, start + HOUR, start + 3 * HOUR]
     batch = batch_of([message(FINE, ORDER)] * 5, timestamps=stamps)
     rule = "{type: library, metric: rowCount, arguments: {window: PT1H}, mustBeGreaterOrEqualTo: 2, severity: warning}"
-    sample = Sample("orders", "newest", offsets={0: ((3, 8),)}, bounds={0: (0, 8)}, taken_ms=start + 4 * HOUR)
+    sample = TestedSample("orders", "newest", offsets={0: ((3, 8),)}, bounds={0: (0, 8)}, taken_ms=start + 4 * HOUR)
     (finding,) = findings(batch, contract=quality(rule), sample=sample).values()
     assert (finding.rule, finding.severity.value) == ("quality-failed", "warning")
     assert "rowCount is 1, and must be at least 2, in the windows of 1 hour" in finding.text
     assert finding.text.count("Z") == 3  # the first window is complete and has two; the three after it do not
-    scattered = Sample("orders", "spread", offsets={0: ((0, 1), (4, 8))}, bounds={0: (0, 8)}, taken_ms=start)
+    scattered = TestedSample("orders", "spread", offsets={0: ((0, 1), (4, 8))}, bounds={0: (0, 8)}, taken_ms=start)
     (notice,) = findings(batch, contract=quality(rule), sample=scattered).values()
     assert notice.rule == "quality-unchecked"
 
@@ -360,7 +356,7 @@ def test_windows_of_time_that_are_complete_are_counted():
 def test_a_window_is_given_to_the_rules_that_name_none():
     start = NOW_MS // HOUR * HOUR - 5 * HOUR
     batch = batch_of([message(FINE, ORDER)] * 4, timestamps=[start, start + 1, start + HOUR, start + 3 * HOUR])
-    sample = Sample("orders", "newest", offsets={0: ((0, 4),)}, bounds={0: (0, 4)}, taken_ms=start + 4 * HOUR)
+    sample = TestedSample("orders", "newest", offsets={0: ((0, 4),)}, bounds={0: (0, 4)}, taken_ms=start + 4 * HOUR)
     without = quality(
         "{id: one, type: library, metric: duplicateValues, arguments: {properties: [id]}, mustBe: 0}",
         "{id: two, type: library, metric: rowCount, mustBeBetween: [2, 4]}",
@@ -421,13 +417,13 @@ def test_counts_of_parts_are_added_and_survive_json():
     assert (failures.count, len(failures.places)) == (18, 5)
     kept = Failures()
     for offset in (9, 3, 7, 1, 5, 2, 8):
-        kept.add(Place(0, offset, "id 1"))
+        kept.add(RecordPlace(0, offset, "id 1"))
     assert [each.offset for each in kept.places] == [1, 2, 3, 5, 7]
 
 
 def test_repeated_keys_are_forgotten_before_they_fill_the_memory():
     repeats = Repeats(1000, most_keys=3)
-    place = Place(0, 0, "id 1")
+    place = RecordPlace(0, 0, "id 1")
     assert repeats.add([Key(1, 0, place), Key(1, 500, place), Key(1, 1_000, place)]) == [(1, 0)]
     assert not repeats.is_crowded
     repeats.add([Key(number, 5_000, place) for number in range(5)])

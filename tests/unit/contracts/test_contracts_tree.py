@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from avro_schemas import avro_records
-from counterfoil.contracts.matching import match_paths
-from counterfoil.contracts.tree import SchemaFile, SchemaTree
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.contracts.baselines.baseline import match_paths
+from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import outline
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from counterfoil.contracts.advice import FILE_RULE_BY_ID, UNDECIDED
-from counterfoil.contracts.model import CheckReport, FailOn, Finding, Severity
-from counterfoil.contracts.verdict import exit_code_of
+from counterfoil.contracts.check.check import exit_code_of
+from counterfoil.contracts.findings import CheckReport, FailOn, Finding
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.reports import Severity
 
 
 @pytest.mark.parametrize("is_empty_fine", [False, True])

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from avro_data import avro_data
 from avro_schemas import avro_schemas
 from counterfoil.contracts.values.form import form_of, one_line, read_json
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.types import Kind
-from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.avro.types import AvroKind
+from counterfoil.schema.languages.protobuf.runtime import pooled_file
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.wire import encode_message_indexes
 from counterfoil.sdk import DecodeError, EncodeError
-from counterfoil.sdk.serde.avro_codec import compile_encoder
-from counterfoil.sdk.serde.languages import LANGUAGES
-from counterfoil.sdk.serde.protobuf_codec.codec import ProtobufCodec
-from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, path_of
+from counterfoil.sdk.serde.avro.coders import compile_encoder
+from counterfoil.sdk.serde.multi import LANGUAGES
+from counterfoil.sdk.serde.protobuf.codec import ProtobufCodec
+from counterfoil.sdk.serde.protobuf.message_types import MessageTypes, path_of
 from protobuf_messages import messages
 from protobuf_schemas import protobuf_schemas
 
@@ -69,7 +69,7 @@ def test_an_avro_value_is_printed_and_read_again(data):
     text = data.draw(avro_schemas())
     out = io.BytesIO()
     schema = parse_avro(text)
-    assume(schema.root.kind is not Kind.BYTES)  # a top-level bytes has no length in a message
+    assume(schema.root.kind is not AvroKind.BYTES)  # a top-level bytes has no length in a message
     value = data.draw(avro_data(schema))
     fastavro.schemaless_writer(out, fastavro.parse_schema(json.loads(text)), value)
     assert again(text, out.getvalue()) == out.getvalue()

@@ -10,14 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from avro_edits import avro_pairs
-from counterfoil.contracts.reports.breaks import Terms, find_breaks
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.contracts.reports.breaks import BreakTerms, find_breaks
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.diff import find_changes
-from counterfoil.schema.judgement.check import check_compatibility
+from counterfoil.schema.judgement import check_compatibility
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.parsing import find_changes, parse_schema
 from json_pairs import schema_pairs
 from protobuf_edits import protobuf_pairs
 
@@ -42,7 +40,7 @@ def test_nothing_that_the_check_finds_is_left_out(pair, level, policy):
     texts, language = pair
     was, now = (parse_schema(text, language) for text in texts)
     changes = find_changes(was, now)
-    found = find_breaks(was, now, changes, Terms(level, policy))
+    found = find_breaks(was, now, changes, BreakTerms(level, policy))
     assert len(found.by_change) == len(changes)
     assert found.is_compatible is check_compatibility(now, [Earlier(was)], level, policy=policy).is_compatible
     both = check_compatibility(now, [Earlier(was)], CompatibilityLevel.FULL, policy=policy)
@@ -88,7 +86,7 @@ def test_a_break_is_at_its_change(was, now, expected):
     language = SchemaType.PROTOBUF if was.startswith("syntax") else SchemaType.AVRO
     language = SchemaType.JSON if "additionalProperties" in was else language
     earlier, later = parse_schema(was, language), parse_schema(now, language)
-    found = find_breaks(earlier, later, find_changes(earlier, later), Terms())
+    found = find_breaks(earlier, later, find_changes(earlier, later), BreakTerms())
     assert sorted(" ".join(sorted({each.direction.name for each in of})) for of in found.by_change) == sorted(expected)
     assert found.others == ()
     assert all(each.is_allowed is (each.direction.name == "FORWARD") for of in found.by_change for each in of)

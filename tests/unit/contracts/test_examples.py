@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from avro_schemas import avro_schemas
-from counterfoil.contracts.conformance.record import RecordCheck, RecordParts
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.examples.choices import UNKNOWN_SYMBOL, SeededChoices, Shape
-from counterfoil.contracts.examples.examples import Examples
+from counterfoil.contracts.generate.choices import UNKNOWN_SYMBOL, ExampleShape, SeededChoices
+from counterfoil.contracts.generate.examples import Examples
+from counterfoil.contracts.testing.record import RecordCheck, RecordParts
 from counterfoil.contracts.testkit.strategies import DrawnChoices
-from counterfoil.schema.agreements.document import read_agreement
+from counterfoil.schema.agreements.files import read_agreement
 from counterfoil.schema.agreements.model import Contract
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.model import Schema, SchemaType
@@ -122,7 +122,7 @@ def _made(schema, seed):
         examples = Examples(schema)
     except (InvalidSchema, NoExample):
         return
-    for shape in (Shape(), Shape(leaves_out=True)):
+    for shape in (ExampleShape(), ExampleShape(leaves_out=True)):
         try:
             value = examples.make(SeededChoices(seed), shape)
         except NoExample:
@@ -170,7 +170,7 @@ def test_every_branch_of_unions_and_oneofs_is_reached():
 @pytest.mark.parametrize("language", SCHEMAS)
 def test_what_may_be_absent_is_left_out(language):
     examples = Examples(Schema(SCHEMAS[language], language))
-    value = examples.make(SeededChoices(3), Shape(leaves_out=True))
+    value = examples.make(SeededChoices(3), ExampleShape(leaves_out=True))
     assert value.get("note") is None
     assert not value.get("parts")
     assert {"card", "cash", "other", "payment"}.isdisjoint(value)
@@ -180,7 +180,7 @@ def test_what_may_be_absent_is_left_out(language):
 def test_unknown_symbols_are_written_with_a_later_schema(language):
     examples = Examples(Schema(SCHEMAS[language], language), promise=promise()).with_unknown_symbols()
     choices = SeededChoices(4)
-    shape = Shape(has_unknown_symbols=True)
+    shape = ExampleShape(has_unknown_symbols=True)
     found = [read_back(examples, examples.make(choices, shape)).get("status") for _ in range(10)]
     assert set(found) <= {UNKNOWN_SYMBOL, 3, None}
     assert found != [None] * 10

@@ -17,13 +17,26 @@ import pytest
 
 DATA = Path(__file__).parents[2] / "data" / "fingerprints" / "checks-0.2.0.json"
 REWORDED = (
-    "counterfoil.schema.reads.",
-    "counterfoil.schema.paths.",
-    "counterfoil.schema.agreements.violations",
-    "counterfoil.schema.compatibility.sentences",
-    "counterfoil.contracts.consumers.",
-    "counterfoil.contracts.linting.",
-    "counterfoil.registry.domain.contracts.verdict",
+    "counterfoil.schema.agreements.breaking_changes",
+    "counterfoil.schema.agreements.findings",
+    "counterfoil.schema.agreements.generation",
+    "counterfoil.schema.agreements.judge",
+    "counterfoil.schema.agreements.pairs",
+    "counterfoil.schema.agreements.readers",
+    "counterfoil.schema.agreements.rules",
+    "counterfoil.schema.agreements.sides",
+    "counterfoil.schema.agreements.unmet_reads",
+    "counterfoil.schema.paths",
+    "counterfoil.schema.agreements.standards",
+    "counterfoil.schema.compatibility.rules",
+    "counterfoil.contracts.check.agreements",
+    "counterfoil.contracts.check.consumer_causes",
+    "counterfoil.contracts.check.consumer_findings",
+    "counterfoil.contracts.check.consumers",
+    "counterfoil.contracts.findings",
+    "counterfoil.contracts.lint.",
+    "counterfoil.contracts.values.expressions",
+    "counterfoil.registry.contracts.verdicts.verdict",
 )
 SENTENCE = re.compile(r"\w+ \w+,? \w+")
 """Facts are two words at most, such as the name of a limit."""

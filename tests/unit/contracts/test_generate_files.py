@@ -10,9 +10,9 @@ from hypothesis import given
 
 from counterfoil.contracts.cli.generate import generate
 from counterfoil.contracts.cli.run import run
-from counterfoil.contracts.conformance.record import RecordCheck, RecordParts
-from counterfoil.contracts.library import ContractLibrary
+from counterfoil.contracts.generate.library import ContractLibrary
 from counterfoil.contracts.records.lines import checked_line, read_headers
+from counterfoil.contracts.testing.record import RecordCheck, RecordParts
 from kit_project import write_project
 
 if TYPE_CHECKING:

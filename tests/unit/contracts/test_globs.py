@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from counterfoil.contracts.project.globs import is_match
+from counterfoil.contracts.project.model import is_match
 
 STEPS = ("**", "*", "a", "b", "a*", "*a", "*a*b*", "?", "[ab]", "[!a]", "a?b", "*.a", "a**b", "*[*b]a*")
 

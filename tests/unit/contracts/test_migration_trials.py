@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from counterfoil.contracts.migrating.trial import Outcome, Side, Trial, try_converter
-from counterfoil.contracts.migrating.values import misfit_function, recorded_function, shown, unkept
-from counterfoil.schema.agreements.document import read_agreement
-from counterfoil.schema.agreements.model import Application, Contract, FieldPromise, Promise, Range, Read
-from counterfoil.schema.bridges.document import read_bridge
-from counterfoil.schema.evolution.languages.table import tree_of
-from counterfoil.schema.formats.table import format_for
+from counterfoil.contracts.check.migrated_values import misfit_function, recorded_function, shown, unkept
+from counterfoil.contracts.check.migrations import Trial, TrialOutcome, TrialSide, try_converter
+from counterfoil.schema.agreements.files import read_agreement
+from counterfoil.schema.agreements.generation import generated
+from counterfoil.schema.agreements.model import Contract, DataProduct, ExpectedRead, FieldPromise, Promise, ValueRange
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import ParsedSchema, Validation
-from counterfoil.schema.paths.model import member
-from counterfoil.schema.position import Position
-from counterfoil.schema.reads.generation import generated
-from counterfoil.schema.reads.json_base import NoValues
+from counterfoil.schema.paths import member
+from counterfoil.schema.plans.bridge_document import read_bridge
+from counterfoil.schema.plans.jsonschema import NoValues
+from counterfoil.schema.plans.languages import tree_of
+from counterfoil.schema.texts import Position
 from intended_break import BACK, CENTS, EUROS, NEW_SCHEMA, OLD_READS, OLD_SCHEMA, contract, product
 
 PROTOBUF = 'syntax = "proto3"; message Order { string order_id = 1; %s %s = 2; optional string shop = 3; }'
@@ -34,17 +34,17 @@ fields:
 
 
 def avro(text: str) -> ParsedSchema:
-    return format_for(SchemaType.AVRO).parse(text, (), validation=Validation.STRICT)
+    return language_for(SchemaType.AVRO).parse(text, (), validation=Validation.STRICT)
 
 
 def protobuf(kind: str, name: str) -> ParsedSchema:
-    return format_for(SchemaType.PROTOBUF).parse(PROTOBUF % (kind, name), (), validation=Validation.STRICT)
+    return language_for(SchemaType.PROTOBUF).parse(PROTOBUF % (kind, name), (), validation=Validation.STRICT)
 
 
 def json_schema(name: str, **of_total: Any) -> ParsedSchema:
     properties = {"order_id": {"type": "string", "pattern": "^o[0-9]+$"}, name: of_total, "shop": {"type": "string"}}
     document = {"type": "object", "properties": properties, "required": ["order_id", name]}
-    return format_for(SchemaType.JSON).parse(json.dumps(document), (), validation=Validation.STRICT)
+    return language_for(SchemaType.JSON).parse(json.dumps(document), (), validation=Validation.STRICT)
 
 
 def promise(version: str, topic: str, total: str) -> Promise:
@@ -53,9 +53,9 @@ def promise(version: str, topic: str, total: str) -> Promise:
     return found.promises[0]
 
 
-def reads(*listed: str) -> tuple[Read, ...]:
+def reads(*listed: str) -> tuple[ExpectedRead, ...]:
     found = read_agreement(product("billing", "1", *listed)).agreement
-    assert isinstance(found, Application)
+    assert isinstance(found, DataProduct)
     assert found.expectations[0].reads is not None
     return found.expectations[0].reads
 
@@ -70,10 +70,10 @@ LANGUAGES = {
 }
 
 
-def tried(old: ParsedSchema, new: ParsedSchema, file: str, **more: Any) -> Outcome:
+def tried(old: ParsedSchema, new: ParsedSchema, file: str, **more: Any) -> TrialOutcome:
     sides = (
-        Side("1.4.0", old, promise("1.4.0", "orders.placed", CENTS)),
-        Side("2.0.0", new, promise("2.0.0", "orders.placed.v2", EUROS)),
+        TrialSide("1.4.0", old, promise("1.4.0", "orders.placed", CENTS)),
+        TrialSide("2.0.0", new, promise("2.0.0", "orders.placed.v2", EUROS)),
     )
     bridge = read_bridge(file)
     given = {"billing 4.7.1": reads(*OLD_READS)}
@@ -120,8 +120,8 @@ def test_a_consumer_that_expects_more_than_the_old_version_promised_does_not_cou
     old, new = LANGUAGES["avro"]
     bridge = read_bridge(BACK)
     sides = (
-        Side("1", old, promise("1.4.0", "orders.placed", CENTS)),
-        Side("2", new, promise("2.0.0", "orders.placed.v2", EUROS)),
+        TrialSide("1", old, promise("1.4.0", "orders.placed", CENTS)),
+        TrialSide("2", new, promise("2.0.0", "orders.placed.v2", EUROS)),
     )
     for limit, is_fine in (("min: 1000", True), ("max: 100000000, min: 0", True)):
         given = {"billing": reads(f"{{path: total_cents, {limit}}}")}
@@ -161,7 +161,7 @@ def test_the_outcome_says_how_many_distinct_numbers_were_tried() -> None:
 
 def numbers_of(node: Any, **limits: Any) -> list[Any]:
     document = {"type": "record", "name": "R", "fields": [{"name": "n", "type": node}]}
-    promise = FieldPromise((member("n"),), Position(1, 1), range=Range(**limits))
+    promise = FieldPromise((member("n"),), Position(1, 1), range=ValueRange(**limits))
     return [each["n"] for each in generated(avro(json.dumps(document)), 100, lambda _: promise)]
 
 
@@ -225,7 +225,7 @@ def test_conditions_of_a_contract_narrow_what_is_generated_and_must_be_kept(
 ) -> None:
     old, new = LANGUAGES["avro"]
     sides = [
-        Side(version, schema, promise(version, topic, total + RULE % (name, rule)))
+        TrialSide(version, schema, promise(version, topic, total + RULE % (name, rule)))
         for version, schema, topic, total, name, rule in (
             ("1.4.0", old, "orders.placed", CENTS, "of_old", of_old),
             ("2.0.0", new, "orders.placed.v2", EUROS, "of_new", of_new),

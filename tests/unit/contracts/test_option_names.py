@@ -8,7 +8,7 @@ import click
 import pytest
 
 from counterfoil.contracts.cli.root import root_command
-from counterfoil.sdk.commands.spellings import BriefOption, RenamedOption
+from counterfoil.sdk.commands.options import BriefOption, RenamedOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

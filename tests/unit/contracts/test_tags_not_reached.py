@@ -8,17 +8,17 @@ from datetime import date
 
 import pytest
 
-from counterfoil.contracts.linting.lint import LintInput, lint_files
-from counterfoil.contracts.project.document import read_project
-from counterfoil.contracts.subjects import Subjects
-from counterfoil.contracts.testing.hidden import hidden_names
-from counterfoil.contracts.tree import ReadSchema, SchemaFile, SchemaTree
-from counterfoil.converter.page.dead_letters import tagged_names
+from counterfoil.contracts.lint.lint import LintInput, lint_files
+from counterfoil.contracts.project.documents import read_project
+from counterfoil.contracts.project.subjects import Subjects
+from counterfoil.contracts.project.tree import ReadSchema, SchemaFile, SchemaTree
+from counterfoil.contracts.testing.checks import hidden_names
+from counterfoil.converter.report.dead_letters import tagged_names
 from counterfoil.schema import parse_schema
 from counterfoil.schema.model import Metadata, Rule, RuleSet, Schema, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.sketch import PartSketch, TopicSketch, WriterSchema, make_sketcher, write_sketch
-from counterfoil.schema.tags.reach import unnamed_paths_of, unreached_tags
+from counterfoil.schema.tags import unnamed_paths_of, unreached_tags
 from counterfoil.sdk.testing import InMemoryRegistry
 from tagged_places import CASES, MARK, NUMBER, Case, some
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import find, given, settings
 
-from counterfoil.contracts.generating.product_reads import with_reads
+from counterfoil.contracts.generate.documents import with_reads
 from counterfoil.contracts.testkit import (
     BrokenPromise,
     ContractWarning,
@@ -21,8 +21,8 @@ from counterfoil.contracts.testkit import (
 )
 from counterfoil.contracts.testkit.session import SESSION
 from counterfoil.contracts.testkit.strategies import values_of
-from counterfoil.schema.agreements.document import read_agreement
-from counterfoil.schema.agreements.model import Application
+from counterfoil.schema.agreements.files import read_agreement
+from counterfoil.schema.agreements.model import DataProduct
 from counterfoil.schema.paths import print_path
 from counterfoil.sdk import AvroDeserializer, ProtobufDeserializer
 from kit_project import write_project
@@ -201,7 +201,7 @@ PORT = "apiVersion: v1.0.0\nkind: DataProduct\nid: a\nname: a\nversion: 1.0.0\ns
 def test_reads_are_added_to_a_product_file_of_any_layout(text: str):
     edited = with_reads(text, "orders", "2", ["id", "items[].sku", "attrs{}"])
     application = read_agreement(edited).agreement
-    assert isinstance(application, Application), edited
+    assert isinstance(application, DataProduct), edited
     (port,) = (each for each in application.expectations if each.contract_id == "orders")
     assert {print_path(each.path) for each in port.reads or ()} >= {"id", "items[].sku", "attrs{}"}
     lines = iter(edited.splitlines())
@@ -222,7 +222,7 @@ def test_reads_are_added_to_a_product_file_of_any_layout(text: str):
 def test_reads_are_added_before_comments_in_brackets(text: str):
     edited = with_reads(text, "orders", "2", ["id", "items[].sku"])
     application = read_agreement(edited).agreement
-    assert isinstance(application, Application), edited
+    assert isinstance(application, DataProduct), edited
     (port,) = application.expectations
     assert {print_path(each.path) for each in port.reads or ()} >= {"id", "items[].sku"}
     assert [line.partition("#")[2] for line in edited.splitlines()] == [

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.converter.bridge.file import load_bridge_file, parse_bridge_file
+from counterfoil.converter.bridge import load_bridge_file, parse_bridge_file
 from counterfoil.converter.errors import InvalidBridgeFile
-from counterfoil.schema.bridges.model import Delivery, Partitioning, StopAbove, Timestamps
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.plans.bridge import DeliveryGuarantee, Partitioning, StopAbove, Timestamps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,7 @@ def test_every_key_can_be_given():
     assert bridge.source_subject == ":.ctx:in"
     assert (bridge.target_subject, bridge.target_version) == ("other", 4)
     assert (bridge.partitioning, bridge.timestamps) == (Partitioning.BY_KEY, Timestamps.NOW)
-    assert bridge.delivery is Delivery.EXACTLY_ONCE
+    assert bridge.delivery is DeliveryGuarantee.EXACTLY_ONCE
     assert (bridge.dead_letter_topic, bridge.stop_above) == ("dead", StopAbove(count=250))
 
 

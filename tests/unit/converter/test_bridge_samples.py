@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.converter.bridge.file import parse_bridge_file
+from counterfoil.converter.bridge import parse_bridge_file
 from counterfoil.converter.commands.plan import show_plan
 from counterfoil.converter.errors import BridgeError
-from counterfoil.converter.sketch.samples import load_samples
+from counterfoil.converter.sketch.command import load_samples
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.sketch import PartSketch, TopicSketch, WriterSchema, make_sketcher, write_sketch
-from counterfoil.sdk.registry_options import THE_REGISTRY, RegistryAccess
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from counterfoil.schema.suggestions.samples import Samples
+    from counterfoil.schema.plans.suggest import CountedSamples
 
 NO_REGISTRY = RegistryAccess(THE_REGISTRY, {})
 BRIDGE = "bridge: b\nsource: {topic: in}\ntarget: {topic: out}\n"
 SCHEMA = '{"type": "record", "name": "R", "fields": [{"name": "%s", "type": "string"}]}'
 
 
-def load(*names: Any) -> Samples:
+def load(*names: Any) -> CountedSamples:
     file = parse_bridge_file(BRIDGE)
     return load_samples([str(name) for name in names], file, registry=NO_REGISTRY, kafka=None)
 

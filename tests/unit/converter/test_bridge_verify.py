@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.converter.verify.verification import Sample, Verification
-from counterfoil.schema.bridges.model import BridgeFile, Partitioning
+from counterfoil.converter.verify.verification import RecomputedSample, TopicVerification
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.plans.bridge import BridgeFile, Partitioning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -82,9 +82,9 @@ def file(**changes: Any) -> BridgeFile:
 
 
 def verify(topics: FakeTopics, **changes: Any) -> VerifyReport:
-    sample = changes.pop("sample", Sample(size=None))
+    sample = changes.pop("sample", RecomputedSample(size=None))
     ranges = changes.pop("ranges", None)
-    return Verification(file(**changes), topics, recompute=upper, sample=sample, ranges=ranges).run()
+    return TopicVerification(file(**changes), topics, recompute=upper, sample=sample, ranges=ranges).run()
 
 
 @pytest.fixture
@@ -107,8 +107,8 @@ def faults(report: VerifyReport) -> dict[str, int]:
     return {kind: count for each in report.partitions for kind, count in each.faults.items()}
 
 
-@pytest.mark.parametrize("sample", [Sample(size=None), Sample(size=10), Sample(size=0)])
-def test_a_good_bridge_is_good(topics: FakeTopics, sample: Sample):
+@pytest.mark.parametrize("sample", [RecomputedSample(size=None), RecomputedSample(size=10), RecomputedSample(size=0)])
+def test_a_good_bridge_is_good(topics: FakeTopics, sample: RecomputedSample):
     for each in records(topics):
         topics.carry(each)
     topics.put("out", 0, b"from an old producer")

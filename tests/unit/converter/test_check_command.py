@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.converter.bridge.file import parse_bridge_file
-from counterfoil.converter.bridge.resolve import resolve
+from counterfoil.converter.bridge import parse_bridge_file, resolve
 from counterfoil.converter.check.command import check_with
 from counterfoil.converter.errors import BrokerUnreachable
 from counterfoil.schema.model import Schema

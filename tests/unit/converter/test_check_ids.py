@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.converter.bridge.file import parse_bridge_file
-from counterfoil.converter.bridge.resolve import resolve, resolve_with
-from counterfoil.converter.check.ids import id_findings
-from counterfoil.converter.check.preflight import Check, Severity, plan_findings, state_findings
+from counterfoil.converter.bridge import parse_bridge_file, resolve, resolve_with
+from counterfoil.converter.check.command import id_findings
+from counterfoil.converter.check.preflight import PreflightCheck, PreflightSeverity, plan_findings, state_findings
 from counterfoil.converter.check.sampling import Sampled
-from counterfoil.converter.run.checkpoint import Checkpoint, Identity
+from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointIdentity
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.testing import InMemoryRegistry
@@ -52,17 +51,20 @@ def test_an_id_of_another_subject_is_an_error_as_the_run_would_end_there(registr
     bridge = resolve(parse_bridge_file(FILE), registry)
     taken = records((None, frame(bridge.newest_id, b"\x02")), (None, frame(other, b"\x02")), (None, None), (b"x", b"y"))
     (finding,) = id_findings(bridge, taken, registry, policy="stop")
-    assert (finding.severity, finding.check) == (Severity.ERROR, Check.IDS)
+    assert (finding.severity, finding.check) == (PreflightSeverity.ERROR, PreflightCheck.IDS)
     assert f"the next run ends at such a record: schema id {other} belongs to else-value" in finding.text
     (lenient,) = id_findings(bridge, taken, registry, policy="dead-letters")
-    assert lenient.severity is Severity.WARNING
+    assert lenient.severity is PreflightSeverity.WARNING
     assert "its records are dead letters" in lenient.text
 
 
 def test_an_id_that_the_registry_does_not_have_is_a_warning(registry: Registry) -> None:
     bridge = resolve(parse_bridge_file(FILE), registry)
     (finding,) = id_findings(bridge, records((None, frame(99, b"\x02"))), registry, policy="stop")
-    assert (finding.severity, finding.text[:38]) == (Severity.WARNING, "schema id 99 is not in the registry; i")
+    assert (finding.severity, finding.text[:38]) == (
+        PreflightSeverity.WARNING,
+        "schema id 99 is not in the registry; i",
+    )
 
 
 def test_keys_are_looked_at_where_they_are_converted(registry: Registry) -> None:
@@ -101,7 +103,7 @@ def test_a_bridge_that_was_begun_keeps_its_plan_and_what_changes_is_named(regist
     begun = resolve_with(file, access, lambda: earlier)
     assert begun.plan.hash == new.earlier.plan.hash != new.plan.hash
     (finding,) = plan_findings(begun)
-    assert (finding.severity, finding.check) == (Severity.WARNING, Check.STORED)
+    assert (finding.severity, finding.check) == (PreflightSeverity.WARNING, PreflightCheck.STORED)
     assert "nick is filled from last by its number alone" in finding.text
     assert resolve_with(file, access, lambda: new.hash).plan.hash == new.plan.hash
 
@@ -113,11 +115,11 @@ def test_a_checkpoint_of_another_plan_is_an_error_as_the_run_would_not_begin(
     checkpoint = Checkpoint(tmp_path / "state")
     assert not state_findings(bridge, checkpoint)
     assert not checkpoint.folder.exists()
-    checkpoint.claim(Identity.of(bridge), force=False)
+    checkpoint.claim(CheckpointIdentity.of(bridge), force=False)
     assert not state_findings(bridge, checkpoint)
     other = resolve(parse_bridge_file(f"{FILE}fields: {{id: {{const: 1}}}}\ndrop: [id]\n"), registry)
     (finding,) = state_findings(other, checkpoint)
-    assert (finding.severity, finding.check) == (Severity.ERROR, Check.CHECKPOINT)
+    assert (finding.severity, finding.check) == (PreflightSeverity.ERROR, PreflightCheck.CHECKPOINT)
     assert "was made with plan" in finding.text
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from counterfoil.converter.errors import BridgeError, CheckpointBusy, CheckpointConflict, CheckpointUnreadable
-from counterfoil.converter.run.checkpoint import Batch, Checkpoint, Identity
+from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointBatch, CheckpointIdentity
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-MINE = Identity(bridge="b", plan="aa", source_topic="in", target_topic="out", dead_letter_topic="dead")
+MINE = CheckpointIdentity(bridge="b", plan="aa", source_topic="in", target_topic="out", dead_letter_topic="dead")
 
 
 def offsets(folder: Path, batch_id: int, ends: dict[str, int], *, started_ms: int = 7) -> None:
@@ -44,7 +44,7 @@ def test_a_new_checkpoint_has_no_batches(tmp_path: Path):
 def test_the_first_batch_unfinished_begins_at_the_beginning(tmp_path: Path):
     beginning(tmp_path, {"0": 10, "1": 0})
     offsets(tmp_path, 0, {"0": 30, "1": 5}, started_ms=99)
-    assert Checkpoint(tmp_path).unfinished_batch("in") == Batch(0, 99, {0: (10, 30), 1: (0, 5)})
+    assert Checkpoint(tmp_path).unfinished_batch("in") == CheckpointBatch(0, 99, {0: (10, 30), 1: (0, 5)})
     assert Checkpoint(tmp_path).position("in") == {0: 10, 1: 0}
 
 
@@ -53,7 +53,7 @@ def test_a_later_batch_unfinished_begins_where_the_one_before_ended(tmp_path: Pa
     offsets(tmp_path, 9, {"0": 30})
     offsets(tmp_path, 10, {"0": 50, "1": 4})  # partition 1 is new
     commit(tmp_path, 9)
-    assert Checkpoint(tmp_path).unfinished_batch("in") == Batch(10, 7, {0: (30, 50), 1: (0, 4)})
+    assert Checkpoint(tmp_path).unfinished_batch("in") == CheckpointBatch(10, 7, {0: (30, 50), 1: (0, 4)})
     commit(tmp_path, 10)
     assert Checkpoint(tmp_path).unfinished_batch("in") is None
     assert Checkpoint(tmp_path).position("in") == {0: 50, 1: 4}

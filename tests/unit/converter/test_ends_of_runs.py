@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import pytest
 
-from counterfoil.converter.bridge.file import load_bridge_file
+from counterfoil.converter.bridge import load_bridge_file
 from counterfoil.converter.commands.plan import show_plan
-from counterfoil.converter.engines.lookup import Form, WriterLookup
+from counterfoil.converter.engines.lookup import RecipeForm, WriterLookup
 from counterfoil.converter.errors import (
     BridgeError,
     CheckpointBusy,
@@ -24,14 +24,13 @@ from counterfoil.converter.errors import (
     RunFailed,
     writing_to,
 )
-from counterfoil.converter.run.checkpoint import Batch, Checkpoint, Identity
-from counterfoil.converter.run.full_disks import with_full_disk
-from counterfoil.converter.run.id_service import WriterService
-from counterfoil.converter.run.job import BridgeRun
-from counterfoil.converter.run.watch import RateWindow
+from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointBatch, CheckpointIdentity
+from counterfoil.converter.run.job import BridgeRun, with_full_disk
+from counterfoil.converter.run.progress import RateWindow
+from counterfoil.converter.run.writers import WriterService
 from counterfoil.converter.spark.session import cause_in, connectors_explained
-from counterfoil.schema.bridges.model import Delivery
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.plans.bridge import DeliveryGuarantee
 
 NO_SPACE = "java.io.IOException: No space left on device"
 WITHOUT_SPACE = Path("/proc")
@@ -66,7 +65,7 @@ def test_a_checkpoint_that_cannot_be_written_is_named(tmp_path: Path):
     with pytest.raises(NotWritable, match=r"counterfoil.lock cannot be written: Not a directory$"), checkpoint.locked():
         pass
     with pytest.raises(NotWritable, match=r"counterfoil.json cannot be written: Not a directory$"):
-        checkpoint.claim(Identity("b", "p", "s", "t", "d"), force=True)
+        checkpoint.claim(CheckpointIdentity("b", "p", "s", "t", "d"), force=True)
 
 
 def test_a_second_driver_is_refused_without_locking_or_writing(tmp_path: Path):
@@ -143,20 +142,23 @@ def test_the_rate_after_the_end_is_that_of_the_run():
 class NothingWritten:
     """A sink that looks nothing up, or finds nothing."""
 
-    def written_before(self, _batch: Batch | None) -> dict[int, Any]:
+    def written_before(self, _batch: CheckpointBatch | None) -> dict[int, Any]:
         return {}
 
 
 @pytest.mark.parametrize(
     ("delivery", "text"),
     [
-        (Delivery.AT_LEAST_ONCE, "its 8,000 offsets are converted and written again (delivery: at-least-once)"),
-        (Delivery.RESTART_FILTER, "0 of its 8,000 offsets are written already and are left out"),
+        (
+            DeliveryGuarantee.AT_LEAST_ONCE,
+            "its 8,000 offsets are converted and written again (delivery: at-least-once)",
+        ),
+        (DeliveryGuarantee.RESTART_FILTER, "0 of its 8,000 offsets are written already and are left out"),
     ],
 )
-def test_what_is_written_already_is_said_only_where_it_was_looked_up(delivery: Delivery, text: str):
+def test_what_is_written_already_is_said_only_where_it_was_looked_up(delivery: DeliveryGuarantee, text: str):
     bridge: Any = SimpleNamespace(file=SimpleNamespace(delivery=delivery, source_topic="s"))
-    batch = Batch(3, 0, {0: (0, 8_000)})
+    batch = CheckpointBatch(3, 0, {0: (0, 8_000)})
     settings: Any = SimpleNamespace(checkpoint=SimpleNamespace(unfinished_batch=lambda _topic: batch))
     lines: list[str] = []
     run = BridgeRun(bridge, cast("Any", None), cast("Any", None), settings, say=lines.append, stop=Event())
@@ -266,7 +268,7 @@ def asked(service: WriterService, decisions: Undecided) -> tuple[WriterLookup, s
     with service.serving(session):
         lookup = service.lookup()
         connection = socket.create_connection((lookup.host, lookup.port), 60)
-        connection.sendall(lookup.request(Form.RECIPE, 7))
+        connection.sendall(lookup.request(RecipeForm.RECIPE, 7))
         assert decisions.asked.wait(60)
     return lookup, connection
 
@@ -287,7 +289,7 @@ def test_a_question_that_cannot_be_answered_is_one_line(capfd: pytest.CaptureFix
     with service.serving(session):
         lookup = service.lookup()
         with socket.create_connection((lookup.host, lookup.port), 60) as connection:
-            connection.sendall(lookup.request(Form.RECIPE, 7))
+            connection.sendall(lookup.request(RecipeForm.RECIPE, 7))
             assert connection.recv(1) == b""
         deadline = time.monotonic() + 60
         while not lines and time.monotonic() < deadline:

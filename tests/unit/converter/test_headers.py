@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.converter.kafka.headers import Origin, is_echo, last_value, parse_origin, written_by
+from counterfoil.converter.kafka.headers import RecordOrigin, is_echo, last_value, parse_origin, written_by
 
 OFFSETS = st.integers(min_value=0, max_value=2**62)
 
@@ -14,7 +14,7 @@ TOPICS = st.from_regex(r"[a-zA-Z0-9._-]{1,40}", fullmatch=True)
 
 @given(TOPICS, OFFSETS, OFFSETS, st.integers(-1, 2**50), st.none() | st.integers(0, 2**32 - 1))
 def test_an_origin_reads_back(topic: str, partition: int, offset: int, timestamp_ms: int, writer_id: int | None):
-    origin = Origin(topic, partition, offset, timestamp_ms, writer_id)
+    origin = RecordOrigin(topic, partition, offset, timestamp_ms, writer_id)
     assert parse_origin(str(origin).encode()) == origin
 
 
@@ -31,7 +31,7 @@ def test_the_last_bridge_counts():
         ("bridge.src", b"b/0/2/5"),
         ("bridge.via", b"second"),
     ]
-    assert written_by(own, bridge="second", topic="b") == Origin("b", 0, 2, 5)
+    assert written_by(own, bridge="second", topic="b") == RecordOrigin("b", 0, 2, 5)
     assert written_by(own, bridge="first", topic="a") is None
     assert written_by(own, bridge="second", topic="a") is None
     assert written_by(None, bridge="second", topic="b") is None

@@ -8,32 +8,24 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from google.protobuf.json_format import MessageToDict
 
-from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.choice import choose_engine
-from counterfoil.converter.engines.protocol import Conversion
-from counterfoil.converter.engines.record import converter_of, recipe_of
+from counterfoil.converter.engines.protocol import Conversion, EngineCannot
+from counterfoil.converter.engines.reference import converter_of, recipe_of
 from counterfoil.converter.messages.table import reading_problem
-from counterfoil.schema.evolution import (
-    ConversionPlan,
-    FailureCode,
-    Numbers,
-    PlanRules,
-    ProblemKind,
-    changes_since,
-    derive_both_ways,
-    derive_plan,
-    evaluate,
-    parse_rules,
-    stored_plan,
-    with_message,
-)
-from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
+from counterfoil.schema.languages.protobuf.runtime import pooled_file
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.plans import FailureCode
+from counterfoil.schema.plans.derivations import changes_since, derive_both_ways, stored_plan
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.evaluate import evaluate
+from counterfoil.schema.plans.languages import with_message
+from counterfoil.schema.plans.model import ConversionPlan, ProblemKind
+from counterfoil.schema.plans.rules import NumberMeaning, PlanRules, parse_rules
 from counterfoil.schema.wire import frame
-from counterfoil.sdk.serde.avro_codec import compile_decoder
-from counterfoil.sdk.serde.avro_codec.varint import encode_long
-from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of
+from counterfoil.sdk.serde.avro.coders import compile_decoder
+from counterfoil.sdk.serde.avro.numbers import encode_long
+from counterfoil.sdk.serde.protobuf.message_types import MessageTypes, class_of
 
 if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema
@@ -549,7 +541,7 @@ def test_plans_of_values_without_parts_say_what_they_cannot_do(
 
 
 def numbered(
-    source: str, target: str, numbers: Numbers = Numbers.SAME, drop: Any = None, **rules: Any
+    source: str, target: str, numbers: NumberMeaning = NumberMeaning.SAME, drop: Any = None, **rules: Any
 ) -> ConversionPlan:
     return derive_plan(proto(source), proto(target), parse_rules(rules, drop, numbers=numbers))
 
@@ -568,7 +560,7 @@ def test_a_field_that_a_rule_uses_is_not_found_by_its_number():
     assert filled(plan) == {"full_name": ("join", "first, last"), "nick": ("default", "")}
     body = message_of(plan.source, first="Ada", last="Lovelace")
     assert as_dict(plan.target, converted(plan, body)) == {"full_name": "Ada Lovelace"}
-    assert filled(numbered(FIRST, SECOND, Numbers.ALL, **BOTH))["nick"] == ("same number", "last")
+    assert filled(numbered(FIRST, SECOND, NumberMeaning.ALL, **BOTH))["nick"] == ("same number", "last")
 
 
 @pytest.mark.parametrize(
@@ -635,7 +627,7 @@ def test_a_dropped_field_is_not_found_by_its_number():
 def test_numbers_are_asked_for_once():
     source = "int64 km = 1; string x = 2; message M { string a = 1; } M m = 4;"
     target = "int64 distance = 1; string y = 2; message M { string b = 1; } M m = 4;"
-    asked = numbered(source, target, Numbers.ASK)
+    asked = numbered(source, target, NumberMeaning.ASK)
     (problem,) = asked.problems
     assert problem.kind is ProblemKind.BY_NUMBER
     assert "distance from km (number 1), y from x (number 2), m.b from m.a (number 1)" in problem.text
@@ -644,12 +636,15 @@ def test_numbers_are_asked_for_once():
     assert notes["y"] == "BY NUMBER 2 ALONE, the names differ"
     answered = numbered(source, target)
     assert answered.is_complete
-    assert (stored_plan(answered, PlanRules()), stored_plan(asked, PlanRules(numbers=Numbers.ASK))) == (None, answered)
-    assert not numbered("string a = 1;", "string a = 2;", Numbers.ASK).problems
+    assert (stored_plan(answered, PlanRules()), stored_plan(asked, PlanRules(numbers=NumberMeaning.ASK))) == (
+        None,
+        answered,
+    )
+    assert not numbered("string a = 1;", "string a = 2;", NumberMeaning.ASK).problems
 
 
 def test_what_a_stored_plan_does_otherwise_is_named():
-    rules = parse_rules(BOTH, numbers=Numbers.ASK)
+    rules = parse_rules(BOTH, numbers=NumberMeaning.ASK)
     plan = derive_plan(proto(FIRST), proto(SECOND), rules)
     earlier = stored_plan(plan, rules)
     assert earlier is not None

@@ -14,17 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.converter.engines.protocol import Conversion
-from counterfoil.converter.engines.record import Converted, RecordConverter, recipe_of
+from counterfoil.converter.engines.reference import Converted, RecordConverter, recipe_of
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.evolution import FailureCode
-from counterfoil.schema.evolution.derive import Deriver
-from counterfoil.schema.evolution.rules import PlanRules
-from counterfoil.schema.formats.protobuf.describe.pools import PoolRefuses, pooled_file
+from counterfoil.schema.languages.protobuf.runtime import PoolRefuses, pooled_file
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.plans import FailureCode
+from counterfoil.schema.plans.derive import Deriver
+from counterfoil.schema.plans.rules import PlanRules
 from counterfoil.schema.wire import frame
-from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of, path_of
+from counterfoil.sdk.serde.protobuf.message_types import MessageTypes, class_of, path_of
 from json_evolutions import evolutions
 from json_pairs import random_value, schema_pairs
 from protobuf_messages import messages

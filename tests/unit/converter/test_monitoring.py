@@ -12,20 +12,19 @@ from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
 from counterfoil.converter.errors import BridgeError, CheckpointUnreadable
-from counterfoil.converter.monitoring.background import BackgroundReports
-from counterfoil.converter.monitoring.display import PlainLines, ProgressForm, display_of, panel
-from counterfoil.converter.monitoring.history import FILE_NAME, History, read_history
 from counterfoil.converter.monitoring.measures import RunMeasures, serve_measures
+from counterfoil.converter.monitoring.observers import PlainLines, ProgressForm, display_of, panel
+from counterfoil.converter.monitoring.records import FILE_NAME, BackgroundReports, RunHistory, read_history
 from counterfoil.converter.monitoring.status import BridgeStatusReport, KnownRun
-from counterfoil.converter.run.snapshot import PartitionPosition, RunState, Snapshot
-from counterfoil.converter.run.watch import now_ms
+from counterfoil.converter.run.progress import now_ms
+from counterfoil.converter.run.snapshot import PartitionPosition, RunSnapshot, RunState
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-STATE = Snapshot(
+STATE = RunSnapshot(
     bridge="rides",
     plan_hash="f" * 64,
     engine="java",
@@ -148,18 +147,18 @@ def test_a_port_that_is_taken_is_named() -> None:
 
 def test_the_history_outlives_a_kill_in_the_middle_of_a_line(tmp_path: Path) -> None:
     lines: list[str] = []
-    History(tmp_path, say=lines.append)(STATE)
+    RunHistory(tmp_path, say=lines.append)(STATE)
     path = tmp_path / FILE_NAME
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:50])
     later = replace(STATE, ts=6000)
-    History(tmp_path, say=lines.append)(later)
+    RunHistory(tmp_path, say=lines.append)(later)
     assert read_history(tmp_path) == [STATE, later]
     assert lines == []
 
 
 def test_a_full_history_keeps_the_first_and_last_states_of_runs(tmp_path: Path) -> None:
-    record = History(tmp_path, say=[].append, max_bytes=8_000)
+    record = RunHistory(tmp_path, say=[].append, max_bytes=8_000)
     begin, end = replace(STATE, batches=0), replace(STATE, batches=1000, state=RunState.FINISHED)
     for state in (begin, *(replace(STATE, batches=number) for number in range(1, 1000)), end):
         record(state)
@@ -170,7 +169,7 @@ def test_a_full_history_keeps_the_first_and_last_states_of_runs(tmp_path: Path) 
 
 
 def test_a_history_of_many_short_runs_keeps_the_latest(tmp_path: Path) -> None:
-    record = History(tmp_path, say=[].append, max_bytes=8_000)
+    record = RunHistory(tmp_path, say=[].append, max_bytes=8_000)
     for number in range(200):
         record(replace(STATE, batches=number + 1, state=RunState.FINISHED))
     kept = read_history(tmp_path)
@@ -180,7 +179,7 @@ def test_a_history_of_many_short_runs_keeps_the_latest(tmp_path: Path) -> None:
 
 
 def test_reports_begin_whenever_the_first_state_comes() -> None:
-    sent: list[Snapshot] = []
+    sent: list[RunSnapshot] = []
     reports = BackgroundReports([sent.append], dict, period_s=0)  # so that many periods pass before the first state
     reports(STATE)
     wait_until(lambda: len(sent) > 1, what="a report of the same state after the period")
@@ -191,7 +190,7 @@ def test_reports_begin_whenever_the_first_state_comes() -> None:
 def test_a_history_that_cannot_be_written_ends_no_run(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     lines: list[str] = []
-    record = History(tmp_path / "file", say=lines.append)
+    record = RunHistory(tmp_path / "file", say=lines.append)
     record(STATE)
     record(STATE)
     (only,) = lines

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from counterfoil.converter.engines.protocol import Conversion
-from counterfoil.converter.engines.record import RecordConverter, recipe_of
-from counterfoil.schema.evolution import Numbers, derive_plan, parse_rules, stored_plan
+from counterfoil.converter.engines.reference import RecordConverter, recipe_of
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.plans.derivations import stored_plan
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.rules import NumberMeaning, parse_rules
 from counterfoil.schema.wire import frame
 
 ONEOF = "message O { oneof p { string a = 1; int32 b = 2; } }"
@@ -102,7 +104,7 @@ def test_one_of_the_fields_may_be_kept(kept: str) -> None:
 
 def test_a_stored_plan_converts_what_it_converted() -> None:
     source, target = "message O { string x = 1; oneof o { int32 y = 2; } }", ONEOF
-    rules = parse_rules({}, numbers=Numbers.ASK)
+    rules = parse_rules({}, numbers=NumberMeaning.ASK)
     plan = derive_plan(parsed(source), parsed(target), rules)
     stored = stored_plan(plan, rules)
     assert (plan.is_complete, stored is not None and stored.is_complete) == (False, True)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.converter.check.preflight import Severity, inspect, overtaken, prepare_topics, ready_topics
+from counterfoil.converter.check.preflight import PreflightSeverity, inspect, overtaken, prepare_topics, ready_topics
 from counterfoil.converter.errors import MissingPart, PreflightFailed
-from counterfoil.schema.bridges.model import BridgeFile, Delivery, Partitioning
+from counterfoil.schema.plans.bridge import BridgeFile, DeliveryGuarantee, Partitioning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -54,7 +54,7 @@ def cluster(**changes: tuple[int, dict[str, str]] | None) -> FakeCluster:
     return FakeCluster({name: facts for name, facts in everything.items() if facts is not None})
 
 
-def told(found: FakeCluster, severity: Severity, **changes: Any) -> list[str]:
+def told(found: FakeCluster, severity: PreflightSeverity, **changes: Any) -> list[str]:
     return [each.text for each in inspect(file(**changes), found, None) if each.severity is severity]
 
 
@@ -74,7 +74,7 @@ def test_nothing_to_say_about_good_topics():
     ],
 )
 def test_what_would_break_a_promise_is_an_error(changes: dict[str, Any], words: str):
-    (only,) = told(cluster(**changes), Severity.ERROR)
+    (only,) = told(cluster(**changes), PreflightSeverity.ERROR)
     assert words in only
 
 
@@ -93,8 +93,8 @@ def test_what_would_break_a_promise_is_an_error(changes: dict[str, Any], words: 
 )
 def test_what_may_surprise_is_a_warning(changes: dict[str, Any], words: str):
     found = cluster(**changes)
-    assert told(found, Severity.ERROR) == []
-    (only,) = told(found, Severity.WARNING)
+    assert told(found, PreflightSeverity.ERROR) == []
+    (only,) = told(found, PreflightSeverity.WARNING)
     assert words in only
 
 
@@ -105,22 +105,22 @@ def test_a_target_that_keeps_as_long_as_the_source_is_no_surprise():
 
 def test_kept_timestamps_need_a_topic_that_keeps_them():
     found = cluster(out=(3, {"message.timestamp.type": "LogAppendTime", "retention.ms": "86400000"}))
-    (only,) = told(found, Severity.ERROR, delivery=Delivery.EXACTLY_ONCE)
+    (only,) = told(found, PreflightSeverity.ERROR, delivery=DeliveryGuarantee.EXACTLY_ONCE)
     assert "needs message.timestamp.type=CreateTime, and out has LogAppendTime" in only
-    (only,) = told(found, Severity.WARNING, delivery=Delivery.EXACTLY_ONCE)
+    (only,) = told(found, PreflightSeverity.WARNING, delivery=DeliveryGuarantee.EXACTLY_ONCE)
     assert "deletes records 1 day after their own timestamp" in only
-    assert told(found, Severity.ERROR) == []
+    assert told(found, PreflightSeverity.ERROR) == []
 
 
 def test_committed_offsets_beyond_the_end_are_of_another_topic():
     found = FakeCluster(cluster().topics, group={0: 10, 1: 11})
-    (only,) = told(found, Severity.ERROR, delivery=Delivery.EXACTLY_ONCE)
+    (only,) = told(found, PreflightSeverity.ERROR, delivery=DeliveryGuarantee.EXACTLY_ONCE)
     assert "group counterfoil-bridge-b has committed offset 11 of in partition 1, which ends at 10" in only
-    assert told(found, Severity.ERROR) == []
+    assert told(found, PreflightSeverity.ERROR) == []
 
 
 def test_partition_counts_may_differ_by_key():
-    assert told(cluster(out=(4, {})), Severity.ERROR, partitioning=Partitioning.BY_KEY) == []
+    assert told(cluster(out=(4, {})), PreflightSeverity.ERROR, partitioning=Partitioning.BY_KEY) == []
 
 
 def test_what_retention_took_is_named():
@@ -136,27 +136,28 @@ def test_a_checkpoint_beyond_the_end_is_of_another_topic():
 
 def test_each_right_that_is_missing_is_named_with_its_topic():
     found = FakeCluster(cluster().topics, refused={"in": {"READ"}, "out": {"WRITE", "READ"}, "dead": {"DESCRIBE"}})
-    assert told(found, Severity.ERROR) == [
+    assert told(found, PreflightSeverity.ERROR) == [
         "the broker refuses to read from topic in: the right READ is missing",
         "the broker refuses to read from topic out: the right READ is missing",
         "the broker refuses to write to topic out: the right WRITE is missing",
         "the broker refuses to describe topic dead: the right DESCRIBE is missing",
     ]
     assert not any(
-        " read from topic out" in text for text in told(found, Severity.ERROR, delivery=Delivery.AT_LEAST_ONCE)
+        " read from topic out" in text
+        for text in told(found, PreflightSeverity.ERROR, delivery=DeliveryGuarantee.AT_LEAST_ONCE)
     )
 
 
 def test_the_topic_of_progress_is_created_only_on_request_and_is_compacted():
     found = cluster()
-    (only,) = told(found, Severity.ERROR, progress_topic="progress")
+    (only,) = told(found, PreflightSeverity.ERROR, progress_topic="progress")
     assert "there is no topic progress for progress" in only
     created = prepare_topics(file(progress_topic="progress"), found, create_target=True)
     assert created == ["created topic progress, compacted, for the progress of bridges"]
     assert found.topics["progress"] == (1, {"cleanup.policy": "compact"})
     assert inspect(file(progress_topic="progress"), found, None) == []
     found.topics["progress"] = (1, {})
-    (only,) = told(found, Severity.WARNING, progress_topic="progress")
+    (only,) = told(found, PreflightSeverity.WARNING, progress_topic="progress")
     assert "progress is not compacted" in only
 
 

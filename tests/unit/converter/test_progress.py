@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from counterfoil.converter.run.progress import Totals, duration, progress_line, summary_line
-from counterfoil.converter.run.snapshot import PartitionPosition, Snapshot
+from counterfoil.converter.run.progress import RunTotals, duration, progress_line, summary_line
+from counterfoil.converter.run.snapshot import PartitionPosition, RunSnapshot
 
-STATE = Snapshot(bridge="b", plan_hash="f" * 64, engine="java", job="host:1", started_ts=0, ts=0)
+STATE = RunSnapshot(bridge="b", plan_hash="f" * 64, engine="java", job="host:1", started_ts=0, ts=0)
 
 
 def test_counts_add_up_over_batches():
-    totals = Totals()
+    totals = RunTotals()
     dead = [{"x": 0.0, "y": 1.0}, {"x": 2.0, "y": 2.0}, {"x": 2.0, "y": 1.0}]
     written = {"rows": 10, "values": 9, "bytes": 700, "dead": dead}
     totals.add(
@@ -27,7 +27,7 @@ def test_counts_add_up_over_batches():
 
 
 def test_records_that_the_sink_found_written_are_repeats():
-    totals = Totals(read=9, converted=5, tombstones=2, dead_by_code=Counter({"undecodable": 2}))
+    totals = RunTotals(read=9, converted=5, tombstones=2, dead_by_code=Counter({"undecodable": 2}))
     totals.leave_out(Counter({"converted": 3, "tombstone": 1, "undecodable": 2}))
     assert (totals.converted, totals.tombstones, totals.dead_letters, totals.repeats) == (2, 1, 0, 6)
 
@@ -62,7 +62,7 @@ def test_a_line_has_the_time_left_and_the_lag_of_each_partition():
 
 
 def test_the_summary_names_the_reason_of_the_end():
-    totals = Totals(batches=2, read=1000, converted=990, dead_by_code=Counter({"too-large": 10}))
+    totals = RunTotals(batches=2, read=1000, converted=990, dead_by_code=Counter({"too-large": 10}))
     assert summary_line(totals, took_s=10.0, ending="finished") == (
         "finished: 1,000 records in 2 batches, 990 converted, dead letters 10 (too-large 10), 10 s, 100/s"
     )

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from counterfoil.converter.run.query_reports import QueryReports
+from counterfoil.converter.run.job import QueryReports
 
 
 @dataclass

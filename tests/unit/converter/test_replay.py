@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from counterfoil.converter.bridge.file import parse_bridge_file
-from counterfoil.converter.engines.record import Converted
-from counterfoil.converter.run.replay import Replay, ReplayReport
-from counterfoil.schema.evolution import ConversionError, FailureCode
+from counterfoil.converter.bridge import parse_bridge_file
+from counterfoil.converter.commands.replay import Replay, ReplayReport
+from counterfoil.converter.engines.reference import Converted
+from counterfoil.schema.plans import ConversionError, FailureCode
 
 FILE = "bridge: b\nsource: {topic: in}\ntarget: {topic: out}\n"
 

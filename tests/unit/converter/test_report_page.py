@@ -14,14 +14,14 @@ import fastavro
 import pytest
 
 from counterfoil.converter.messages.table import make_reader, pack
-from counterfoil.converter.page.dead_letters import HIDDEN, Values, collect, tagged_names
-from counterfoil.converter.page.page import PageContent, page_of
-from counterfoil.converter.page.plots import Point, line_plot, scale_of, thinned
-from counterfoil.converter.run.snapshot import PartitionPosition, RunState, Snapshot
-from counterfoil.schema.bridges.document import read_bridge
-from counterfoil.schema.evolution import derive_both_ways
+from counterfoil.converter.report.dead_letters import HIDDEN, Values, collect, tagged_names
+from counterfoil.converter.report.page import PageContent, page_of
+from counterfoil.converter.report.plots import Point, line_plot, scale_of, thinned
+from counterfoil.converter.run.snapshot import PartitionPosition, RunSnapshot, RunState
 from counterfoil.schema.model import Metadata, Schema
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.plans.bridge_document import read_bridge
+from counterfoil.schema.plans.derivations import derive_both_ways
 
 SOURCE: dict[str, Any] = {
     "type": "record",
@@ -56,8 +56,8 @@ BOTH = derive_both_ways(parse_schema(json.dumps(SOURCE)), parse_schema(json.dump
 START = 1_790_000_000_000
 
 
-def state(batches: int, **changes: Any) -> Snapshot:
-    return Snapshot(
+def state(batches: int, **changes: Any) -> RunSnapshot:
+    return RunSnapshot(
         **{
             "bridge": DECLARED.name,
             "plan_hash": BOTH.there.hash,

@@ -10,12 +10,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import published_reports
-from counterfoil.converter.check.preflight import Check, Finding, Severity
-from counterfoil.converter.check.report import CheckReport
+from counterfoil.converter.check.command import BridgeCheckReport
+from counterfoil.converter.check.preflight import PreflightCheck, PreflightFinding, PreflightSeverity
 from counterfoil.converter.check.sampling import TrialReport
 from counterfoil.converter.check.throughput import Throughput
 from counterfoil.converter.errors import BrokerUnreachable, PlanIncomplete
-from counterfoil.converter.reports import failures_as_cases, give, parse_forms
+from counterfoil.converter.outputs import failures_as_cases, give, parse_forms
 from counterfoil.converter.verify.verdict import PartitionVerdict, VerifyReport
 from counterfoil.schema.exit_codes import ExitCode
 
@@ -32,7 +32,7 @@ def cases_of(path: Path) -> dict[str, str]:
     return found
 
 
-def written(report: CheckReport | VerifyReport, path: Path) -> dict[str, str]:
+def written(report: BridgeCheckReport | VerifyReport, path: Path) -> dict[str, str]:
     give(
         parse_forms([f"junit={path}"], ("text", "json", "junit")),
         lines=report.lines,
@@ -51,16 +51,18 @@ def trial() -> TrialReport:
     return found
 
 
-def checked(*findings: Finding, trial: TrialReport | None = None, throughput: Throughput | None = None) -> CheckReport:
-    return CheckReport("rides", ["from a", "to b"], "engine java, as requested", findings, trial, throughput)
+def checked(
+    *findings: PreflightFinding, trial: TrialReport | None = None, throughput: Throughput | None = None
+) -> BridgeCheckReport:
+    return BridgeCheckReport("rides", ["from a", "to b"], "engine java, as requested", findings, trial, throughput)
 
 
 def test_a_good_check_is_one_passed_case_for_each_check(tmp_path: Path) -> None:
-    warning = Finding(Severity.WARNING, Check.SIZES, "out accepts less\x00")
+    warning = PreflightFinding(PreflightSeverity.WARNING, PreflightCheck.SIZES, "out accepts less\x00")
     report = checked(warning, trial=trial(), throughput=Throughput(50_000.0, 100_000, 2.0, 2, 6_000_000))
     cases = written(report, tmp_path / "report.xml")
     assert report.exit_code is ExitCode.OK
-    assert set(cases) == {"plan", *Check, "records are converted", "engines agree"}
+    assert set(cases) == {"plan", *PreflightCheck, "records are converted", "engines agree"}
     assert set(cases.values()) == {""}
     assert "out accepts less" in (tmp_path / "report.xml").read_text()
     rate = "about 50,000 records/s in 2 tasks, without reading and writing Kafka"
@@ -89,8 +91,10 @@ def test_sizes_are_those_of_the_converted_values() -> None:
 
 
 def test_what_breaks_is_a_failure_and_what_could_not_run_an_error(tmp_path: Path) -> None:
-    refused = Finding(
-        Severity.ERROR, Check.RIGHTS, "the broker refuses to write to topic out: the right WRITE is missing"
+    refused = PreflightFinding(
+        PreflightSeverity.ERROR,
+        PreflightCheck.RIGHTS,
+        "the broker refuses to write to topic out: the right WRITE is missing",
     )
     report = checked(refused)
     cases = written(report, tmp_path / "report.xml")

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.converter.kafka.offsets import OffsetSet
-from counterfoil.converter.run.checkpoint import Batch
-from counterfoil.converter.run.restart import CLOCK_SKEW_MS, repeat_condition, written_of
+from counterfoil.converter.run.checkpoint import CheckpointBatch
+from counterfoil.converter.run.delivery import CLOCK_SKEW_MS, repeat_condition, written_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,7 +57,7 @@ def own(origin: str, bridge: str = "b") -> list[tuple[str, bytes | None]]:
     return [("bridge.src", origin.encode()), ("bridge.via", bridge.encode())]
 
 
-BATCH = Batch(batch_id=3, started_ms=1_000_000, range_by_partition={0: (100, 200), 1: (50, 60)})
+BATCH = CheckpointBatch(batch_id=3, started_ms=1_000_000, range_by_partition={0: (100, 200), 1: (50, 60)})
 
 
 def written(cluster: FakeCluster) -> dict[int, list[int]]:

@@ -11,8 +11,8 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from counterfoil.converter.run.job import BridgeRun
-from counterfoil.schema.bridges.model import StopAbove
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.plans.bridge import StopAbove
 
 
 class Progress:

@@ -8,15 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.errors import BrokerUnreachable
-from counterfoil.converter.monitoring.background import BackgroundReports
-from counterfoil.converter.monitoring.registry import RegistryReports
-from counterfoil.converter.run.snapshot import PartitionPosition, RunState, Snapshot
+from counterfoil.converter.monitoring.records import BackgroundReports, RegistryReports
+from counterfoil.converter.run.snapshot import PartitionPosition, RunSnapshot, RunState
 from counterfoil.schema.errors import CounterfoilError, ReporterReplaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-STATE = Snapshot(
+STATE = RunSnapshot(
     bridge="b",
     plan_hash="f" * 64,
     engine="java",
@@ -54,7 +53,7 @@ class Registry:
         self._answer(self.received[-1])
 
 
-def at(position: int) -> Snapshot:
+def at(position: int) -> RunSnapshot:
     return replace(STATE, partitions=(PartitionPosition(0, 0, position, 200),))
 
 
@@ -122,7 +121,7 @@ def test_a_later_driver_is_noticed() -> None:
 
 
 def test_while_the_broker_is_away_only_the_end_is_reported() -> None:
-    received: list[Snapshot] = []
+    received: list[RunSnapshot] = []
     ends = Ends()
     ends.is_away = True
     reports = BackgroundReports([received.append], ends)

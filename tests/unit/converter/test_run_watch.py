@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from counterfoil.converter.run.snapshot import RunState, Snapshot, read_snapshot, snapshot_json
-from counterfoil.converter.run.watch import RateWindow, Watch
+from counterfoil.converter.run.progress import RateWindow, Watch
+from counterfoil.converter.run.snapshot import RunSnapshot, RunState, read_snapshot, snapshot_json
 
-START = Snapshot(bridge="b", plan_hash="f" * 64, engine="java", job="host:1", started_ts=5, ts=5)
+START = RunSnapshot(bridge="b", plan_hash="f" * 64, engine="java", job="host:1", started_ts=5, ts=5)
 
 
 def report(batch: int, rows: int, end: dict[str, int], latest: dict[str, int] | None = None) -> dict[str, Any]:
@@ -27,8 +27,8 @@ def report(batch: int, rows: int, end: dict[str, int], latest: dict[str, int] | 
     }
 
 
-def followed() -> tuple[Watch, list[Snapshot]]:
-    states: list[Snapshot] = []
+def followed() -> tuple[Watch, list[RunSnapshot]]:
+    states: list[RunSnapshot] = []
     return Watch(START, {0: 10, 1: 0}, ["too-large"], [states.append]), states
 
 

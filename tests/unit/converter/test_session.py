@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from counterfoil.converter.errors import MissingPart
-from counterfoil.converter.spark.archive import pyspark_version
+from counterfoil.converter.spark.java import pyspark_version
 from counterfoil.converter.spark.session import check_session, connector_settings, start_session
 from counterfoil.schema.exit_codes import ExitCode
 

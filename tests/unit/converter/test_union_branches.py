@@ -14,15 +14,18 @@ from hypothesis import strategies as st
 
 from avro_unions import Unions, altered, branched, changed, drawn, without_logical_types
 from counterfoil.converter.engines.protocol import Conversion
-from counterfoil.converter.engines.record import RecordConverter, recipe_of
-from counterfoil.schema.evolution import ConversionError, derive_plan, evaluate, parse_rules
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.converter.engines.reference import RecordConverter, recipe_of
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.plans import ConversionError
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.evaluate import evaluate
+from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.wire import frame
 
 if TYPE_CHECKING:
-    from counterfoil.schema.evolution import ConversionPlan
+    from counterfoil.schema.plans.model import ConversionPlan
 
 SOURCE_ID, TARGET_ID = 7, 9
 

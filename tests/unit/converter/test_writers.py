@@ -9,15 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.converter.bridge.file import parse_bridge_file
-from counterfoil.converter.bridge.resolve import ResolvedBridge, resolve
-from counterfoil.converter.engines.lookup import Form, Outcome, UnknownIdStop, WriterLookup, recipe_from_driver
-from counterfoil.converter.engines.record import converter_of
+from counterfoil.converter.bridge import ResolvedBridge, parse_bridge_file, resolve
+from counterfoil.converter.engines.lookup import (
+    LookupOutcome,
+    RecipeForm,
+    UnknownIdStop,
+    WriterLookup,
+    recipe_from_driver,
+)
+from counterfoil.converter.engines.reference import converter_of
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.run.checkpoint import Checkpoint
-from counterfoil.converter.run.id_service import ServiceAddress, WriterService, parse_address
-from counterfoil.converter.run.writers import UnknownIds, WriterDecisions, decisions_for
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.converter.run.writers import (
+    ServiceAddress,
+    UnknownIds,
+    WriterDecisions,
+    WriterService,
+    decisions_for,
+    parse_address,
+)
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
 from counterfoil.schema.model import Schema
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.testing import InMemoryRegistry
@@ -63,24 +74,24 @@ def running(registry: Registry) -> ResolvedBridge:
 @pytest.mark.parametrize(
     ("added", "outcome", "text"),
     [
-        (schema(optional("seats")), Outcome.CONVERT, "the next start needs a change of the bridge: seats: "),
-        (schema(optional("tip")), Outcome.STOP, "changes how the target is filled"),
-        (schema(ride="string"), Outcome.STOP, "cannot be read as version 1"),
+        (schema(optional("seats")), LookupOutcome.CONVERT, "the next start needs a change of the bridge: seats: "),
+        (schema(optional("tip")), LookupOutcome.STOP, "changes how the target is filled"),
+        (schema(ride="string"), LookupOutcome.STOP, "cannot be read as version 1"),
     ],
 )
 def test_a_new_version_is_converted_if_the_running_plan_reads_it(
-    registry: Registry, running: ResolvedBridge, added: Schema, outcome: Outcome, text: str
+    registry: Registry, running: ResolvedBridge, added: Schema, outcome: LookupOutcome, text: str
 ) -> None:
     adopted: list[ResolvedBridge] = []
     new = registry.register("in-value", added).id
     decision = WriterDecisions(running, registry, UnknownIds.STOP, adopt=adopted.append).decide(new)
     assert (decision.outcome, [each.newest_id for each in adopted]) == (
         outcome,
-        [new] if outcome is Outcome.CONVERT else [],
+        [new] if outcome is LookupOutcome.CONVERT else [],
     )
     assert text in decision.text
     lenient = WriterDecisions(running, registry, UnknownIds.DEAD_LETTERS).decide(new)
-    assert lenient.outcome is (outcome if outcome is Outcome.CONVERT else Outcome.DEAD_LETTER)
+    assert lenient.outcome is (outcome if outcome is LookupOutcome.CONVERT else LookupOutcome.DEAD_LETTER)
 
 
 def test_a_registry_that_does_not_answer_ends_the_run(
@@ -88,13 +99,13 @@ def test_a_registry_that_does_not_answer_ends_the_run(
 ) -> None:
     stored.answer_next(*[NoReply("no connection")] * 20)
     decision = WriterDecisions(running, registry, UnknownIds.DEAD_LETTERS, patience_s=0).decide(77)
-    assert decision.outcome is Outcome.STOP
+    assert decision.outcome is LookupOutcome.STOP
     assert "schema id 77 cannot be looked up" in decision.text
 
 
 def test_only_the_holder_of_the_secret_can_sign() -> None:
     lookup, other = (WriterLookup("127.0.0.1", 1, secret) for secret in ("a", "b"))
-    request = lookup.request(Form.JAVA, 7)
+    request = lookup.request(RecipeForm.JAVA, 7)
     assert lookup.is_signed(request[:6], request[6:])
     assert not other.is_signed(request[:6], request[6:])
     assert "secret" not in repr(lookup)
@@ -106,7 +117,9 @@ def session_at(host: str, bound: str | None = None) -> Any:
     return SimpleNamespace(conf=SimpleNamespace(get=lambda name, default=None: settings[name] or default))
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\n\r\n", WriterLookup("", 0, "guess").request(Form.JAVA, 7)])
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET / HTTP/1.1\r\n\r\n", WriterLookup("", 0, "guess").request(RecipeForm.JAVA, 7)]
+)
 def test_connections_without_a_signed_request_get_no_answer_and_print_nothing(
     sent: bytes, capfd: pytest.CaptureFixture[str]
 ) -> None:

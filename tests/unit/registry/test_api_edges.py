@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.api.call import parse_integer
-from counterfoil.registry.api.http.json_body import parse_json, read_body
-from counterfoil.registry.api.http.media_types import V1, check_consumed, negotiate
-from counterfoil.registry.api.http.paths import decode_segment, rewrite
-from counterfoil.registry.store.committer import MAX_BATCH, Committer
+from counterfoil.registry.http.answers import V1, check_consumed, negotiate
+from counterfoil.registry.http.bodies import parse_json, read_body
+from counterfoil.registry.http.call import parse_integer
+from counterfoil.registry.http.paths import decode_segment, rewrite
+from counterfoil.registry.store.committing import MAX_BATCH, Committer
+from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.errors import (
     BadRequest,
     CounterfoilError,
@@ -22,7 +23,6 @@ from counterfoil.schema.errors import (
     StoreUnavailable,
     UnsupportedMediaType,
 )
-from counterfoil.schema.recent_values import RecentValues
 from registry_driver import InProcessRegistry
 
 

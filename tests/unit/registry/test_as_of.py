@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.domain.changes import Change, ChangeKind
-from counterfoil.registry.domain.writes.plan import Plan
-from counterfoil.registry.service.as_of import EVER, AsOf
-from counterfoil.registry.service.moments import iso_time, resolve_moment
+from counterfoil.registry.changes.as_of import EVER, AsOf, iso_time, resolve_moment
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind
 from counterfoil.registry.store.memory import MemoryStorage
-from counterfoil.schema.contexts import parse_subject
+from counterfoil.registry.store.writes import StoragePlan
 from counterfoil.schema.errors import BadRequest
+from counterfoil.schema.model import parse_subject
 from earlier_moments import STORY, Step, carry_out, check_every_moment, steps
 from registry_driver import InProcessRegistry, Reply
 
@@ -115,7 +114,7 @@ def test_the_time_of_a_change_names_that_change(ts: int) -> None:
             return until_ts or 0
 
         async def changes(self, *_: int) -> Any:
-            return [Change(1, 4_102_444_800_000, ChangeKind.SETTINGS, parse_subject("s"))]
+            return [JournalChange(1, 4_102_444_800_000, JournalChangeKind.SETTINGS, parse_subject("s"))]
 
     assert asyncio.run(resolve_moment(Asked(), iso_time(ts))) == ts
     assert asyncio.run(resolve_moment(Asked(), f"ts:{ts}")) == ts
@@ -156,7 +155,7 @@ def test_the_past_takes_no_writes_and_tells_no_ids() -> None:
         assert (await past.last_change(), list(await past.changes(0, 10))) == (0, [])
         assert await past.changes_of(parse_subject("s"), EVER) == []
         for asked in (
-            past.commit(Plan()),
+            past.commit(StoragePlan()),
             past.uses(".", 1),
             past.guid_of_id(".", 1),
             past.max_id("."),

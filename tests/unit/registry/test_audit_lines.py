@@ -7,11 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.audit.showing import event_text
-from counterfoil.registry.audit.verifying import Misfit, StoredHead, Verifier, read_line
-from counterfoil.registry.domain.audit.events import AuditEvent, EventKind
-from counterfoil.registry.domain.audit.lines import Chain, canonical, hash_of
-from counterfoil.registry.domain.audit.selection import Selection
+from counterfoil.registry.audit.events import AuditEvent, EventKind, EventSelection
+from counterfoil.registry.audit.file import Chain, canonical, hash_of
+from counterfoil.registry.audit.verifying import AuditMisfit, StoredHead, Verifier, event_text, read_line
 
 names = st.text(max_size=6)
 events = st.builds(
@@ -25,7 +23,7 @@ def started(last: str | None = None) -> AuditEvent:
     return AuditEvent(EventKind.SERVER_STARTED, {"last": last})
 
 
-def misfits(lines: list[bytes], **options: Any) -> list[Misfit]:
+def misfits(lines: list[bytes], **options: Any) -> list[AuditMisfit]:
     return list(Verifier(**options).misfits(read_line(f"line {at}", line) for at, line in enumerate(lines, 1)))
 
 
@@ -95,7 +93,7 @@ def test_lines_with_right_hashes_and_any_members_are_read(
         facts = read_line("", each).facts
         assert facts is not None
         assert event_text(facts) != ""
-        Selection(caller="User:ana", subject="s", outcome="failed", since="2026").selects(facts)
+        EventSelection(caller="User:ana", subject="s", outcome="failed", since="2026").selects(facts)
 
 
 def test_a_line_that_is_nested_too_deep_is_no_line() -> None:

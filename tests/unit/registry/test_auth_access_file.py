@@ -11,15 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.auth.errors import InvalidAccessFile
-from counterfoil.registry.auth.file.document import load_access_file
-from counterfoil.registry.auth.file.model import FileState
-from counterfoil.registry.auth.file.warnings import find_idle_rules, find_warnings
-from counterfoil.registry.domain.access.decision import decide
-from counterfoil.registry.domain.access.operations import Operation
-from counterfoil.registry.domain.access.patterns import parse_pattern
-from counterfoil.registry.domain.access.resources import Kind, Resource
-from counterfoil.registry.domain.access.rules import ANONYMOUS
+from counterfoil.registry.access.file.grammar import load_access_file
+from counterfoil.registry.access.file.in_force import find_idle_rules, find_warnings
+from counterfoil.registry.access.file.values import FileState, InvalidAccessFile
+from counterfoil.registry.access.resources import AccessOperation, AccessResource, ResourceKind
+from counterfoil.registry.access.rights import decide
+from counterfoil.registry.access.rules import ANONYMOUS, parse_pattern
 
 ARGON2 = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
 BCRYPT = "$2y$05$JgumHNC5onBUvbXUPvmDL.DyUuz3K.SyDEEkydKZhS4YXGBHHwgDW"
@@ -112,14 +109,16 @@ def test_a_full_file_is_read():
 
 def test_its_rules_decide():
     rules = load(FULL).rules
-    ledger = Resource(Kind.SUBJECT, "pay.ledger-value", ".")
+    ledger = AccessResource(ResourceKind.SUBJECT, "pay.ledger-value", ".")
     team = {"User:bob", "Group:payments", "User:*"}
-    assert decide(rules, team, Operation.WRITE, ledger).allowed
-    denied = decide(rules, team, Operation.DELETE, ledger)
+    assert decide(rules, team, AccessOperation.WRITE, ledger).allowed
+    denied = decide(rules, team, AccessOperation.DELETE, ledger)
     assert (denied.allowed, denied.by.source) == (False, "etc/access.yaml:25")
-    assert decide(rules, {"User:alice"}, Operation.DELETE, ledger).allowed
-    assert decide(rules, {ANONYMOUS}, Operation.READ, Resource(Kind.SUBJECT, "public.a", ".")).allowed
-    assert not decide(rules, {ANONYMOUS}, Operation.READ, ledger).allowed
+    assert decide(rules, {"User:alice"}, AccessOperation.DELETE, ledger).allowed
+    assert decide(
+        rules, {ANONYMOUS}, AccessOperation.READ, AccessResource(ResourceKind.SUBJECT, "public.a", ".")
+    ).allowed
+    assert not decide(rules, {ANONYMOUS}, AccessOperation.READ, ledger).allowed
 
 
 ISSUER = "issuers: [{issuer: 'https://a.example', audience: x"
@@ -286,11 +285,11 @@ NAMES = st.text(alphabet="ab*", max_size=4)
 
 @given(NAMES, NAMES, st.text(alphabet="ab", max_size=6))
 def test_containment_of_patterns_is_certain(outer, inner, name):
-    from counterfoil.registry.domain.access.patterns import contains
+    from counterfoil.registry.access.rules import contains
 
     if not outer or not inner:
         return
     first, second = parse_pattern(outer), parse_pattern(inner)
-    subject = Resource(Kind.SUBJECT, name, ".")
+    subject = AccessResource(ResourceKind.SUBJECT, name, ".")
     if contains(first, second) and second.covers(subject):
         assert first.covers(subject)

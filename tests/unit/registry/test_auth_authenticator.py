@@ -12,22 +12,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.auth.authenticator import RegistryAuthenticator
-from counterfoil.registry.auth.certificates import parse_principal_rules
-from counterfoil.registry.auth.file.model import AccessFile
-from counterfoil.registry.auth.jwt.claims import certificate_thumbprint
-from counterfoil.registry.auth.jwt.issuers import Issuer
-from counterfoil.registry.auth.jwt.jwks import IssuerKeys
-from counterfoil.registry.auth.passwords.verifier import StoredUser
-from counterfoil.registry.auth.proxy import TrustedProxy, parse_networks
-from counterfoil.registry.auth.tokens import StoredToken, generate_token
-from counterfoil.registry.domain.access.identity import Credentials, Identity, Reason, Refusal
-from counterfoil.registry.domain.access.patterns import EVERYTHING
-from counterfoil.registry.domain.access.rules import ANONYMOUS, allow
+from counterfoil.registry.access.file.values import AccessFile, Issuer
+from counterfoil.registry.access.identities.authenticator import RegistryAuthenticator
+from counterfoil.registry.access.identities.certificates import parse_principal_rules
+from counterfoil.registry.access.identities.issuers import IssuerKeys
+from counterfoil.registry.access.identities.jwt import certificate_thumbprint
+from counterfoil.registry.access.identities.passwords import StoredToken, StoredUser, generate_token
+from counterfoil.registry.access.identity import (
+    CallerIdentity,
+    PresentedCredentials,
+    TrustedProxy,
+    UnprovenCaller,
+    UnprovenReason,
+    parse_networks,
+)
+from counterfoil.registry.access.rules import ANONYMOUS, EVERYTHING, allow
 from token_issuer import AUDIENCE, ISSUER, NOW, Published, claims, public_jwk, token
 
-WRONG = Refusal(Reason.WRONG)
-MISSING = Refusal(Reason.MISSING)
+WRONG = UnprovenCaller(UnprovenReason.WRONG)
+MISSING = UnprovenCaller(UnprovenReason.MISSING)
 TOKEN = generate_token()
 
 
@@ -85,7 +88,7 @@ class World:
 
     async def ask(self, authorization=None, *, address="192.0.2.1", headers=(), certificate=None):
         sent = authorization.encode() if isinstance(authorization, str) else authorization
-        return await self.auth.authenticate(Credentials(sent, address, tuple(headers), certificate))
+        return await self.auth.authenticate(PresentedCredentials(sent, address, tuple(headers), certificate))
 
 
 def ask(authorization=None, *, world=None, **given_):
@@ -100,7 +103,7 @@ def test_each_method_names_its_caller():
     async def story():
         world = World()
         found = await world.ask(basic("alice", "gehéim:x"))
-        assert found == Identity("User:alice", frozenset({"Group:team"}), method="password")
+        assert found == CallerIdentity("User:alice", frozenset({"Group:team"}), method="password")
         for scheme in ("basic", "BASIC"):
             assert (await world.ask(basic("alice", "gehéim:x").replace("Basic", scheme))).principal == "User:alice"
         for sent in (f"Bearer {TOKEN.text}", basic("token", TOKEN.text), basic("ci", TOKEN.text)):
@@ -149,7 +152,7 @@ def test_wrong_credentials_are_refused_whatever_else_would_do(name):
 def test_without_credentials():
     assert ask() == MISSING
     anonymous = World(rules=(allow(ANONYMOUS, [], EVERYTHING),))
-    assert ask(world=anonymous) == Identity(ANONYMOUS, method="anonymous")
+    assert ask(world=anonymous) == CallerIdentity(ANONYMOUS, method="anonymous")
     assert ask(headers=[(b"x-forwarded-user", b"alice")]) == MISSING  # from an address that is no proxy
 
 
@@ -177,7 +180,7 @@ def test_who_is_remembered_is_served_while_the_name_is_attacked():
         await world.ask(basic("alice", "gehéim:x"))
         for number in range(10):
             assert await world.ask(basic("alice", f"guess{number}")) == WRONG
-        assert (await world.ask(basic("alice", "guess"))).reason is Reason.THROTTLED
+        assert (await world.ask(basic("alice", "guess"))).reason is UnprovenReason.THROTTLED
         assert (await world.ask(basic("alice", "gehéim:x"))).principal == "User:alice"
 
     asyncio.run(story())
@@ -207,7 +210,7 @@ def test_a_revoked_token_is_refused_at_the_next_request():
         world.tokens.stored = dataclasses.replace(world.tokens.stored, is_active=False)
         assert await world.ask(f"Bearer {TOKEN.text}") == WRONG
         world.tokens.stored = dataclasses.replace(world.tokens.stored, is_active=True, expires=NOW)
-        assert await world.ask(f"Bearer {TOKEN.text}") == Refusal(Reason.EXPIRED)
+        assert await world.ask(f"Bearer {TOKEN.text}") == UnprovenCaller(UnprovenReason.EXPIRED)
 
     asyncio.run(story())
 
@@ -229,7 +232,7 @@ def test_wrong_passwords_through_a_proxy_are_counted_by_the_clients_address():
         through = {"address": "127.0.0.1", "headers": [(b"x-forwarded-for", b"203.0.113.1")]}
         for number in range(11):
             last = await world.ask(basic("alice", f"guess{number}"), **through)
-        assert last.reason is Reason.THROTTLED
+        assert last.reason is UnprovenReason.THROTTLED
         other = {"address": "127.0.0.1", "headers": [(b"x-forwarded-for", b"203.0.113.2")]}
         assert (await world.ask(basic("alice", "gehéim:x"), **other)).principal == "User:alice"
 
@@ -245,4 +248,4 @@ def test_what_is_offered():
     st.binary() | st.binary().map(lambda data: b"Basic " + base64.b64encode(data)) | st.binary().map(b"Bearer ".__add__)
 )
 def test_every_header_is_refused(header):
-    assert isinstance(ask(header), Refusal)
+    assert isinstance(ask(header), UnprovenCaller)

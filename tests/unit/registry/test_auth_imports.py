@@ -11,15 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.auth.errors import InvalidAccessFile
-from counterfoil.registry.auth.file.document import load_access_file
-from counterfoil.registry.auth.file.model import FileState
-from counterfoil.registry.auth.imports.kafka_acls import import_kafka_acls
-from counterfoil.registry.auth.imports.karapace import import_karapace
-from counterfoil.registry.auth.imports.text import ImportRefused, scalar
-from counterfoil.registry.auth.imports.users import import_htpasswd
-from counterfoil.registry.domain.access.operations import Operation
-from counterfoil.registry.domain.access.questions import (
+from counterfoil.registry.access.file.grammar import load_access_file
+from counterfoil.registry.access.file.imports import (
+    ImportRefused,
+    import_htpasswd,
+    import_kafka_acls,
+    import_karapace,
+    scalar,
+)
+from counterfoil.registry.access.file.values import FileState, InvalidAccessFile
+from counterfoil.registry.access.questions import (
     InvalidQuestion,
     may,
     parse_operation,
@@ -27,7 +28,8 @@ from counterfoil.registry.domain.access.questions import (
     parse_resource,
     who_can,
 )
-from counterfoil.schema.documents.nodes import ScalarNode
+from counterfoil.registry.access.resources import AccessOperation
+from counterfoil.schema.documents import ScalarNode
 from counterfoil.schema.documents.yaml_reader import read_yaml
 
 BCRYPT = "$2y$05$JgumHNC5onBUvbXUPvmDL.DyUuz3K.SyDEEkydKZhS4YXGBHHwgDW"
@@ -51,7 +53,7 @@ def load(text):
 
 
 def allowed(file, principal, operation, resource):
-    return may(file, principal, (), Operation[operation], parse_resource(resource)).allowed
+    return may(file, principal, (), AccessOperation[operation], parse_resource(resource)).allowed
 
 
 # --- Karapace ---
@@ -262,23 +264,24 @@ anonymous: [{allow: READ, on: "open.*"}]
 
 def test_can_names_the_deciding_rule_and_those_that_came_near():
     file = load(FILE)
-    answer = may(file, "User:alice", (), Operation.WRITE, parse_resource("pay.ledger-value"))
+    answer = may(file, "User:alice", (), AccessOperation.WRITE, parse_resource("pay.ledger-value"))
     assert (answer.allowed, answer.by.source) == (False, "access.yaml:5")
     assert [rule.source for rule in answer.near] == ["access.yaml:4"]
-    assert may(file, "User:x", ["Group:okta:dev"], Operation.READ, parse_resource("kek:pii-a")).allowed
-    assert may(file, "User:root", (), Operation.PURGE, parse_resource("registry")).by.is_final
-    nothing = may(file, "User:x", (), Operation.WRITE, parse_resource("pay.x"))
+    assert may(file, "User:x", ["Group:okta:dev"], AccessOperation.READ, parse_resource("kek:pii-a")).allowed
+    assert may(file, "User:root", (), AccessOperation.PURGE, parse_resource("registry")).by.is_final
+    nothing = may(file, "User:x", (), AccessOperation.WRITE, parse_resource("pay.x"))
     assert (nothing.allowed, nothing.by, nothing.near) == (False, None, ())
-    assert not may(file, "User:ANONYMOUS", (), Operation.READ, parse_resource("public-value")).allowed
-    assert may(file, "User:ANONYMOUS", (), Operation.READ, parse_resource("open.a")).allowed
+    assert not may(file, "User:ANONYMOUS", (), AccessOperation.READ, parse_resource("public-value")).allowed
+    assert may(file, "User:ANONYMOUS", (), AccessOperation.READ, parse_resource("open.a")).allowed
 
 
 def test_who_can_names_principals_with_their_rules():
     found = {
-        name: rule.source for name, rule in who_can(load(FILE), Operation.WRITE, parse_resource("pay.ledger-value"))
+        name: rule.source
+        for name, rule in who_can(load(FILE), AccessOperation.WRITE, parse_resource("pay.ledger-value"))
     }
     assert found == {"User:root": "access.yaml:1", "Group:team": "access.yaml:4"}
-    found = dict(who_can(load(FILE), Operation.READ, parse_resource("public-value")))
+    found = dict(who_can(load(FILE), AccessOperation.READ, parse_resource("public-value")))
     assert set(found) == {"User:root", "Group:team", "User:alice", "User:*", "Group:okta:dev"}
 
 

@@ -13,12 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jwt.algorithms import RSAAlgorithm
 
-from counterfoil.registry.auth.jwt.claims import certificate_thumbprint
-from counterfoil.registry.auth.jwt.issuers import ALGORITHMS, Issuer
-from counterfoil.registry.auth.jwt.jwks import IssuerKeys
-from counterfoil.registry.auth.jwt.keys import InvalidKeySet, read_key_set
-from counterfoil.registry.auth.jwt.verifier import JwtVerifier
-from counterfoil.registry.domain.access.identity import Reason, Refusal
+from counterfoil.registry.access.file.values import ALGORITHMS, Issuer
+from counterfoil.registry.access.identities.issuers import InvalidKeySet, IssuerKeys, read_key_set
+from counterfoil.registry.access.identities.jwt import JwtVerifier, certificate_thumbprint
+from counterfoil.registry.access.identity import UnprovenCaller, UnprovenReason
 from token_issuer import (
     AUDIENCE,
     ISSUER,
@@ -86,7 +84,7 @@ def test_claims_within_the_limits_are_accepted(changed):
 def test_a_token_without_kid_is_accepted_where_one_key_fits():
     assert verdict(token(kid=None)).identity.principal == "User:alice"
     two = [*KEYS, public_jwk("ES256/2", "k2")]
-    assert verdict(token(kid=None), published=two) == Refusal(Reason.WRONG)
+    assert verdict(token(kid=None), published=two) == UnprovenCaller(UnprovenReason.WRONG)
 
 
 def test_groups_and_names_of_the_usual_issuers():
@@ -114,7 +112,7 @@ def test_what_is_no_list_of_texts_is_no_group(groups):
 def test_a_prefix_makes_no_name_of_what_is_none(name):
     """Otherwise every token without a subject would be the same caller: the one whose name is the prefix."""
     issuer = Issuer(ISSUER, (AUDIENCE,), groups_claims=("groups",), prefix="okta")
-    assert verdict(token(claims(sub=name)), issuer) == Refusal(Reason.WRONG)
+    assert verdict(token(claims(sub=name)), issuer) == UnprovenCaller(UnprovenReason.WRONG)
     assert verdict(token(claims(groups=[name])), issuer).identity.groups == frozenset()
 
 
@@ -126,8 +124,8 @@ def test_an_actor_is_kept_and_rights_are_the_subjects():
 def test_a_bound_token_needs_its_certificate():
     bound = token(claims(cnf={"x5t#S256": certificate_thumbprint(b"certificate")}))
     assert verdict(bound, certificate=b"certificate").is_bound
-    assert verdict(bound, certificate=b"another") == Refusal(Reason.WRONG)
-    assert verdict(bound) == Refusal(Reason.WRONG)
+    assert verdict(bound, certificate=b"another") == UnprovenCaller(UnprovenReason.WRONG)
+    assert verdict(bound) == UnprovenCaller(UnprovenReason.WRONG)
 
 
 def test_required_claims_and_types():
@@ -135,16 +133,18 @@ def test_required_claims_and_types():
     good = claims(tid="t1")
     assert verdict(token(good, typ="at+jwt"), tenant).identity.principal == "User:alice"
     assert verdict(token(good, typ="application/AT+JWT"), tenant).identity.principal == "User:alice"
-    assert verdict(token(good), tenant) == Refusal(Reason.WRONG)
-    assert verdict(token(good, typ=None), tenant) == Refusal(Reason.WRONG)
-    assert verdict(token(claims(tid="t2"), typ="at+jwt"), tenant) == Refusal(Reason.WRONG)
-    assert verdict(token(claims(tid=["t1"]), typ="at+jwt"), tenant) == Refusal(Reason.WRONG)
-    assert verdict(token(claims(), typ="at+jwt"), tenant) == Refusal(Reason.WRONG)
+    assert verdict(token(good), tenant) == UnprovenCaller(UnprovenReason.WRONG)
+    assert verdict(token(good, typ=None), tenant) == UnprovenCaller(UnprovenReason.WRONG)
+    assert verdict(token(claims(tid="t2"), typ="at+jwt"), tenant) == UnprovenCaller(UnprovenReason.WRONG)
+    assert verdict(token(claims(tid=["t1"]), typ="at+jwt"), tenant) == UnprovenCaller(UnprovenReason.WRONG)
+    assert verdict(token(claims(), typ="at+jwt"), tenant) == UnprovenCaller(UnprovenReason.WRONG)
 
 
 def test_an_expired_token_is_named_as_such():
-    assert verdict(token(claims(exp=NOW - 31))) == Refusal(Reason.EXPIRED)
-    assert verdict(token(claims(exp=NOW - 31), kind="ES256/2")) == Refusal(Reason.WRONG)  # not its signature
+    assert verdict(token(claims(exp=NOW - 31))) == UnprovenCaller(UnprovenReason.EXPIRED)
+    assert verdict(token(claims(exp=NOW - 31), kind="ES256/2")) == UnprovenCaller(
+        UnprovenReason.WRONG
+    )  # not its signature
 
 
 # --- attacks: all are the same refusal, and none causes a request ---
@@ -251,7 +251,7 @@ def test_an_attack_is_refused(name):
     async def story():
         made, origin = verifier()
         assert (await made.verify(GOOD)).identity.principal == "User:alice"
-        assert await made.verify(ATTACKS[name]) == Refusal(Reason.WRONG)
+        assert await made.verify(ATTACKS[name]) == UnprovenCaller(UnprovenReason.WRONG)
         assert origin.fetches == 1  # the one before the first token
 
     asyncio.run(story())
@@ -262,7 +262,7 @@ def test_an_attack_is_refused(name):
     ["../../etc/passwd", "https://attacker.example/k", "' OR 1=1 --", "\0", "k" * 8000, "K1", "k1 ", "\ud800"],
 )
 def test_a_kid_is_only_compared(kid):
-    assert verdict(token(kid=kid)) == Refusal(Reason.WRONG)
+    assert verdict(token(kid=kid)) == UnprovenCaller(UnprovenReason.WRONG)
 
 
 @pytest.mark.parametrize(
@@ -273,13 +273,13 @@ def test_a_kid_is_only_compared(kid):
     ],
 )
 def test_keys_that_a_token_brings_are_not_used(header):
-    assert verdict(token(kind="ES256/2", **header)) == Refusal(Reason.WRONG)
+    assert verdict(token(kind="ES256/2", **header)) == UnprovenCaller(UnprovenReason.WRONG)
     assert verdict(token(**header)).identity.principal == "User:alice"
 
 
 def test_a_key_whose_own_algorithm_is_another_is_not_used():
     ps_only = public_jwk("RS256", "r1", alg="PS256")
-    assert verdict(token(kind="RS256", kid="r1"), published=[ps_only]) == Refusal(Reason.WRONG)
+    assert verdict(token(kind="RS256", kid="r1"), published=[ps_only]) == UnprovenCaller(UnprovenReason.WRONG)
 
 
 def test_the_keys_of_one_issuer_say_nothing_about_tokens_of_another():
@@ -290,8 +290,8 @@ def test_the_keys_of_one_issuer_say_nothing_about_tokens_of_another():
         assert (await made.verify(token())).identity.principal == "User:a:alice"
         other = claims(iss=OTHER)
         assert (await made.verify(token(other, kind="ES256/2"))).identity.principal == "User:b:alice"
-        assert await made.verify(token(other)) == Refusal(Reason.WRONG)
-        assert await made.verify(token(kind="ES256/2")) == Refusal(Reason.WRONG)
+        assert await made.verify(token(other)) == UnprovenCaller(UnprovenReason.WRONG)
+        assert await made.verify(token(kind="ES256/2")) == UnprovenCaller(UnprovenReason.WRONG)
 
     asyncio.run(story())
 
@@ -309,12 +309,12 @@ NAMES = st.sampled_from(["iss", "aud", "exp", "nbf", "iat", "sub", "cnf", "act",
 def test_every_signed_payload_is_accepted_or_refused(changed):
     issuer = Issuer(ISSUER, (AUDIENCE,), groups_claims=("groups", "act.sub"))
     found = verdict(token({**claims(), **changed}), issuer)
-    assert isinstance(found, Refusal) or found.identity.principal.startswith("User:")
+    assert isinstance(found, UnprovenCaller) or found.identity.principal.startswith("User:")
 
 
 @given(st.text() | st.lists(st.binary().map(encoded), min_size=3, max_size=3).map(".".join))
 def test_every_text_is_refused(text):
-    assert verdict(text).reason is Reason.WRONG
+    assert verdict(text).reason is UnprovenReason.WRONG
 
 
 # --- key sets ---
@@ -390,8 +390,8 @@ def test_an_issuer_that_is_down_at_the_start_is_no_verdict_and_recovers():
         keys, origin, clock = keys_over_time(*KEYS)
         origin.fails = True
         made = keyed(keys)
-        assert await made.verify(GOOD) == Refusal(Reason.UNAVAILABLE, 31)
-        assert (await made.verify(GOOD)).reason is Reason.UNAVAILABLE
+        assert await made.verify(GOOD) == UnprovenCaller(UnprovenReason.UNAVAILABLE, 31)
+        assert (await made.verify(GOOD)).reason is UnprovenReason.UNAVAILABLE
         assert origin.fetches == 1
         assert keys.failures == 1
         origin.fails = False
@@ -408,12 +408,12 @@ def test_an_outage_later_keeps_the_last_keys_for_their_time():
         assert (await made.verify(GOOD)).has_key
         origin.fails = True
         clock.now += 3600
-        assert await made.verify(token(kid="new")) == Refusal(Reason.WRONG)
+        assert await made.verify(token(kid="new")) == UnprovenCaller(UnprovenReason.WRONG)
         assert (await made.verify(GOOD)).has_key
         assert keys.age_s == 3600
         clock.now += 1
         found = await made.verify(GOOD)
-        assert found.reason is Reason.UNAVAILABLE
+        assert found.reason is UnprovenReason.UNAVAILABLE
 
     asyncio.run(story())
 
@@ -429,7 +429,7 @@ def test_a_rotation_is_noticed_by_the_unknown_kid_and_a_withdrawn_key_ends_what_
         after = await made.verify(token(kind="ES256/2", kid="k2"))
         assert after.has_key
         assert not before.has_key
-        assert await made.verify(GOOD) == Refusal(Reason.WRONG)
+        assert await made.verify(GOOD) == UnprovenCaller(UnprovenReason.WRONG)
         assert origin.fetches == 2
 
     asyncio.run(story())
@@ -443,10 +443,10 @@ def test_a_thousand_unknown_kids_cause_one_fetch():
         clock.now += 60
         forged = [token(kid=f"forged{number}", kind="ES256/2") for number in range(1000)]
         found = await asyncio.gather(*map(made.verify, forged))
-        assert set(found) == {Refusal(Reason.WRONG)}
+        assert set(found) == {UnprovenCaller(UnprovenReason.WRONG)}
         assert origin.fetches == 2
         clock.now += 60
-        assert (await made.verify(forged[-1])).reason is Reason.WRONG
+        assert (await made.verify(forged[-1])).reason is UnprovenReason.WRONG
         assert origin.fetches == 2  # it is remembered that this one is unknown
         clock.now += 300
         await made.verify(forged[-1])
@@ -463,7 +463,7 @@ def test_a_key_that_comes_between_two_fetches_is_found_by_the_next():
         origin.jwks.append(public_jwk("ES256/2", "k2"))
         clock.now += 10
         new = token(kind="ES256/2", kid="k2")
-        assert await made.verify(new) == Refusal(Reason.WRONG)
+        assert await made.verify(new) == UnprovenCaller(UnprovenReason.WRONG)
         clock.now += 20
         assert (await made.verify(new)).has_key
 

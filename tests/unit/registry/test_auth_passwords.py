@@ -15,19 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.auth.errors import InvalidAccessFile
-from counterfoil.registry.auth.passwords.checking import CheckLimits, PasswordChecks
-from counterfoil.registry.auth.passwords.hashes import (
+from counterfoil.registry.access.counting import Throttle
+from counterfoil.registry.access.file.values import InvalidAccessFile, read_htpasswd
+from counterfoil.registry.access.identities.hashes import (
     InvalidHash,
     InvalidPassword,
     hash_password,
     karapace_hash,
     parse_hash,
 )
-from counterfoil.registry.auth.passwords.htpasswd import read_htpasswd
-from counterfoil.registry.auth.passwords.throttling import Throttle
-from counterfoil.registry.auth.passwords.verifier import PasswordVerifier, StoredUser
-from counterfoil.registry.domain.access.identity import Reason, Refusal
+from counterfoil.registry.access.identities.passwords import CheckLimits, PasswordChecks, PasswordVerifier, StoredUser
+from counterfoil.registry.access.identity import UnprovenCaller, UnprovenReason
 
 # Written by htpasswd of Debian's apache2-utils 2.4.71: `htpasswd -nbB` (cost 5 is its default), `-m`, `-s`, `-d`, `-5`.
 BCRYPT = "$2y$05$JgumHNC5onBUvbXUPvmDL.DyUuz3K.SyDEEkydKZhS4YXGBHHwgDW"  # correct horse
@@ -256,9 +254,9 @@ def test_right_wrong_unknown_and_disabled():
         stored = open_gate()
         passwords = verifier(stored, names=("alice", "gone"), disabled=("gone",))
         assert (await passwords.verify("alice", b"right", "10.0.0.1")).name == "alice"
-        assert await passwords.verify("alice", b"wrong", "10.0.0.1") == Refusal(Reason.WRONG)
-        assert await passwords.verify("gone", b"right", "10.0.0.1") == Refusal(Reason.WRONG)
-        assert await passwords.verify("nobody", b"right", "10.0.0.1") == Refusal(Reason.WRONG)
+        assert await passwords.verify("alice", b"wrong", "10.0.0.1") == UnprovenCaller(UnprovenReason.WRONG)
+        assert await passwords.verify("gone", b"right", "10.0.0.1") == UnprovenCaller(UnprovenReason.WRONG)
+        assert await passwords.verify("nobody", b"right", "10.0.0.1") == UnprovenCaller(UnprovenReason.WRONG)
         assert stored.checked == 4  # an unknown name costs the check of a hash, too
 
     asyncio.run(story())
@@ -267,7 +265,7 @@ def test_right_wrong_unknown_and_disabled():
 def test_an_unknown_name_costs_a_hash_where_there_are_no_users():
     async def story():
         passwords = verifier(open_gate(), names=())
-        assert await passwords.verify("nobody", b"x", "") == Refusal(Reason.WRONG)
+        assert await passwords.verify("nobody", b"x", "") == UnprovenCaller(UnprovenReason.WRONG)
 
     asyncio.run(story())
 
@@ -316,7 +314,7 @@ def test_two_run_at_a_time_and_others_wait_or_are_sent_away():
         found = await asyncio.gather(*waiting)
         assert stored.most == 2
         assert [user.name for user in found[:7]] == list(names[:7])
-        assert found[7:] == [Refusal(Reason.UNAVAILABLE, 1)] * 3
+        assert found[7:] == [UnprovenCaller(UnprovenReason.UNAVAILABLE, 1)] * 3
 
     asyncio.run(story())
 
@@ -327,7 +325,7 @@ def test_who_waits_too_long_is_sent_away():
         passwords = verifier(stored, names=("a", "b"), limits=CheckLimits(at_once=1, waiting=5, wait_s=0.01))
         first = asyncio.create_task(passwords.verify("a", b"right", ""))
         assert await asyncio.to_thread(stored.one.wait, 60)
-        assert await passwords.verify("b", b"right", "") == Refusal(Reason.UNAVAILABLE, 1)
+        assert await passwords.verify("b", b"right", "") == UnprovenCaller(UnprovenReason.UNAVAILABLE, 1)
         stored.gate.set()
         assert (await first).name == "a"
 
@@ -385,10 +383,10 @@ def test_who_is_not_examined_is_counted_only_while_there_are_many_wrong_password
         second.cancel()
         return refused
 
-    assert set(asyncio.run(story(slowed=False))) == {Refusal(Reason.UNAVAILABLE, 1)}
+    assert set(asyncio.run(story(slowed=False))) == {UnprovenCaller(UnprovenReason.UNAVAILABLE, 1)}
     first, *_, last = asyncio.run(story(slowed=True))
-    assert first == Refusal(Reason.THROTTLED, 1)
-    assert last == Refusal(Reason.THROTTLED, 6)  # ten attempts are counted
+    assert first == UnprovenCaller(UnprovenReason.THROTTLED, 1)
+    assert last == UnprovenCaller(UnprovenReason.THROTTLED, 6)  # ten attempts are counted
 
 
 # --- throttling ---
@@ -399,13 +397,13 @@ def test_a_name_is_throttled_from_one_address_and_recovers():
         clock = Clock()
         passwords = verifier(open_gate(), clock=clock)
         for number in range(10):
-            assert (await passwords.verify("alice", b"wrong%d" % number, "10.0.0.1")).reason is Reason.WRONG
+            assert (await passwords.verify("alice", b"wrong%d" % number, "10.0.0.1")).reason is UnprovenReason.WRONG
         refused = await passwords.verify("alice", b"right", "10.0.0.1")
-        assert refused == Refusal(Reason.THROTTLED, 6)
+        assert refused == UnprovenCaller(UnprovenReason.THROTTLED, 6)
         assert (await passwords.verify("alice", b"right", "10.0.0.2")).name == "alice"  # nobody is locked out
         clock.now = 6.5
-        assert (await passwords.verify("alice", b"wrong", "10.0.0.1")).reason is Reason.WRONG
-        assert (await passwords.verify("alice", b"right", "10.0.0.1")).reason is Reason.THROTTLED
+        assert (await passwords.verify("alice", b"wrong", "10.0.0.1")).reason is UnprovenReason.WRONG
+        assert (await passwords.verify("alice", b"right", "10.0.0.1")).reason is UnprovenReason.THROTTLED
         clock.now = 13.0
         assert (await passwords.verify("alice", b"right", "10.0.0.1")).name == "alice"
 

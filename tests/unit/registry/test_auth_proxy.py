@@ -11,9 +11,8 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.auth.certificates import InvalidPrincipalRules, NameSource, parse_principal_rules
-from counterfoil.registry.auth.proxy import TrustedProxy, parse_networks
-from counterfoil.registry.domain.access.identity import Reason, Refusal
+from counterfoil.registry.access.identities.certificates import InvalidPrincipalRules, NameSource, parse_principal_rules
+from counterfoil.registry.access.identity import TrustedProxy, UnprovenCaller, UnprovenReason, parse_networks
 from token_issuer import private_key
 
 LOCAL = TrustedProxy(parse_networks(["127.0.0.1", "10.1.0.0/16"]), groups_header="x-groups", prefix="sso:")
@@ -57,19 +56,19 @@ def test_others_name_nobody(address, headers):
     ],
 )
 def test_wrong_headers_of_a_proxy_are_refused(headers):
-    assert LOCAL.identify("127.0.0.1", headers) == Refusal(Reason.WRONG)
+    assert LOCAL.identify("127.0.0.1", headers) == UnprovenCaller(UnprovenReason.WRONG)
 
 
 def test_nobody_is_named_as_an_anonymous_caller():
     bare = TrustedProxy(parse_networks(["127.0.0.1"]))
     for name in (b"ANONYMOUS", b"*"):
-        assert bare.identify("127.0.0.1", [(b"x-forwarded-user", name)]) == Refusal(Reason.WRONG)
+        assert bare.identify("127.0.0.1", [(b"x-forwarded-user", name)]) == UnprovenCaller(UnprovenReason.WRONG)
 
 
 def test_the_secret_must_be_right():
     assert SECRET.identify("10.0.0.1", [USER, (b"x-proxy-secret", b"s" * 16)]).principal == "User:alice"
-    assert SECRET.identify("10.0.0.1", [USER, (b"x-proxy-secret", b"wrong")]) == Refusal(Reason.WRONG)
-    assert SECRET.identify("10.0.0.1", [USER]) == Refusal(Reason.WRONG)
+    assert SECRET.identify("10.0.0.1", [USER, (b"x-proxy-secret", b"wrong")]) == UnprovenCaller(UnprovenReason.WRONG)
+    assert SECRET.identify("10.0.0.1", [USER]) == UnprovenCaller(UnprovenReason.WRONG)
     assert "ssss" not in repr(SECRET)
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.auth.tokens import StoredToken, generate_token, parse_token, verify_token
-from counterfoil.registry.domain.access.identity import Reason, Refusal
+from counterfoil.registry.access.identities.passwords import StoredToken, generate_token, parse_token, verify_token
+from counterfoil.registry.access.identity import UnprovenCaller, UnprovenReason
 from counterfoil.schema.errors import StoreUnavailable
 
 TOKEN = generate_token()
@@ -68,15 +68,15 @@ def test_the_owner_is_who_calls():
 @pytest.mark.parametrize(
     ("stored", "now", "reason"),
     [
-        ([], 0.0, Reason.WRONG),
-        ([dataclasses.replace(STORED, digest=generate_token().digest)], 0.0, Reason.WRONG),
-        ([dataclasses.replace(STORED, is_active=False)], 0.0, Reason.WRONG),
-        ([STORED], 1000.0, Reason.EXPIRED),
+        ([], 0.0, UnprovenReason.WRONG),
+        ([dataclasses.replace(STORED, digest=generate_token().digest)], 0.0, UnprovenReason.WRONG),
+        ([dataclasses.replace(STORED, is_active=False)], 0.0, UnprovenReason.WRONG),
+        ([STORED], 1000.0, UnprovenReason.EXPIRED),
     ],
 )
 def test_other_tokens_are_refused(stored, now, reason):
-    assert verified(TOKEN, Tokens(*stored), now) == Refusal(reason)
+    assert verified(TOKEN, Tokens(*stored), now) == UnprovenCaller(reason)
 
 
 def test_a_store_that_cannot_be_reached_is_no_verdict():
-    assert verified(TOKEN, NoStore()).reason is Reason.UNAVAILABLE
+    assert verified(TOKEN, NoStore()).reason is UnprovenReason.UNAVAILABLE

@@ -10,14 +10,14 @@ from bridge_stories import NAME, NEW, PLAN, SUBJECT, permit
 from counterfoil.schema.errors import BridgeNotFound, InvalidBridge, ReporterReplaced, TransitionRefused
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.bridges import (
+    BridgeDirection,
     BridgeLimits,
     BridgeState,
-    Direction,
+    BridgeVerification,
     NewBridge,
     PartitionProgress,
     Progress,
     Readers,
-    Verification,
 )
 from counterfoil.sdk import AsyncRegistry, operations
 from registry_driver import InProcessRegistry
@@ -40,9 +40,13 @@ def test_a_bridge_through_the_client() -> None:
                 await client.call(operations.register_bridge(NewBridge(plan=PLAN.partition("fields")[0], owner="o")))
             assert [each["field"] for each in invalid.value.details["problems"]] == ["total"]  # type: ignore[index]
 
-            changes = NewBridge(limits=BridgeLimits(max_lag=5), direction=Direction.OLD_TO_NEW)
+            changes = NewBridge(limits=BridgeLimits(max_lag=5), direction=BridgeDirection.OLD_TO_NEW)
             changed = await client.call(operations.change_bridge(NAME, changes))
-            assert (changed.limits.max_lag, changed.direction, changed.owner) == (5, Direction.OLD_TO_NEW, "rides")
+            assert (changed.limits.max_lag, changed.direction, changed.owner) == (
+                5,
+                BridgeDirection.OLD_TO_NEW,
+                "rides",
+            )
 
             move = operations.change_bridge_state
             await client.call(move(NAME, BridgeState.SHADOW, by="ann", expected=BridgeState.PLANNED))
@@ -54,7 +58,7 @@ def test_a_bridge_through_the_client() -> None:
             await client.call(operations.report_progress(NAME, progress))
             with pytest.raises(ReporterReplaced):
                 await client.call(operations.report_progress(NAME, Progress("j", 1, made.plan_hash, ())))
-            await client.call(operations.report_verification(NAME, Verification(made.plan_hash, 90)))
+            await client.call(operations.report_verification(NAME, BridgeVerification(made.plan_hash, 90)))
             await client.call(operations.report_readers(NAME, Readers(("billing",))))
             [status] = await client.call_all(operations.bridges(state=BridgeState.SHADOW))
             assert status.reports.progress is not None

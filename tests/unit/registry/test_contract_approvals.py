@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contract_stories import BASE, can_deploy, deploy, expectation, live, promise, publish, schema
-from counterfoil.registry.domain.contracts.breaks import with_approvals
-from counterfoil.schema.rest.approvals import Approval
-from counterfoil.schema.rest.verdicts import DeploymentVerdict, Reason, VerdictReason
+from counterfoil.registry.contracts.verdicts.verdict import with_approvals
+from counterfoil.schema.rest.verdicts import Approval, DeploymentVerdict, ReasonCode, VerdictReason
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -150,7 +149,7 @@ def test_what_is_no_approval_is_refused() -> None:
 def test_the_day_of_the_registry_decides() -> None:
     now_ms = 1_793_534_400_000  # 2026-11-01T12:00:00Z
     broken = DeploymentVerdict(
-        deployable=False, reasons=(VerdictReason(Reason.INCOMPATIBLE, "breaks", fingerprint="abc"),)
+        deployable=False, reasons=(VerdictReason(ReasonCode.INCOMPATIBLE, "breaks", fingerprint="abc"),)
     )
 
     def decided(until: str) -> DeploymentVerdict:

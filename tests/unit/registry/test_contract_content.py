@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contract_stories import BASE, expectation, promise, publish, schema
-from counterfoil.registry.domain.contracts.stored import RECORD_KINDS
-from counterfoil.registry.domain.writes.plan import record_write
+from counterfoil.registry.contracts.stored import RECORD_KINDS
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.registry.store.writes import record_write
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from contract_stories import BASE, PRODUCTION, can_deploy, deploy, expectation, live, promise, publish, schema
-from counterfoil.registry.domain.contracts.history import LIVE_HISTORIES, PUBLISHED_BESIDE
+from counterfoil.registry.contracts.stored import LIVE_HISTORIES, PUBLISHED_BESIDE
 from counterfoil.registry.store.memory import MemoryStorage
 from registry_driver import InProcessRegistry
 
@@ -257,7 +257,7 @@ def test_an_environment_without_history_is_no_evidence() -> None:
 
 async def forget(storage: MemoryStorage) -> None:
     """Remove what earlier releases did not store."""
-    from counterfoil.registry.domain.writes.plan import record_write
+    from counterfoil.registry.store.writes import record_write
 
     for kind in (LIVE_HISTORIES.name, PUBLISHED_BESIDE.name):
         for record in await storage.records(kind):

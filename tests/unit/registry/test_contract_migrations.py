@@ -9,8 +9,8 @@ import pytest
 
 from bridge_stories import ALL, progress, verification
 from contract_stories import BASE, can_deploy, deploy, expectation, live, promise, publish, schema
-from counterfoil.registry.service.use_cases import use_cases
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.registry.use_cases import use_cases
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:

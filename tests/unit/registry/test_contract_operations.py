@@ -17,7 +17,6 @@ from counterfoil.schema.errors import (
     InvalidVerification,
 )
 from counterfoil.schema.model import Schema
-from counterfoil.schema.rest.approvals import NewApproval
 from counterfoil.schema.rest.contracts import (
     Application,
     ContractKind,
@@ -26,9 +25,8 @@ from counterfoil.schema.rest.contracts import (
     NewContract,
     NewPublication,
 )
-from counterfoil.schema.rest.migrations import ContractMigration
-from counterfoil.schema.rest.verdicts import Reason
-from counterfoil.schema.rest.verifications import CheckResult, NewVerification, OffsetRange, Outcome, RecordSample
+from counterfoil.schema.rest.observations import CheckOutcome, CheckResult, NewVerification, OffsetRange, RecordSample
+from counterfoil.schema.rest.verdicts import ContractMigration, NewApproval, ReasonCode
 from counterfoil.sdk import AsyncRegistry, operations
 from registry_driver import InProcessRegistry
 from registry_peers import ours
@@ -67,7 +65,7 @@ def test_contracts_through_the_client() -> None:
             consumer = NewPublication("billing", "1", (NewContract(expectation("total")),))
             await client.call(operations.publish(consumer))
             unknown = await client.call(operations.can_i_deploy("billing", "1", "production"))
-            assert (unknown.deployable, unknown.reasons[0].reason) == (None, Reason.NO_CONTRACT)
+            assert (unknown.deployable, unknown.reasons[0].reason) == (None, ReasonCode.NO_CONTRACT)
             await client.call(operations.record_deployment("production", "shop", "1", liveness=Liveness.RELEASED))
             deployed = await client.call(operations.record_deployment("production", "billing", "1", instance="eu"))
             assert (await client.call(operations.deployments("production", application="billing"))) == (deployed,)
@@ -99,9 +97,9 @@ def test_approvals_and_verifications_through_the_client() -> None:
             [link] = (await client.call(operations.publish(producer))).contracts
             await client.call(operations.put_environment(Environment("production", verified_within_days=1)))
             missing = await client.call(operations.can_i_deploy("shop", "1", "production"))
-            assert (missing.deployable, missing.reasons[0].reason) == (None, Reason.NOT_VERIFIED)
+            assert (missing.deployable, missing.reasons[0].reason) == (None, ReasonCode.NOT_VERIFIED)
             sample = RecordSample("orders", 100, "random", 7, (OffsetRange(0, 5, 105),))
-            results = (CheckResult("decode", Outcome.PASSED, 100),)
+            results = (CheckResult("decode", CheckOutcome.PASSED, 100),)
             new = NewVerification("orders", "2.1.0", "production", sample, results, (1,), build_url="http://ci/1")
             made = await client.call(operations.publish_verification(new))
             assert (made.hash, made.is_passed, made.sample, made.results) == (link.hash, True, sample, results)

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from contract_stories import BASE, PRODUCTION, can_deploy, deploy, expectation, live, promise, publish, schema
-from counterfoil.registry.domain.contracts.observed import MAX_PATHS
+from counterfoil.registry.contracts.usage import MAX_PATHS
 from counterfoil.registry.store.memory import MemoryStorage
 from registry_driver import InProcessRegistry
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from uuid import UUID
 
-    from counterfoil.registry.domain.versions import History
-    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.registry.subjects.versions import SubjectHistory
+    from counterfoil.schema.model import QualifiedSubject
 
 
 def play(story: Callable[[InProcessRegistry], Awaitable[None]], **settings: Any) -> None:
@@ -516,7 +516,7 @@ def test_the_versions_that_are_still_in_a_topic_are_read_once_for_all_its_consum
             await deploy(registry, name, "1")
         read, history = [], storage.history
 
-        async def counted(subject: QualifiedSubject) -> History:
+        async def counted(subject: QualifiedSubject) -> SubjectHistory:
             read.append(str(subject))
             return await history(subject)
 

@@ -4,10 +4,16 @@ import uuid
 
 import pytest
 
-from counterfoil.registry.domain.config import effective_config, level_of
-from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.domain.equivalence import may_match
-from counterfoil.registry.domain.merging import (
+from counterfoil.registry.subjects.levels import (
+    check_registration,
+    effective_config,
+    effective_mode,
+    level_of,
+    parse_mode,
+)
+from counterfoil.registry.subjects.merging import (
+    check_rule_set,
+    may_match,
     merge_metadata,
     merge_rule_sets,
     merged_metadata,
@@ -15,12 +21,15 @@ from counterfoil.registry.domain.merging import (
     stamped,
     unstamped,
 )
-from counterfoil.registry.domain.modes import check_registration, effective_mode, parse_mode
-from counterfoil.registry.domain.rules import check_rule_set
-from counterfoil.registry.domain.subjects import check_name, check_subject
-from counterfoil.registry.domain.versions import History, VersionEntry, parse_version
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, parse_subject
+from counterfoil.registry.subjects.versions import (
+    SubjectHistory,
+    VersionEntry,
+    check_name,
+    check_subject,
+    make_content,
+    parse_version,
+)
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
 from counterfoil.schema.errors import (
     InvalidMode,
     InvalidRuleSet,
@@ -30,9 +39,17 @@ from counterfoil.schema.errors import (
     SubjectNotFound,
     VersionNotFound,
 )
-from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, SchemaType
-from counterfoil.schema.rest.config import Config
-from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.model import (
+    GLOBAL_LEVEL,
+    TOP_LEVEL,
+    Metadata,
+    Reference,
+    Rule,
+    RuleSet,
+    SchemaType,
+    parse_subject,
+)
+from counterfoil.schema.rest.subjects import Config, Mode
 
 SUBJECT = parse_subject("s")
 
@@ -56,20 +73,20 @@ def test_what_is_no_version(text: str) -> None:
         parse_version(text)
 
 
-def history(states: str) -> History:
+def history(states: str) -> SubjectHistory:
     """A history whose n-th version is active or deleted as the n-th letter, ``a`` or ``d``, says."""
     entries = [
         VersionEntry(number, number, uuid.UUID(int=number), deleted=state == "d", ts=0)
         for number, state in enumerate(states, 1)
     ]
-    return History(1, tuple(entries))
+    return SubjectHistory(1, tuple(entries))
 
 
 def test_latest_and_next() -> None:
     assert history("aad").latest.version == 2
     assert history("aad").next_version == 4
-    assert History().latest is None
-    assert History().next_version == 1
+    assert SubjectHistory().latest is None
+    assert SubjectHistory().next_version == 1
 
 
 def test_a_miss_tells_subject_and_version_apart() -> None:

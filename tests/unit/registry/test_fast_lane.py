@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.api.http.conditions import entity_tag
+from counterfoil.registry.http.replies import entity_tag
 from counterfoil.registry.store.memory import MemoryStorage
 from registry_driver import InProcessRegistry, Reply
 

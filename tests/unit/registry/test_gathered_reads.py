@@ -8,19 +8,17 @@ from uuid import UUID
 
 import pytest
 
-from counterfoil.registry.domain.changes import Change, ChangeKind, Written
-from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.store.gathered_reads import MAX_GATHERED, GatheredReads
-from counterfoil.registry.store.known.histories import KnownHistories
-from counterfoil.schema.contexts import parse_subject
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, WrittenChanges
+from counterfoil.registry.store.postgres.known import KnownHistories
+from counterfoil.registry.store.postgres.news import MAX_GATHERED, GatheredReads
+from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry, make_content
 from counterfoil.schema.errors import StoreTimeout
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.model import SchemaType, parse_subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.model import QualifiedSubject
 
 ORDERS, OTHER = parse_subject("orders"), parse_subject("other")
 CONTENT = make_content('"int"', SchemaType.AVRO)
@@ -120,22 +118,22 @@ class Stored:
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def read(self, subject: QualifiedSubject) -> History:
+    async def read(self, subject: QualifiedSubject) -> SubjectHistory:
         self.reads.append(subject)
-        found = self.histories.get(subject, History())
+        found = self.histories.get(subject, SubjectHistory())
         self.begun.set()
         await self.gate.wait()
         return found
 
 
-def history(revision: int, *versions: int, deleted: int = 0) -> History:
+def history(revision: int, *versions: int, deleted: int = 0) -> SubjectHistory:
     entries = (VersionEntry(number, number, UUID(int=number), number == deleted, ts=number) for number in versions)
-    return History(revision, tuple(entries))
+    return SubjectHistory(revision, tuple(entries))
 
 
 def appended(known: KnownHistories, subject: QualifiedSubject, *, revision: int, version: int) -> None:
-    change = Change(revision + 1, 50, ChangeKind.REGISTERED, subject, version, 9, CONTENT.guid)
-    known(Written((change,), decided_on={subject: revision}))
+    change = JournalChange(revision + 1, 50, JournalChangeKind.REGISTERED, subject, version, 9, CONTENT.guid)
+    known(WrittenChanges((change,), decided_on={subject: revision}))
 
 
 def test_histories_are_read_once_and_follow_our_own_registrations() -> None:
@@ -144,7 +142,7 @@ def test_histories_are_read_once_and_follow_our_own_registrations() -> None:
         known = KnownHistories(stored.read)
         assert await known.of(ORDERS) == await known.of(ORDERS) == history(1)
         appended(known, ORDERS, revision=1, version=1)
-        assert await known.of(ORDERS) == History(2, (VersionEntry(1, 9, CONTENT.guid, deleted=False, ts=50),))
+        assert await known.of(ORDERS) == SubjectHistory(2, (VersionEntry(1, 9, CONTENT.guid, deleted=False, ts=50),))
         assert stored.reads == [ORDERS]
 
     asyncio.run(main())
@@ -171,7 +169,9 @@ def test_config_and_modes_leave_histories_alone() -> None:
         stored = Stored()
         known = KnownHistories(stored.read)
         await known.of(ORDERS)
-        known(Written((Change(9, 1, ChangeKind.SETTINGS, OTHER, document={}),), has_new_terms=True))
+        known(
+            WrittenChanges((JournalChange(9, 1, JournalChangeKind.SETTINGS, OTHER, document={}),), has_new_terms=True)
+        )
         await known.of(ORDERS)
         assert stored.reads == [ORDERS]
 
@@ -181,13 +181,13 @@ def test_config_and_modes_leave_histories_alone() -> None:
 @pytest.mark.parametrize(
     "written",
     [
-        Written((Change(1, 1, ChangeKind.DELETED, ORDERS, 1),)),
-        Written((Change(1, 1, ChangeKind.DELETED, ORDERS, 1),), decided_on={ORDERS: 1}),
-        Written((Change(1, 1, ChangeKind.REMOVED, ORDERS, 1),), decided_on={ORDERS: 1}),
+        WrittenChanges((JournalChange(1, 1, JournalChangeKind.DELETED, ORDERS, 1),)),
+        WrittenChanges((JournalChange(1, 1, JournalChangeKind.DELETED, ORDERS, 1),), decided_on={ORDERS: 1}),
+        WrittenChanges((JournalChange(1, 1, JournalChangeKind.REMOVED, ORDERS, 1),), decided_on={ORDERS: 1}),
         None,
     ],
 )
-def test_other_writes_are_forgotten_about_even_in_the_middle_of_a_read(written: Written | None) -> None:
+def test_other_writes_are_forgotten_about_even_in_the_middle_of_a_read(written: WrittenChanges | None) -> None:
     async def main() -> None:
         stored = Stored()
         known = KnownHistories(stored.read)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.api.http.conditions import entity_tag, is_matched
-from counterfoil.registry.api.http.packing import Packing, accepts_gzip, unpacking
-from counterfoil.registry.api.routes.table import ROUTES
+from counterfoil.registry.app import ROUTES
+from counterfoil.registry.http.bodies import Packing, accepts_gzip, unpacking
+from counterfoil.registry.http.replies import entity_tag, is_matched
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.errors import BadRequest, RequestTooLarge, UnsupportedMediaType
 from registry_driver import InProcessRegistry, Reply

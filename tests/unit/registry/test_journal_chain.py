@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.domain.journal_chain import chain_after
-from counterfoil.registry.store.inspection.chain import chain_links
+from counterfoil.registry.store.changes import chain_after
+from counterfoil.registry.store.inspection.rows import chain_links
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.service.judging import JudgementThreads, LongJudgements
+from counterfoil.registry.judges.judging import JudgementThreads, LongJudgements
 from counterfoil.schema.errors import InvalidSchema, TooManyJudgements
 
 if TYPE_CHECKING:

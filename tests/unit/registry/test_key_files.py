@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from counterfoil.registry.serving.key_files import FilesExposed, check_key_files
+from counterfoil.registry.serving.tls import FilesExposed, check_key_files
 from counterfoil.registry.settings import ServerSettings
 
 if TYPE_CHECKING:

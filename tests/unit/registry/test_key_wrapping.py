@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from counterfoil.registry.kms.local import LocalKms
-from counterfoil.registry.kms.opening import open_kms
-from counterfoil.registry.service.keys.wrapping import KeyWrapping
+from counterfoil.registry.keys.services import KeyWrapping, RegistryLocalKms, open_kms
 from counterfoil.schema.errors import InvalidKey, KeyWrapFailed
 from counterfoil.schema.rest.keys import Kek
 
@@ -28,27 +26,27 @@ def derived(secret: str) -> bytes:
 
 
 def test_the_local_secret_wraps_as_in_the_clients() -> None:
-    wrapped = asyncio.run(LocalKms("mysecret").wrap("id", {}, PLAIN))
+    wrapped = asyncio.run(RegistryLocalKms("mysecret").wrap("id", {}, PLAIN))
     assert len(wrapped) == 12 + len(PLAIN) + 16
     assert AESGCM(derived("mysecret")).decrypt(wrapped[:12], wrapped[12:], None) == PLAIN
     theirs = bytes(12) + AESGCM(derived("mysecret")).encrypt(bytes(12), PLAIN, None)
-    assert asyncio.run(LocalKms("mysecret").unwrap("id", {}, theirs)) == PLAIN
+    assert asyncio.run(RegistryLocalKms("mysecret").unwrap("id", {}, theirs)) == PLAIN
 
 
 def test_a_keks_own_secret_goes_before_the_servers() -> None:
-    wrapped = asyncio.run(LocalKms("mysecret").wrap("id", {"secret": "own"}, PLAIN))
-    assert asyncio.run(LocalKms("own").unwrap("id", {}, wrapped)) == PLAIN
+    wrapped = asyncio.run(RegistryLocalKms("mysecret").wrap("id", {"secret": "own"}, PLAIN))
+    assert asyncio.run(RegistryLocalKms("own").unwrap("id", {}, wrapped)) == PLAIN
 
 
 @pytest.mark.parametrize("wrapped", [b"", b"short", bytes(60)])
 def test_what_another_secret_wrapped_is_refused(wrapped: bytes) -> None:
     with pytest.raises(KeyWrapFailed, match="local secret"):
-        asyncio.run(LocalKms("mysecret").unwrap("id", {}, wrapped))
+        asyncio.run(RegistryLocalKms("mysecret").unwrap("id", {}, wrapped))
 
 
 def test_a_missing_secret_is_named() -> None:
     with pytest.raises(KeyWrapFailed, match="LOCAL_SECRET"):
-        asyncio.run(LocalKms(None).wrap("id", {}, PLAIN))
+        asyncio.run(RegistryLocalKms(None).wrap("id", {}, PLAIN))
 
 
 class ReversingKms:

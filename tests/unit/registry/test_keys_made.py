@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.service.keys.wrapping import KeyWrapping
+from counterfoil.registry.keys.services import KeyWrapping
 from counterfoil.schema.errors import KeyAccessDenied, KeyWrapFailed
 from key_driver import KEKS, LOCAL, TABLE_OF_SIZES, WRAPPED, dek, kek, tell
 

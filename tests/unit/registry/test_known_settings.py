@@ -6,11 +6,10 @@ import asyncio
 
 import pytest
 
-from counterfoil.registry.domain.changes import Change, ChangeKind, Written
-from counterfoil.registry.domain.scope_settings import ScopeSettings
-from counterfoil.registry.store.known.scope_settings import MAX_SCOPES, KnownSettings
-from counterfoil.schema.contexts import QualifiedSubject, parse_subject
-from counterfoil.schema.rest.modes import Mode
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, ScopeSettings, WrittenChanges
+from counterfoil.registry.store.postgres.known import MAX_SCOPES, KnownSettings
+from counterfoil.schema.model import QualifiedSubject, parse_subject
+from counterfoil.schema.rest.subjects import Mode
 
 ORDERS = parse_subject("orders")
 READONLY, IMPORT = ScopeSettings(mode=Mode.READONLY), ScopeSettings(mode=Mode.IMPORT)
@@ -55,22 +54,22 @@ def test_of_very_many_each_is_read_when_it_is_requested() -> None:
     asyncio.run(main())
 
 
-def change(kind: ChangeKind) -> Change:
-    return Change(1, 0, kind, ORDERS)
+def change(kind: JournalChangeKind) -> JournalChange:
+    return JournalChange(1, 0, kind, ORDERS)
 
 
 @pytest.mark.parametrize(
     ("written", "is_kept"),
     [
-        (Written((change(ChangeKind.REGISTERED),)), True),
-        (Written((change(ChangeKind.RECORD),)), True),
-        (Written((change(ChangeKind.RECORD),), has_new_terms=True), False),
-        (Written((change(ChangeKind.SETTINGS),), has_new_terms=True), False),
+        (WrittenChanges((change(JournalChangeKind.REGISTERED),)), True),
+        (WrittenChanges((change(JournalChangeKind.RECORD),)), True),
+        (WrittenChanges((change(JournalChangeKind.RECORD),), has_new_terms=True), False),
+        (WrittenChanges((change(JournalChangeKind.SETTINGS),), has_new_terms=True), False),
         (None, False),
     ],
 )
 def test_whatever_may_have_changed_settings_has_them_read_again(
-    written: Written | None,
+    written: WrittenChanges | None,
     is_kept: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
     async def main() -> None:
@@ -90,7 +89,7 @@ def test_what_was_read_while_it_was_changed_is_not_kept() -> None:
         while not table.reads:  # noqa: ASYNC110 - the reading begins within a few turns
             await asyncio.sleep(0)
         table.stored[ORDERS] = IMPORT
-        table.known(Written((change(ChangeKind.SETTINGS),), has_new_terms=True))
+        table.known(WrittenChanges((change(JournalChangeKind.SETTINGS),), has_new_terms=True))
         assert await reading == READONLY
         assert await table.known.of(ORDERS) == IMPORT
 

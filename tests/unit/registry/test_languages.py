@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from counterfoil.registry.service.languages import LanguageCode
+from counterfoil.registry.subjects.reading import LanguageCode
 from counterfoil.schema.model import SchemaType
 
 

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contract_stories import LINK, promise
-from counterfoil.registry.service.judging import LongJudgements
-from counterfoil.registry.service.requests import SchemaRequest
-from counterfoil.registry.service.unparsed import UnparsedSchema
-from counterfoil.registry.service.use_cases import use_cases
+from counterfoil.registry.judges.judging import LongJudgements
 from counterfoil.registry.store.memory import MemoryStorage
-from counterfoil.schema.contexts import DEFAULT_CONTEXT
-from counterfoil.schema.model import SchemaType
+from counterfoil.registry.subjects.reading import UnparsedSchema
+from counterfoil.registry.subjects.versions import SchemaRequest
+from counterfoil.registry.use_cases import use_cases
+from counterfoil.schema.model import DEFAULT_CONTEXT, SchemaType
 from counterfoil.schema.parsed import Validation
 from packed_judges import PackedJudges
 from registry_driver import InProcessRegistry, Reply

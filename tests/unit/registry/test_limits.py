@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from counterfoil.registry.api.limits import OpenStreams, RateLimits, RequestLimits
-from counterfoil.registry.auth.proxy import TrustedProxy, parse_networks
-from counterfoil.registry.domain.access.caller import CALLER, NOBODY, Caller
-from counterfoil.registry.domain.access.identity import Identity
+from counterfoil.registry.access.gate import OpenStreams, RateLimits, RequestLimits
+from counterfoil.registry.access.identity import CallerIdentity, TrustedProxy, parse_networks
+from counterfoil.registry.access.rights import CALLER, NOBODY, Caller
 
 
 class World:
@@ -34,7 +33,7 @@ class World:
         forwarded: tuple[str, ...] = (),
     ) -> Any:
         """The status of a request, and its Retry-After."""
-        caller = Caller.of(Identity(of), ()) if of else NOBODY
+        caller = Caller.of(CallerIdentity(of), ()) if of else NOBODY
         scope = {"type": "http", "method": method, "raw_path": path.encode(), "client": (address, 1), CALLER: caller}
         scope["headers"] = [(b"x-forwarded-for", each.encode()) for each in forwarded]
         sent: list[Any] = []
@@ -114,7 +113,7 @@ def test_streams_of_callers_behind_a_proxy_are_counted_by_client() -> None:
 
 
 def stream_of(caller: str) -> dict[str, Any]:
-    return {"type": "http", "client": ("10.0.0.1", 1), CALLER: Caller.of(Identity(caller), ())}
+    return {"type": "http", "client": ("10.0.0.1", 1), CALLER: Caller.of(CallerIdentity(caller), ())}
 
 
 def test_streams_are_counted_while_they_are_open() -> None:

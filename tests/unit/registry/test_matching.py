@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.service.reading import PARSED_AT_ONCE
-from counterfoil.registry.service.requests import SchemaRequest
-from counterfoil.registry.service.use_cases import use_cases
 from counterfoil.registry.store.memory import MemoryStorage
-from counterfoil.schema.contexts import parse_subject
+from counterfoil.registry.subjects.reading import PARSED_AT_ONCE
+from counterfoil.registry.subjects.versions import SchemaRequest
+from counterfoil.registry.use_cases import use_cases
+from counterfoil.schema.model import parse_subject
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.subjects.versions import Content
 
 ORDERS = parse_subject("orders")
 VERSIONS = 200

@@ -7,19 +7,17 @@ from typing import Any
 
 import pytest
 
-from counterfoil.registry.moving.errors import Clashes
-from counterfoil.registry.moving.importing import Import
+from counterfoil.registry.moving.facts import Clashes
+from counterfoil.registry.moving.importing import FactImport, MoveProgress
 from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.peer.target import PeerTarget
-from counterfoil.registry.moving.progress import Progress
-from counterfoil.registry.moving.source import facts_of
-from counterfoil.registry.moving.store.source import StoreSource
-from counterfoil.registry.moving.store.target import StoreTarget
+from counterfoil.registry.moving.sources import facts_of
+from counterfoil.registry.moving.store_facts import StoreSource, StoreTarget
 from counterfoil.registry.store.memory import MemoryStorage
 from registry_driver import InProcessRegistry
 from registry_peers import ours, peer_of
 
-QUIET = Progress()
+QUIET = MoveProgress()
 
 
 def association(name: str, **fields: Any) -> dict[str, Any]:
@@ -49,7 +47,7 @@ def test_associations_over_the_api_are_as_a_store_keeps_them() -> None:
         (registry, first), second = await with_associations(), MemoryStorage()
         async with peer_of(ours(registry)) as peer:
             source = PeerSource(peer)
-            outcome = await Import(lambda: facts_of(source), StoreTarget(second), QUIET).run(verify=True)
+            outcome = await FactImport(lambda: facts_of(source), StoreTarget(second), QUIET).run(verify=True)
         assert outcome.written["record"] == 9
         assert sorted(await records(second)) == sorted(await records(first))
 
@@ -63,7 +61,7 @@ def test_associations_are_made_over_the_api(*, from_store: bool) -> None:
         target = InProcessRegistry(second)
         async with peer_of(ours(registry)) as peer, peer_of(ours(target)) as other:
             source = StoreSource(first, origin="") if from_store else PeerSource(peer)
-            carrying = Import(lambda: facts_of(source), PeerTarget(other, QUIET), QUIET)
+            carrying = FactImport(lambda: facts_of(source), PeerTarget(other, QUIET), QUIET)
             await carrying.run(verify=True)
             assert not (await carrying.run()).written
         own = ("guid", "createTs", "updateTs")
@@ -82,6 +80,6 @@ def test_another_association_clashes() -> None:
         async with peer_of(ours(registry)) as peer, peer_of(ours(target)) as place:
             source = PeerSource(peer)
             with pytest.raises(Clashes, match="association 'topic/id of t3/value' is there with other content"):
-                await Import(lambda: facts_of(source), PeerTarget(place, QUIET), QUIET).run()
+                await FactImport(lambda: facts_of(source), PeerTarget(place, QUIET), QUIET).run()
 
     asyncio.run(check())

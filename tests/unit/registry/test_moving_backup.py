@@ -14,24 +14,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.moving.backup import BackupReader
-from counterfoil.registry.moving.errors import Clashes, DamagedFile, SourceChanged
-from counterfoil.registry.moving.exporting import ATTEMPTS, export
-from counterfoil.registry.moving.importing import Import, Outcome
-from counterfoil.registry.moving.progress import Progress
-from counterfoil.registry.moving.store.source import StoreSource
-from counterfoil.registry.moving.store.target import StoreTarget
-from counterfoil.registry.moving.target import State
+from counterfoil.registry.moving.backup import ATTEMPTS, BackupReader, export
+from counterfoil.registry.moving.facts import Clashes, DamagedFile, SourceChanged
+from counterfoil.registry.moving.importing import FactImport, FactState, ImportOutcome, MoveProgress
+from counterfoil.registry.moving.store_facts import StoreSource, StoreTarget
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.errors import StoreUnavailable
 from registry_driver import InProcessRegistry
 from registry_histories import HISTORIES, ITEM, all_answers, live
 
 if TYPE_CHECKING:
-    from counterfoil.registry.domain.changes import Written
-    from counterfoil.registry.domain.writes.plan import Plan
+    from counterfoil.registry.store.changes import WrittenChanges
+    from counterfoil.registry.store.writes import StoragePlan
 
-QUIET = Progress()
+QUIET = MoveProgress()
 
 
 async def backed_up(storage: Any, path: Path) -> bytes:
@@ -44,10 +40,10 @@ def facts_in(path: Path) -> bytes:
     return b"".join(path.read_bytes().splitlines(keepends=True)[1:-1])
 
 
-async def restored(path: Path, storage: Any, **options: Any) -> Outcome:
+async def restored(path: Path, storage: Any, **options: Any) -> ImportOutcome:
     reader = BackupReader(path)
     reader.verify()
-    return await Import(reader.facts, StoreTarget(storage), QUIET).run(**options)
+    return await FactImport(reader.facts, StoreTarget(storage), QUIET).run(**options)
 
 
 @given(HISTORIES)
@@ -73,7 +69,7 @@ def test_an_import_that_was_cut_off_is_completed_by_the_next(history: list[Any],
     class Failing(MemoryStorage):
         left = writes
 
-        async def commit(self, plan: Plan) -> Written:
+        async def commit(self, plan: StoragePlan) -> WrittenChanges:
             if self.left == 0:
                 raise StoreUnavailable("cut off")
             self.left -= 1
@@ -215,9 +211,9 @@ def test_clashes_are_all_listed_and_nothing_is_written(backup: Path) -> None:
         await registry.register("item", '"string"')
         await registry.put("/config/cart", {"compatibility": "NONE"})
         changes = await storage.last_change()
-        carrying = Import(BackupReader(backup).facts, StoreTarget(storage), QUIET)
+        carrying = FactImport(BackupReader(backup).facts, StoreTarget(storage), QUIET)
         survey = await carrying.survey()
-        assert survey.counts[State.CLASH] == 2
+        assert survey.counts[FactState.CLASH] == 2
         assert "id 1 of context '.' stands for another schema" in survey.clashes[1]
         assert survey.clashes[0] == "config of 'cart' is there with other content"
         with pytest.raises(Clashes) as refusal:
@@ -235,14 +231,14 @@ def test_a_version_that_holds_something_else_clashes(backup: Path) -> None:
         for number in range(3):
             await registry.register(f"other-{number}", {"type": "fixed", "name": "F", "size": number + 1})
         await registry.register("item", '"string"')
-        survey = await Import(BackupReader(backup).facts, StoreTarget(storage), QUIET).survey()
+        survey = await FactImport(BackupReader(backup).facts, StoreTarget(storage), QUIET).survey()
         assert any("version 1 of subject 'item': id 1" in problem for problem in survey.clashes)
 
         storage = MemoryStorage()
         registry = InProcessRegistry(storage)
         await registry.register("item", ITEM)
         await registry.delete("/subjects/item/versions/1")
-        survey = await Import(BackupReader(backup).facts, StoreTarget(storage), QUIET).survey()
+        survey = await FactImport(BackupReader(backup).facts, StoreTarget(storage), QUIET).survey()
         assert survey.clashes == ["version 1 of subject 'item' is soft-deleted"]
 
     asyncio.run(check())

@@ -11,7 +11,7 @@ import pytest
 
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
-from counterfoil.registry.domain.audit.events import Place
+from counterfoil.registry.audit.events import EventPlace
 from counterfoil.registry.store.opening import open_store
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def test_an_export_of_a_store_is_an_event_of_its_audit(
     async def events() -> list[tuple[str, dict[str, Any]]]:
         storage = open_store(store)
         try:
-            return [(each.event, each.facts) for each in await storage.audit_events(Place(0), 2**62, 99)]
+            return [(each.event, each.facts) for each in await storage.audit_events(EventPlace(0), 2**62, 99)]
         finally:
             await storage.close()
 

@@ -7,9 +7,9 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from counterfoil.registry.moving.comparing import Difference, Verdicts, differences
+from counterfoil.registry.moving.importing import MoveProgress
 from counterfoil.registry.moving.peer.source import PeerSource
-from counterfoil.registry.moving.progress import Progress
+from counterfoil.registry.moving.runs import ComparedVerdicts, RegistryDifference, differences
 from registry_driver import InProcessRegistry
 from registry_histories import ITEM
 from registry_peers import Filter, json_reply, karapace, ours, peer_of
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from counterfoil.sdk.transport import AsyncTransport, Reply, Request
 
-QUIET = Progress()
+QUIET = MoveProgress()
 
 
 async def compared(
     left: InProcessRegistry, right: InProcessRegistry, *, make: Callable[[InProcessRegistry], Filter] = ours
-) -> list[Difference]:
+) -> list[RegistryDifference]:
     async with peer_of(ours(left)) as one, peer_of(make(right)) as other:
         return [each async for each in differences(PeerSource(one), PeerSource(other), QUIET)]
 
@@ -87,7 +87,7 @@ def test_other_ids_are_found() -> None:
         await left.register("first", '"int"')
         for registry in (left, right):
             await registry.register("item", ITEM)
-        assert Difference("id", "subject 'item' version 1", 2, 1) in await compared(left, right)
+        assert RegistryDifference("id", "subject 'item' version 1", 2, 1) in await compared(left, right)
 
     asyncio.run(check())
 
@@ -104,7 +104,7 @@ class Lenient(Filter):
 def test_verdicts_are_compared() -> None:
     async def judged(left: InProcessRegistry, right: AsyncTransport) -> tuple[list[Any], int]:
         async with peer_of(ours(left)) as one, peer_of(right) as other:
-            verdicts = Verdicts(one, other, QUIET)
+            verdicts = ComparedVerdicts(one, other, QUIET)
             found = [each async for each in verdicts.differences(PeerSource(one), PeerSource(other))]
             return found, verdicts.compared
 
@@ -118,7 +118,7 @@ def test_verdicts_are_compared() -> None:
         assert await judged(left, ours(right)) == ([], 2)
         found, _ = await judged(left, Lenient(right, fields=frozenset()))
         where = "subject 'a' version 1 against the latest"
-        assert found == [Difference("verdict", where, "incompatible", "compatible")]
+        assert found == [RegistryDifference("verdict", where, "incompatible", "compatible")]
         assert json.dumps(found[0].left) == '"incompatible"'
 
     asyncio.run(check())

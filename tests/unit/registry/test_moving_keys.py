@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.moving.errors import Clashes, PeerRefused, UnreadableContent
-from counterfoil.registry.moving.importing import Import, Outcome
+from counterfoil.registry.moving.facts import Clashes, PeerRefused, UnreadableContent
+from counterfoil.registry.moving.importing import FactImport, ImportOutcome, MoveProgress
 from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.peer.target import PeerTarget
-from counterfoil.registry.moving.progress import Progress
-from counterfoil.registry.moving.source import facts_of
-from counterfoil.registry.moving.store.source import StoreSource
-from counterfoil.registry.moving.store.target import StoreTarget
+from counterfoil.registry.moving.sources import facts_of
+from counterfoil.registry.moving.store_facts import StoreSource, StoreTarget
 from counterfoil.registry.store.memory import MemoryStorage
 from registry_driver import InProcessRegistry
 from registry_peers import Filter, json_reply, ours, peer_of
@@ -22,7 +20,7 @@ from registry_peers import Filter, json_reply, ours, peer_of
 if TYPE_CHECKING:
     from counterfoil.sdk.transport import AsyncTransport, Reply, Request
 
-QUIET = Progress()
+QUIET = MoveProgress()
 KEKS = "/dek-registry/v1/keks"
 
 
@@ -54,13 +52,15 @@ async def records(storage: MemoryStorage, *, times: bool = True) -> list[Any]:
     return [(each.kind, each.key, {k: v for k, v in each.document.items() if k not in gone}) for each in found]
 
 
-async def copied(source: AsyncTransport, target: Any, **options: Any) -> Outcome:
+async def copied(source: AsyncTransport, target: Any, **options: Any) -> ImportOutcome:
     async with peer_of(source, retries=0) as peer:
         reading = PeerSource(peer)
         if isinstance(target, MemoryStorage):
-            return await Import(lambda: facts_of(reading), StoreTarget(target), QUIET).run(verify=True, **options)
+            return await FactImport(lambda: facts_of(reading), StoreTarget(target), QUIET).run(verify=True, **options)
         async with peer_of(target, retries=0) as other:
-            return await Import(lambda: facts_of(reading), PeerTarget(other, QUIET), QUIET).run(verify=True, **options)
+            return await FactImport(lambda: facts_of(reading), PeerTarget(other, QUIET), QUIET).run(
+                verify=True, **options
+            )
 
 
 def test_keys_are_read_over_the_api_as_a_store_keeps_them() -> None:

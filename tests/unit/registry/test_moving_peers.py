@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import given
 
-from counterfoil.registry.moving.errors import (
+from counterfoil.registry.moving.backup import read_once
+from counterfoil.registry.moving.facts import (
     Clashes,
     MovingError,
     NotTheSame,
@@ -20,15 +21,12 @@ from counterfoil.registry.moving.errors import (
     PeerUnreachable,
     UnreadableContent,
 )
-from counterfoil.registry.moving.importing import Import
-from counterfoil.registry.moving.peer.connection import Refusal
+from counterfoil.registry.moving.importing import FactImport, FactState, MoveProgress
+from counterfoil.registry.moving.peer.connection import PeerRefusal
 from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.peer.target import PeerTarget
-from counterfoil.registry.moving.progress import Progress
-from counterfoil.registry.moving.source import facts_of
-from counterfoil.registry.moving.spool import read_once
-from counterfoil.registry.moving.store.target import StoreTarget
-from counterfoil.registry.moving.target import State
+from counterfoil.registry.moving.sources import facts_of
+from counterfoil.registry.moving.store_facts import StoreTarget
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.rest.versions import Deletion
 from counterfoil.sdk import operations
@@ -40,10 +38,10 @@ from registry_peers import Filter, apicurio, json_reply, karapace, old_confluent
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from counterfoil.registry.moving.importing import Outcome
+    from counterfoil.registry.moving.importing import ImportOutcome
     from counterfoil.sdk.transport import Request
 
-QUIET = Progress()
+QUIET = MoveProgress()
 PROTO = 'syntax = "proto3";\nmessage M { string a = 1; }\n'
 
 
@@ -61,15 +59,15 @@ class Said:
         """Nothing to do."""
 
 
-async def copied(source: Filter, target: Any, *, progress: Progress = QUIET, **options: Any) -> Outcome:
+async def copied(source: Filter, target: Any, *, progress: MoveProgress = QUIET, **options: Any) -> ImportOutcome:
     """Copy through the REST API; ``target`` is a registry in this process, asked over REST, or a storage."""
     async with peer_of(source, prefix=source.prefix) as peer:
         with TemporaryDirectory() as folder:
             facts = await read_once(PeerSource(peer), Path(folder), progress)
             if isinstance(target, MemoryStorage):
-                return await Import(facts, StoreTarget(target), progress).run(**options)
+                return await FactImport(facts, StoreTarget(target), progress).run(**options)
             async with peer_of(target) as other:
-                return await Import(facts, PeerTarget(other, progress), progress, width=4).run(**options)
+                return await FactImport(facts, PeerTarget(other, progress), progress, width=4).run(**options)
 
 
 async def filled() -> InProcessRegistry:
@@ -151,7 +149,7 @@ def test_modes_are_put_back_and_that_is_printed() -> None:
         first, second, said = await filled(), InProcessRegistry(), Said()
         await first.register(":.c:other", '"int"')
         await second.put("/mode/:.c:", {"mode": "READONLY"})
-        await copied(ours(first), ours(second), progress=Progress(said), verify=True)
+        await copied(ours(first), ours(second), progress=MoveProgress(said), verify=True)
         assert (await second.get("/mode")).json == {"mode": "READWRITE"}
         assert (await second.get("/mode/:.c:")).json == {"mode": "READONLY"}
         assert "mode of the default context: IMPORT for now (nothing was set)" in said.text
@@ -301,7 +299,7 @@ def test_every_request_of_a_move_is_repeated_also_a_deletion() -> None:
         async with peer_of(flaky(registry, trouble), retries=3) as peer:
             deletion = operations.delete_version("item", 1, deletion=Deletion.SOFT)
             found = await peer.outcome(deletion)
-        assert isinstance(found, Refusal)
+        assert isinstance(found, PeerRefusal)
         assert found.code == 42206  # a reference is in the way: the fourth request was answered
 
     asyncio.run(check())
@@ -337,9 +335,9 @@ def test_a_dry_run_asks_and_writes_nothing() -> None:
         target = ours(second)
         async with peer_of(ours(first)) as peer, peer_of(target) as other:
             source = PeerSource(peer)
-            survey = await Import(lambda: facts_of(source), PeerTarget(other, QUIET), QUIET).survey()
+            survey = await FactImport(lambda: facts_of(source), PeerTarget(other, QUIET), QUIET).survey()
         assert (survey.clashes, survey.unreadable) == ([], [])
-        assert survey.counts[State.ABSENT] == 9  # six versions, a context, two configs
+        assert survey.counts[FactState.ABSENT] == 9  # six versions, a context, two configs
         assert not [each for each in target.log if not each.startswith("GET")]
         assert json.loads((await second.get("/subjects")).text) == []
 
@@ -362,7 +360,7 @@ def test_a_running_registry_that_is_written_to_meanwhile_is_read_again() -> None
         first, storage, said = await filled(), MemoryStorage(), Said()
         await first.put("/config/item", {"compatibility": "NONE"})
         busy = Busy(first, fields=frozenset(), plain_avro=False, by_id=True)
-        await copied(busy, storage, progress=Progress(said), verify=True)
+        await copied(busy, storage, progress=MoveProgress(said), verify=True)
         assert "was written to meanwhile; reading it again" in said.text
         assert await all_answers(InProcessRegistry(storage)) == await all_answers(first)
 

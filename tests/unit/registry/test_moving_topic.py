@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.moving.errors import MovingError, UnreadableContent
-from counterfoil.registry.moving.importing import Import, Outcome
-from counterfoil.registry.moving.progress import Progress
-from counterfoil.registry.moving.source import facts_of
-from counterfoil.registry.moving.store.target import StoreTarget
-from counterfoil.registry.moving.topic.source import TopicSource
+from counterfoil.registry.moving.facts import MovingError, UnreadableContent
+from counterfoil.registry.moving.importing import FactImport, ImportOutcome, MoveProgress
+from counterfoil.registry.moving.sources import facts_of
+from counterfoil.registry.moving.store_facts import StoreTarget
+from counterfoil.registry.moving.topic_dump import TopicSource
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.registry.subjects.versions import make_content
 from counterfoil.schema.model import SchemaType
 from registry_driver import InProcessRegistry
 from registry_histories import ITEM, REFERRING
@@ -25,7 +24,7 @@ from registry_histories import ITEM, REFERRING
 if TYPE_CHECKING:
     from pathlib import Path
 
-QUIET = Progress()
+QUIET = MoveProgress()
 
 
 def confluent(kind: str, value: Any, /, **key: Any) -> str:
@@ -44,11 +43,11 @@ def schema(subject: str, version: int, schema_id: int, text: Any, **more: Any) -
     return {"subject": subject, "version": version, "id": schema_id, "schema": json.dumps(text), **more}
 
 
-async def imported(path: Path, *lines: str, **options: Any) -> tuple[InProcessRegistry, Outcome]:
+async def imported(path: Path, *lines: str, **options: Any) -> tuple[InProcessRegistry, ImportOutcome]:
     storage = MemoryStorage()
     await written(path, *lines)
     topic = TopicSource(path)
-    outcome = await Import(lambda: facts_of(topic), StoreTarget(storage), QUIET).run(verify=True, **options)
+    outcome = await FactImport(lambda: facts_of(topic), StoreTarget(storage), QUIET).run(verify=True, **options)
     return InProcessRegistry(storage), outcome
 
 
@@ -212,7 +211,7 @@ def test_lines_that_cannot_be_read_stop_an_import_unless_an_option_permits_them(
 
     async def check() -> None:
         topic, storage = TopicSource(path), MemoryStorage()
-        carrying = Import(lambda: facts_of(topic), StoreTarget(storage), QUIET)
+        carrying = FactImport(lambda: facts_of(topic), StoreTarget(storage), QUIET)
         with pytest.raises(UnreadableContent) as refusal:
             await carrying.run()
         assert [problem for problem in refusal.value.problems if why in problem and "line 3:" in problem]

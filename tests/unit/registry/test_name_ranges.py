@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.domain.name_ranges import above
+from counterfoil.registry.store.name_ranges import above
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)) | st.sampled_from("a\ud7ff\ue000\U0010ffff"), max_size=6)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from counterfoil.registry.domain.changes import Change, ChangeKind, Written
-from counterfoil.registry.service.contact import StoreContact, StoreSlow
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, WrittenChanges
 from counterfoil.registry.store.postgres.news import LEASE_S, MAX_TOLD, PATIENCE_S, Journal, NewsFromElsewhere, Stamps
-from counterfoil.schema.contexts import parse_subject
+from counterfoil.registry.store.protocol import StoreContact, StoreSlow
 from counterfoil.schema.errors import StoreUnavailable
+from counterfoil.schema.model import parse_subject
 
 
 class Database:
@@ -37,11 +37,15 @@ class Database:
         await asyncio.sleep(0)
         self.now_s += self.takes_s
         found = range(max(known, self.forgotten) + 1, min(known + MAX_TOLD, stamps.change) + 1)
-        return Journal(stamps, [Change(seq, 0, ChangeKind.REGISTERED, parse_subject("s"), 1, seq) for seq in found])
+        return Journal(
+            stamps, [JournalChange(seq, 0, JournalChangeKind.REGISTERED, parse_subject("s"), 1, seq) for seq in found]
+        )
 
     @property
     def seqs(self) -> list[Any]:
-        return [[change.seq for change in each.changes] if isinstance(each, Written) else each for each in self.told]
+        return [
+            [change.seq for change in each.changes] if isinstance(each, WrittenChanges) else each for each in self.told
+        ]
 
 
 def test_all_who_ask_at_once_share_a_reading() -> None:

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.domain.access.caller import CALLER, Caller
-from counterfoil.registry.domain.access.identity import Identity
-from counterfoil.registry.domain.access.measures import AccessState, IssuerState
+from counterfoil.registry.access.counting import AccessState, IssuerState
+from counterfoil.registry.access.identity import CallerIdentity
+from counterfoil.registry.access.rights import CALLER, Caller
 from counterfoil.registry.logs import masked_query
-from counterfoil.registry.service.contact import StoreContact
-from counterfoil.registry.service.counting import Counting
-from counterfoil.registry.service.storage import Totals
 from counterfoil.registry.store.memory import MemoryStorage
-from counterfoil.registry.telemetry import Gauges, Telemetry
+from counterfoil.registry.store.protocol import StoreContact, StoreTotals
+from counterfoil.registry.telemetry import Counting, Gauges, Telemetry
 from counterfoil.schema.errors import InvalidSchema, StoreTimeout, StoreUnavailable
 from registry_driver import InProcessRegistry
 
@@ -89,10 +87,10 @@ class Slow(MemoryStorage):
         self.takes_s = 0.0
         self.counted = 0
 
-    async def totals(self) -> Totals:
+    async def totals(self) -> StoreTotals:
         self.counted += 1
         self.clock.now_s += self.takes_s
-        return Totals(self.counted, self.counted)
+        return StoreTotals(self.counted, self.counted)
 
 
 def test_what_is_quickly_counted_is_counted_each_time() -> None:
@@ -103,12 +101,12 @@ def test_what_is_quickly_counted_is_counted_each_time() -> None:
         assert counting.totals is None
         await registry.register("s", '"int"')
         await counting.refresh()
-        assert counting.totals == Totals(1, 1)
+        assert counting.totals == StoreTotals(1, 1)
         await registry.register("t", '"int"')
         await registry.put("/config", {"compatibility": "NONE"})
         await registry.register("s", '"long"')
         await counting.refresh()
-        assert counting.totals == Totals(2, 3)
+        assert counting.totals == StoreTotals(2, 3)
         await registry.delete("/subjects/t")
 
     asyncio.run(main())
@@ -244,7 +242,7 @@ def test_a_request_line_has_caller_and_request(lines: list[logging.LogRecord]) -
         known: Any = registry.app
 
         async def authenticated(scope: Any, receive: Any, send: Any) -> None:
-            await known({**scope, CALLER: Caller.of(Identity("User:alice"), ())}, receive, send)
+            await known({**scope, CALLER: Caller.of(CallerIdentity("User:alice"), ())}, receive, send)
 
         registry.app = authenticated  # type: ignore[assignment]  # as the gate does
         await registry.get("/subjects")

@@ -5,7 +5,7 @@ from itertools import accumulate, repeat
 
 import pytest
 
-from counterfoil.registry.service.pauses import PAUSE_AFTER_S, Pauses
+from counterfoil.registry.judges.judging import PAUSE_AFTER_S, Pauses
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,9 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.cli import serve
+from counterfoil.registry.serving.command import serve
 from counterfoil.registry.settings import SETTINGS, ServerSettings, Setting, masked, shown
-from counterfoil.registry.settings_reading import SettingsNotUsable, parse_text, resolve
-from counterfoil.registry.settings_together import check_together
+from counterfoil.registry.settings_reading import SettingsNotUsable, check_together, parse_text, resolve
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.registry.moving.importing import Import
+from counterfoil.registry.moving.importing import FactImport, MoveProgress
 from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.peer.target import PeerTarget
-from counterfoil.registry.moving.progress import Progress
-from counterfoil.registry.moving.source import facts_of
-from counterfoil.registry.moving.store.source import StoreSource
-from counterfoil.registry.moving.store.target import StoreTarget
+from counterfoil.registry.moving.sources import facts_of
+from counterfoil.registry.moving.store_facts import StoreSource, StoreTarget
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema import parse_schema
 from counterfoil.schema.sketch import PartSketch, TopicSketch, WriterSchema, make_sketcher
@@ -22,7 +20,7 @@ from registry_peers import ours, peer_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-QUIET = Progress()
+QUIET = MoveProgress()
 ALL = "/sketches/v1/subjects"
 ONE = f"{ALL}/rides-value"
 
@@ -95,14 +93,16 @@ def test_sketches_are_carried_over_from_a_store_and_over_the_api() -> None:
         await source.put(f"{ALL}/:.test:rides-value", document(2.5))
 
         restored, reading = MemoryStorage(), StoreSource(storage, origin="")
-        await Import(lambda: facts_of(reading), StoreTarget(restored), QUIET).run(verify=True)
+        await FactImport(lambda: facts_of(reading), StoreTarget(restored), QUIET).run(verify=True)
         assert (await InProcessRegistry(restored).get(ONE)).json == document(1.5)
 
         target = InProcessRegistry(MemoryStorage())
         async with peer_of(ours(source), retries=0) as here, peer_of(ours(target), retries=0) as there:
             peer = PeerSource(here)
-            await Import(lambda: facts_of(peer), PeerTarget(there, QUIET), QUIET).run(verify=True)
-            assert not (await Import(lambda: facts_of(peer), PeerTarget(there, QUIET), QUIET).run(verify=True)).written
+            await FactImport(lambda: facts_of(peer), PeerTarget(there, QUIET), QUIET).run(verify=True)
+            assert not (
+                await FactImport(lambda: facts_of(peer), PeerTarget(there, QUIET), QUIET).run(verify=True)
+            ).written
         assert (await target.get(ONE)).json == document(1.5)
         assert (await target.get(ALL)).json == ["rides-value", ":.test:rides-value"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.store.sqlite.file import connect, prepare
+from counterfoil.registry.store.sqlite.storage import connect, prepare
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,13 +10,12 @@ from urllib.parse import quote
 import asyncpg
 import pytest
 
-from counterfoil.registry.api.http.answers import error_answer
-from counterfoil.registry.domain.errors import StaleWrite, StoreNotUsable
-from counterfoil.registry.service.retrying import Turns
-from counterfoil.registry.store.committer import GroupCommit, WriteLimits
+from counterfoil.registry.http.answers import error_answer
+from counterfoil.registry.store.committing import GroupCommit, WriteLimits, WriteTurns
 from counterfoil.registry.store.postgres.address import is_server_verified, parse_address
-from counterfoil.registry.store.postgres.errors import FOREIGN, LOST, NotConnected, of_read, of_write
-from counterfoil.registry.store.sqlite import errors as sqlite_errors
+from counterfoil.registry.store.postgres.connections import FOREIGN, LOST, NotConnected, of_read, of_write
+from counterfoil.registry.store.sqlite import reads as sqlite_errors
+from counterfoil.registry.store.writes import StaleWrite, StoreNotUsable
 from counterfoil.schema.errors import RegistryError, SchemaTooLarge, StoreTimeout, StoreUnavailable
 
 UNCERTAIN = "may have been carried out"
@@ -138,7 +137,7 @@ def test_a_turn_is_given_on_whatever_happens() -> None:
         async def caught_up() -> None:
             """Nobody else writes."""
 
-        turns = Turns(caught_up)
+        turns = WriteTurns(caught_up)
         failures: list[Exception] = [StaleWrite("x"), StoreUnavailable("y")]
 
         async def attempt() -> str:

@@ -6,9 +6,9 @@ import asyncio
 import gc
 from functools import partial
 
-from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.registry.service.retrying import Turns
-from counterfoil.schema.contexts import parse_subject
+from counterfoil.registry.store.committing import WriteTurns
+from counterfoil.registry.store.writes import StaleWrite
+from counterfoil.schema.model import parse_subject
 
 WRITERS = 20
 
@@ -33,7 +33,7 @@ def test_each_writer_plans_a_few_times_however_many_there_are() -> None:
             return revision
 
         subject = parse_subject("s")
-        turns = Turns(catch_up)
+        turns = WriteTurns(catch_up)
         outcomes = await asyncio.gather(*(turns.take(attempt, written=subject) for _ in range(WRITERS)))
         assert sorted(outcomes) == list(range(1, WRITERS + 1))
         assert attempts <= 3 * WRITERS
@@ -56,7 +56,7 @@ def test_who_comes_later_does_not_overtake_those_who_wait() -> None:
                 raise StaleWrite("another came first")
             done.append(name)
 
-        turns = Turns(catch_up)
+        turns = WriteTurns(catch_up)
         early = [asyncio.create_task(turns.take(partial(attempt, name), written="s")) for name in ("first", "second")]
         for _ in range(2):
             await asyncio.sleep(0)
@@ -71,7 +71,7 @@ def test_who_comes_later_does_not_overtake_those_who_wait() -> None:
 
 def test_a_turn_is_forgotten_when_nobody_has_it() -> None:
     async def main() -> None:
-        turns = Turns(nothing)
+        turns = WriteTurns(nothing)
         await turns.take(nothing, written=parse_subject("s"))
         gc.collect()
         assert not turns._locks

@@ -10,27 +10,28 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contract_stories import BASE, LINK, deploy, expectation, live, promise, publish
-from counterfoil.contracts.model import CheckReport, FailOn, Finding, Severity
+from counterfoil.contracts.check.check import exit_code_of
+from counterfoil.contracts.findings import CheckReport, FailOn, Finding
 from counterfoil.contracts.reports.deployment import UNKNOWN_REASONS
-from counterfoil.contracts.verdict import exit_code_of
-from counterfoil.registry.domain.contracts.verdict import verdict_of
+from counterfoil.registry.contracts.verdicts.verdict import verdict_of
+from counterfoil.schema.agreements.findings import ReadFinding
+from counterfoil.schema.agreements.pairs import Pair
+from counterfoil.schema.agreements.readers import since, worse_than
+from counterfoil.schema.agreements.rules import UNDECIDED
+from counterfoil.schema.agreements.unmet_reads import LimitedMisfits, Undecided
+from counterfoil.schema.compatibility.policies import OutOfSteps
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.paths import parse_path
-from counterfoil.schema.reads.model import ReadFinding
-from counterfoil.schema.reads.pairing import Pair
-from counterfoil.schema.reads.pairs import since, worse_than
-from counterfoil.schema.reads.resolution import LimitedMisfits, Undecided
-from counterfoil.schema.reads.rules import UNDECIDED
-from counterfoil.schema.rest.verdicts import Reason
-from counterfoil.schema.steps import OutOfSteps
+from counterfoil.schema.reports import Severity
+from counterfoil.schema.rest.verdicts import ReasonCode
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.schema.compatibility.misfits import Misfit
-    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.paths import FieldPath
 
 UNKNOWN = ReadFinding(UNDECIDED, "it is unknown", (), (), "readable", "unknown", application="billing")
 BREAK = replace(UNKNOWN, rule="consumer-type-narrowed", element=parse_path("a"), place=parse_path("a"))
@@ -42,11 +43,11 @@ def test_a_pair_that_is_unknown_makes_the_verdict_unknown_with_its_reason() -> N
     [reason] = found.reasons
     assert (found.deployable, reason.reason, reason.consumer, reason.rule) == (
         None,
-        Reason.UNDECIDED,
+        ReasonCode.UNDECIDED,
         "billing",
         UNDECIDED,
     )
-    assert Reason.UNDECIDED in UNKNOWN_REASONS
+    assert ReasonCode.UNDECIDED in UNKNOWN_REASONS
 
 
 def test_a_break_of_another_consumer_is_still_a_no() -> None:

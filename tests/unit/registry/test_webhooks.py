@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contract_stories import BASE, deploy, expectation, live, promise, publish, schema
-from counterfoil.registry.service.contracts.events import MAX_WAITING
-from counterfoil.registry.service.contracts.webhooks import MAX_ENDED
-from counterfoil.registry.service.use_cases import use_cases
+from counterfoil.registry.contracts.events import MAX_WAITING
+from counterfoil.registry.contracts.webhooks import MAX_ENDED, RETRY_AFTER_S, Courier, DeliveryAnswer, Sender
 from counterfoil.registry.store.memory import MemoryStorage
-from counterfoil.registry.webhooks.courier import RETRY_AFTER_S, Courier
-from counterfoil.registry.webhooks.sending import Answer, Sender
+from counterfoil.registry.use_cases import use_cases
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -25,19 +23,19 @@ if TYPE_CHECKING:
 
 HOOKS = f"{BASE}/webhooks"
 SECRET = "whsec_" + "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo="
-OK = Answer(204)
-BROKEN = Answer(500, "the answer was 500")
+OK = DeliveryAnswer(204)
+BROKEN = DeliveryAnswer(500, "the answer was 500")
 
 
 class Receiver(Sender):
     """Receives events in this process, and returns the given responses in order; the last one is repeated."""
 
-    def __init__(self, *answers: Answer) -> None:
+    def __init__(self, *answers: DeliveryAnswer) -> None:
         super().__init__(())
         self.answers = list(answers or (OK,))
         self.events: list[Document] = []
 
-    async def send(self, url: str, event: Document, *, key: bytes, ts: int) -> Answer:
+    async def send(self, url: str, event: Document, *, key: bytes, ts: int) -> DeliveryAnswer:
         del url, key, ts
         self.events.append(event)
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
@@ -237,7 +235,7 @@ def test_a_delivery_is_tried_again_with_growing_pauses_and_then_given_up() -> No
 
 def test_a_receiver_that_is_gone_gets_no_more_attempts() -> None:
     async def story() -> None:
-        world = World(Receiver(Answer(410, "the answer was 410")))
+        world = World(Receiver(DeliveryAnswer(410, "the answer was 410")))
         webhook = await world.hook("contract.published")
         await publish(world.registry, "shop", "1", (promise(), schema()))
         await world.deliver()
@@ -248,7 +246,7 @@ def test_a_receiver_that_is_gone_gets_no_more_attempts() -> None:
 
 def test_another_server_takes_over_what_a_server_left_behind() -> None:
     class Stopped(Receiver):
-        async def send(self, url: str, event: Document, *, key: bytes, ts: int) -> Answer:
+        async def send(self, url: str, event: Document, *, key: bytes, ts: int) -> DeliveryAnswer:
             await super().send(url, event, key=key, ts=ts)
             if len(self.events) == 1:
                 raise asyncio.CancelledError
@@ -274,7 +272,7 @@ def test_an_error_that_nobody_has_foreseen_ends_neither_the_courier_nor_other_de
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Faulty(Receiver):
-        async def send(self, url: str, event: Document, *, key: bytes, ts: int) -> Answer:
+        async def send(self, url: str, event: Document, *, key: bytes, ts: int) -> DeliveryAnswer:
             answer = await super().send(url, event, key=key, ts=ts)
             if len(self.events) == 1:
                 raise LookupError("no foreseen error")
@@ -403,7 +401,7 @@ def test_no_request_is_made_to_a_name_with_an_address_that_is_not_permitted(
         assert (host, port) == ("hooks.example", 443)
         return addresses
 
-    async def story() -> Answer:
+    async def story() -> DeliveryAnswer:
         sender = Sender((), resolve=resolve)
         return await sender.send("https://hooks.example/in", {"id": "1"}, key=b"k", ts=0)
 

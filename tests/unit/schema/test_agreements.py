@@ -14,18 +14,16 @@ from hypothesis import strategies as st
 from jsonschema import Draft201909Validator, ValidationError
 
 from agreement_files import APPLICATION, CONTRACT
-from counterfoil.schema.agreements.document import read_agreement, read_if_valid
-from counterfoil.schema.agreements.identity import content_hash
-from counterfoil.schema.agreements.model import Application, Contract, EnumPolicy, OnUnknownEnum, Range
-from counterfoil.schema.agreements.odps import expectation_of
+from counterfoil.schema.agreements.documents import expectation_of
+from counterfoil.schema.agreements.files import content_hash, read_agreement, read_if_valid
+from counterfoil.schema.agreements.model import Contract, DataProduct, EnumPolicy, OnUnknownEnum, ValueRange
 from counterfoil.schema.agreements.standards import ODCS, STANDARDS, remembering_validator
-from counterfoil.schema.agreements.units import is_unit
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.documents.node_json import node_json, node_of_json
-from counterfoil.schema.documents.nodes import plain_value
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.documents import node_json, node_of_json, plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.paths import parse_path, print_path
-from counterfoil.schema.position import Position
+from counterfoil.schema.texts import Position
+from counterfoil.schema.units import is_unit
 
 NOWHERE = Position(1, 1)
 
@@ -37,10 +35,10 @@ def contract_of(text: str) -> Contract:
     return reading.agreement
 
 
-def application_of(text: str) -> Application:
+def application_of(text: str) -> DataProduct:
     reading = read_agreement(text)
     assert reading.faults == ()
-    assert isinstance(reading.agreement, Application)
+    assert isinstance(reading.agreement, DataProduct)
     return reading.agreement
 
 
@@ -70,7 +68,11 @@ def test_a_contract_is_read_with_all_its_promises() -> None:
     assert total is not None
     assert status is not None
     assert email is not None
-    assert (total.range, total.unit, total.is_required) == (Range(0, 100000000, is_open_above=True), "EUR.cent", True)
+    assert (total.range, total.unit, total.is_required) == (
+        ValueRange(0, 100000000, is_open_above=True),
+        "EUR.cent",
+        True,
+    )
     assert status.enum_policy is EnumPolicy.OPEN
     assert [each.description for each in status.enum or ()] == ["accepted by checkout", "payment captured"]
     assert (email.is_deprecated, email.classification, email.tags) == (True, "confidential", ("pii", "pii.email"))
@@ -86,7 +88,7 @@ def test_an_application_is_read_with_all_its_expectations() -> None:
     reads = {print_path(each.path): each for each in port.reads or ()}
     assert list(reads) == ["order_id", "total_cents", "status", "items[].sku", "$header.trace_id"]
     assert (reads["total_cents"].type, reads["total_cents"].range, reads["total_cents"].unit) == (
-        "integer", Range(0), "EUR.cent",
+        "integer", ValueRange(0), "EUR.cent",
     )  # fmt: skip
     assert reads["status"].enum == ("NEW", "PAID")
     assert reads["items[].sku"].when_present

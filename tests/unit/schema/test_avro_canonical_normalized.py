@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.model import Reference, ResolvedReference
 
 

@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.jsontext.java_numbers import read_java_double
-from counterfoil.schema.jsontext.printing import print_double, print_float, print_json, print_string, round_to_float
+from counterfoil.schema.jsontext.java import (
+    print_double,
+    print_float,
+    print_json,
+    print_string,
+    read_java_double,
+    round_to_float,
+)
+from counterfoil.schema.languages.avro.schema import parse_avro
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from counterfoil.schema.fingerprint import (
     rabin_fingerprint,
     sha256_fingerprint,
 )
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
 
 
 @given(avro_schemas())

@@ -10,7 +10,7 @@ import pytest
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.fingerprint import content_guid
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
 from each_case import by_id, check_each
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "recordings" / "canonical.avro.jsonl"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.types import Record
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.avro.types import AvroRecord
 
 Json = Any
 
@@ -59,7 +59,7 @@ def test_the_declaration_is_printed_where_the_name_is_used_first(case: str):
 def test_both_uses_are_one_type_which_stands_where_it_is_declared():
     schema = parse_avro(json.dumps(record("R", ("a", "B"), ("b", record("B")))))
     root = schema.root
-    assert isinstance(root, Record)
+    assert isinstance(root, AvroRecord)
     assert root.fields[0].type is root.fields[1].type
     assert root.fields[0].type.pointer == ("fields", 1, "type")
 

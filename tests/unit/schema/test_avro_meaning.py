@@ -14,13 +14,12 @@ import fastavro
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.avro.compare.meaning import Meaning, meaning_of
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.policies import find_differences
-from counterfoil.schema.formats.avro.types import LogicalType
-from counterfoil.schema.formats.avro.witness.samples import Samples
-from counterfoil.schema.judgement.confirmation import confirm_unguarded
-from counterfoil.schema.judgement.witnesses import search_unguarded
+from counterfoil.schema.judgement import confirm_unguarded, search_unguarded
+from counterfoil.schema.languages.avro.compare.meaning import Meaning, meaning_of
+from counterfoil.schema.languages.avro.policies import find_differences
+from counterfoil.schema.languages.avro.sample_values import SampleValues
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.avro.types import LogicalType
 from counterfoil.schema.witness import Witness
 from each_case import check_each
 
@@ -218,7 +217,7 @@ def test_meanings_are_those_that_fastavro_reads(schema: Json):
     """Where Python has the value: its calendar ends with the year 9999."""
     node = parsed(schema).root
     assert node.logical_type
-    samples = Samples()
+    samples = SampleValues()
     compared = 0
     for value in (samples.next_of(node) for _ in range(100)):
         out = io.BytesIO()

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.types import Enum, Kind, LogicalType, Record, Union
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.avro.types import AvroEnum, AvroKind, AvroRecord, AvroUnion, LogicalType
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.position import Position
+from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.schema import AvroSchema
 
 ORDER = """{
   "type": "record", "name": "Order", "namespace": "shop", "doc": "An order.",
@@ -36,8 +36,8 @@ def _reference(name: str, text: str) -> ResolvedReference:
     return ResolvedReference(Reference(name, f"{name}-value", 1), text)
 
 
-def _root(schema: AvroSchema) -> Record:
-    assert isinstance(schema.root, Record)
+def _root(schema: AvroSchema) -> AvroRecord:
+    assert isinstance(schema.root, AvroRecord)
     return schema.root
 
 
@@ -49,7 +49,7 @@ def test_a_record_becomes_a_tree_with_shared_named_types() -> None:
     assert [member.name for member in root.fields] == ["id", "state", "previous"]
     assert set(schema.named) == {"shop.Order", "shop.State"}
     previous = root.fields[2]
-    assert isinstance(previous.type, Union)
+    assert isinstance(previous.type, AvroUnion)
     assert previous.type.branches[1] is root
     assert previous.aliases == ("before",)
     assert previous.has_default
@@ -134,7 +134,7 @@ def test_a_name_is_looked_for_in_its_namespace_first_and_in_the_null_namespace_t
                 {"name": "h", "type": {"type": "fixed", "name": "F", "size": 2}}, {"name": "i", "type": "F"}]}]"""
     )
     record = schema.named["a.R"]
-    assert isinstance(record, Record)
+    assert isinstance(record, AvroRecord)
     names = [member.type.full_name for member in record.fields if hasattr(member.type, "full_name")]
     assert names == ["F", "a.G", "F", "a.F", "a.F"]
 
@@ -248,11 +248,11 @@ def test_a_logical_type_counts_where_it_is_valid_and_stays_a_property_where_not(
 
 
 def test_the_last_of_two_equal_keys_wins() -> None:
-    assert parse_avro('{"type": "int", "type": "long"}').root.kind is Kind.LONG
+    assert parse_avro('{"type": "int", "type": "long"}').root.kind is AvroKind.LONG
 
 
 def test_comments_are_skipped() -> None:
-    assert parse_avro('/* a */ // b\n { // c\n "type": /* d */ "int" } \r\n\t').root.kind is Kind.INT
+    assert parse_avro('/* a */ // b\n { // c\n "type": /* d */ "int" } \r\n\t').root.kind is AvroKind.INT
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_references_supply_types_that_stay_names() -> None:
     )
     assert schema.normalized() == schema.canonical()
     assert schema.supplied == {"ns.Money", "ns.Currency", "ns.Price"}
-    assert isinstance(schema.named["ns.Currency"], Enum)
+    assert isinstance(schema.named["ns.Currency"], AvroEnum)
     assert schema.named["ns.Price"].pointer == ()
     inlined = parse_avro(schema.resolved())
     assert schema.resolved().count("symbols") == 1

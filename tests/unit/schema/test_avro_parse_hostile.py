@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from avro_schemas import avro_schemas
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.model import Reference, ResolvedReference
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.schema import AvroSchema
 
 pytestmark = pytest.mark.timeout(300)
 """Every case below takes a few seconds; on a machine with many times the load it still ends in time."""

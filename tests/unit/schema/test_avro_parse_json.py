@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.jsontext.document import locate, read_json
-from counterfoil.schema.jsontext.scanner import JsonScanner
-from counterfoil.schema.position import Position
+from counterfoil.schema.jsontext.reading import JsonScanner, locate, read_json
+from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.texts import Pointer
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 JSON = st.recursive(

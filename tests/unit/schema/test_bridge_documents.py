@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from counterfoil.schema.bridges.document import read_bridge
-from counterfoil.schema.bridges.editors import bridge_json_schema
-from counterfoil.schema.documents.nodes import InvalidDocument, plain_value
+from counterfoil.schema.documents import InvalidDocument, plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
-from counterfoil.schema.evolution import ConversionError, derive_plan, evaluate, parse_rules, rules
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.plans import ConversionError, rules
+from counterfoil.schema.plans.bridge_document import bridge_json_schema, read_bridge
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.evaluate import evaluate
+from counterfoil.schema.plans.rules import parse_rules
 
 SMALLEST = "bridge: b\nsource: {topic: in}\ntarget: {topic: out}\n"
 EDITORS = Draft202012Validator(bridge_json_schema())

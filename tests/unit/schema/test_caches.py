@@ -9,12 +9,12 @@ import weakref
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.agreements.units import is_unit
 from counterfoil.schema.caches import cached_by_size, cached_if_short
-from counterfoil.schema.formats.jsonschema.read.patterns import compile_pattern
-from counterfoil.schema.jsontext.java_order import java_hash
+from counterfoil.schema.jsontext.java import java_hash
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import outline
+from counterfoil.schema.patterns.matching import compile_pattern
+from counterfoil.schema.units import is_unit
 
 
 def _counted(calls: list[str]):

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
+from counterfoil.schema import judgement as check
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.judgement import check
-from counterfoil.schema.judgement.check import SCHEMA_TYPE_CHANGED, check_compatibility
+from counterfoil.schema.judgement import SCHEMA_TYPE_CHANGED, check_compatibility
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.schema import AvroSchema
 
 
 class ForeignSchema:

@@ -18,13 +18,11 @@ from hypothesis import strategies as st
 
 from avro_edits import avro_pairs, edited
 from avro_schemas import avro_documents, avro_records, avro_schemas
-from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, Direction
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.judgement.check import check_compatibility
-from counterfoil.schema.judgement.confirmation import confirm_compatible
+from counterfoil.schema.judgement import check_compatibility, confirm_compatible
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 from json_pairs import URI_BY_DRAFT, changed, random_object, schema_pairs
@@ -63,7 +61,7 @@ class Language:
     def differences(
         self, reader: str, writer: str, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
     ) -> Sequence[Any]:
-        return format_for(self.schema_type).find_differences(self.parse(reader), self.parse(writer), policy=policy)
+        return language_for(self.schema_type).find_differences(self.parse(reader), self.parse(writer), policy=policy)
 
 
 @st.composite
@@ -202,7 +200,7 @@ def test_a_field_that_may_be_absent_may_be_added(language: Language, data: st.Da
 def test_what_is_sound_is_read(language: Language, data: st.DataObject):
     """SOUND, since STRICT answers as the reference does where a value proves it wrong."""
     reader, writer = map(language.parse, data.draw(language.pairs))
-    assume(not format_for(language.schema_type).find_differences(reader, writer, policy=CompatibilityPolicy.SOUND))
+    assume(not language_for(language.schema_type).find_differences(reader, writer, policy=CompatibilityPolicy.SOUND))
     confirmation = confirm_compatible(reader, writer, VALUES)
     assert confirmation.counter_witness is None
     assert confirmation.round_tripped == VALUES or confirmation.reason
@@ -237,7 +235,7 @@ def test_canonical_and_normalised_texts_have_the_same_verdicts(language: Languag
 def test_the_verdict_does_not_depend_on_what_was_requested_before(language: Language, data: st.DataObject):
     texts = data.draw(language.pairs)
     reader, writer = map(language.parse, texts)
-    compare = format_for(language.schema_type).find_differences
+    compare = language_for(language.schema_type).find_differences
     first = list(compare(reader, writer))
     compare(writer, reader)
     assert list(compare(reader, writer)) == first == list(language.differences(*texts))

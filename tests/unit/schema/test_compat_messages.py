@@ -6,13 +6,12 @@ import doctest
 import json
 import re
 
-from counterfoil.schema.compatibility import sentences
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.answers import OLD_SCHEMA_LIMIT, confluent_messages
+from counterfoil.schema.compatibility import rules as sentences
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
 from counterfoil.schema.compatibility.report import CompatibilityReport, Earlier
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.judgement.check import check_compatibility
-from counterfoil.schema.judgement.messages import OLD_SCHEMA_LIMIT, confluent_messages
-from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.judgement import check_compatibility, search_for_witness
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.model import SchemaType
 
 NEW, OLD = parse_avro('"int"'), parse_avro('"string"')

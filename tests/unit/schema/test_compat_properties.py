@@ -16,15 +16,14 @@ from hypothesis import strategies as st
 from avro_data import avro_data
 from avro_edits import avro_pairs
 from avro_schemas import avro_records, avro_schemas
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.policies import find_differences
-from counterfoil.schema.judgement.check import check_compatibility
-from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.judgement import check_compatibility, search_for_witness
+from counterfoil.schema.languages.avro.policies import find_differences
+from counterfoil.schema.languages.avro.schema import parse_avro
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.schema import AvroSchema
 
 
 @given(avro_schemas())

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.policies import find_differences
-from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.judgement import search_for_witness
+from counterfoil.schema.languages.avro.compare import rules
+from counterfoil.schema.languages.avro.policies import find_differences
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.witness import NoWitness, Witness
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.schema import AvroSchema
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "recordings" / "verdicts.avro.jsonl"
 BY_STRUCTURE = "only names of records differ, and decoders that go by structure, such as Avro's for Java, read them"

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.avro.compare.differences import MAX_DIFFERENCES
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.policies import find_differences
-from counterfoil.schema.formats.avro.schema import AvroSchema
-from counterfoil.schema.formats.avro.types import Array, Kind, Primitive
-from counterfoil.schema.formats.rules import RULE_BY_ID
+from counterfoil.schema.languages.avro.compare.differences import MAX_DIFFERENCES
+from counterfoil.schema.languages.avro.policies import find_differences
+from counterfoil.schema.languages.avro.schema import AvroSchema, parse_avro
+from counterfoil.schema.languages.avro.types import AvroArray, AvroKind, AvroPrimitive
+from counterfoil.schema.languages.rules import RULE_BY_ID
 
 Json = Any
 
@@ -293,9 +292,9 @@ def test_types_that_use_each_other_often_do_not_multiply_differences_without_bou
 
 def test_types_nested_beyond_pythons_stack_are_refused():
     def nested() -> AvroSchema:
-        node: Any = Primitive(kind=Kind.INT)
+        node: Any = AvroPrimitive(kind=AvroKind.INT)
         for _ in range(5000):
-            node = Array(items=node)
+            node = AvroArray(items=node)
         return AvroSchema("", node, {})
 
     with pytest.raises(InvalidSchema, match="nested too deep"):

@@ -12,10 +12,10 @@ from hypothesis import given
 from avro_edits import avro_pairs
 from avro_schemas import avro_schemas
 from counterfoil.schema.change import ChangeKind
-from counterfoil.schema.diff import find_changes
-from counterfoil.schema.formats.avro.diff import changes as avro
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro import diff as avro
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.parsing import find_changes
 
 
 def changes(earlier, later):

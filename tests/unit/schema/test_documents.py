@@ -12,9 +12,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, ScalarNode, plain_value
+from counterfoil.schema.documents import InvalidDocument, MappingNode, ScalarNode, YamlKind, plain_value
 from counterfoil.schema.documents.yaml_reader import MAX_CHARACTERS, MAX_DEPTH, read_yaml
-from counterfoil.schema.position import Position
+from counterfoil.schema.texts import Position
 
 _JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
@@ -28,25 +28,25 @@ def read(text: str) -> Any:
 @pytest.mark.parametrize(
     ("text", "kind", "value"),
     [
-        ("true", Kind.BOOLEAN, True),
-        ("FALSE", Kind.BOOLEAN, False),
-        ("~", Kind.NULL, None),
-        ("null", Kind.NULL, None),
-        ("12", Kind.INTEGER, 12),
-        ("-0", Kind.INTEGER, 0),
-        ("0x1F", Kind.INTEGER, 31),
-        ("1.5", Kind.NUMBER, 1.5),
-        ("-.inf", Kind.NUMBER, float("-inf")),
-        ("a b", Kind.TEXT, "a b"),
-        ("2026-01-31", Kind.TEXT, "2026-01-31"),
-        ("tRUE", Kind.TEXT, "tRUE"),
-        ("'yes'", Kind.TEXT, "yes"),
-        ('"0755"', Kind.TEXT, "0755"),
-        ("!!str 12", Kind.TEXT, "12"),
-        ("=", Kind.TEXT, "="),
+        ("true", YamlKind.BOOLEAN, True),
+        ("FALSE", YamlKind.BOOLEAN, False),
+        ("~", YamlKind.NULL, None),
+        ("null", YamlKind.NULL, None),
+        ("12", YamlKind.INTEGER, 12),
+        ("-0", YamlKind.INTEGER, 0),
+        ("0x1F", YamlKind.INTEGER, 31),
+        ("1.5", YamlKind.NUMBER, 1.5),
+        ("-.inf", YamlKind.NUMBER, float("-inf")),
+        ("a b", YamlKind.TEXT, "a b"),
+        ("2026-01-31", YamlKind.TEXT, "2026-01-31"),
+        ("tRUE", YamlKind.TEXT, "tRUE"),
+        ("'yes'", YamlKind.TEXT, "yes"),
+        ('"0755"', YamlKind.TEXT, "0755"),
+        ("!!str 12", YamlKind.TEXT, "12"),
+        ("=", YamlKind.TEXT, "="),
     ],
 )
-def test_a_scalar_has_a_kind_and_a_value(text: str, kind: Kind, value: object) -> None:
+def test_a_scalar_has_a_kind_and_a_value(text: str, kind: YamlKind, value: object) -> None:
     node = read_yaml(text)
     assert isinstance(node, ScalarNode)
     assert (node.kind, node.value, type(node.value)) == (kind, value, type(value))
@@ -80,7 +80,7 @@ def test_what_means_one_thing_in_yaml_1_1_and_another_in_1_2_is_refused_where_it
 def test_a_text_is_a_text_in_yaml_1_1_as_well(first: str, rest: str) -> None:
     with contextlib.suppress(InvalidDocument):
         node = read_yaml(first + rest)
-        if isinstance(node, ScalarNode) and node.kind is Kind.TEXT:
+        if isinstance(node, ScalarNode) and node.kind is YamlKind.TEXT:
             assert not isinstance(yaml.safe_load(first + rest), int | float | None)
             assert _JSON_NUMBER.fullmatch(node.text) is None
 

@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.ecma.matching import contains_match, needs_own_search
-from counterfoil.schema.ecma.reading import NotEcma, read_expression
-from counterfoil.schema.ecma.spelling import Dialect, spell
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
-from counterfoil.sdk.serde.json_codec.validate import PythonValidator, RustValidator, compile_validator
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.patterns.matching import contains_match, holds_match, needs_own_search
+from counterfoil.schema.patterns.reading import NotEcma, read_expression
+from counterfoil.schema.patterns.syntax import PatternDialect, spell
+from counterfoil.sdk.serde.json.schemas import PythonValidator, RustValidator, compile_validator
 from ecma_cases import CASES, NONE_OF_ECMA, OF_OTHERS
 
 PAIRS = [(pattern, text) for pattern, texts in CASES.items() for text in texts]
@@ -71,7 +70,7 @@ def schemas_with(pattern: str, text: str) -> list[tuple[Any, Any]]:
     try:
         if needs_own_search(read_expression(pattern)):
             return own
-        re.compile(spell(read_expression(pattern), Dialect.RE))
+        re.compile(spell(read_expression(pattern), PatternDialect.RE))
     except re.error:
         return own  # the package jsonschema finds evaluated properties with that module
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
@@ -190,7 +189,7 @@ def test_all_searches_agree(pattern: str, text: str):
     schema = parse_json_schema(json.dumps({"pattern": pattern}))
     assert compile_validator(schema).is_valid(text) is wanted
     try:
-        spelled = re.compile(spell(expression, Dialect.RE))
+        spelled = re.compile(spell(expression, PatternDialect.RE))
     except re.error:
         return  # it has no width that is known before a place
     assert (spelled.search(text) is not None) is wanted

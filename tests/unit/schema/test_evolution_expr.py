@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.evolution.arithmetic import compile_expression
-from counterfoil.schema.evolution.errors import ConversionError, ExpressionError
-from counterfoil.schema.evolution.expr import parse_expression, paths_of, result_of
-from counterfoil.schema.evolution.model import Arithmetic
+from counterfoil.schema.plans import ConversionError, ExpressionError
+from counterfoil.schema.plans.evaluate import compile_expression
+from counterfoil.schema.plans.formulas import parse_expression, paths_of, result_of
+from counterfoil.schema.plans.model import Arithmetic
 
 
 def run(text: str, **fields: float | None) -> object:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from counterfoil.schema.evolution.numbers import (
+from counterfoil.schema.plans.notation import (
     double_of_text,
     float_of_text,
     float_of_whole,

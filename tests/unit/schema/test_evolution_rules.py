@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.evolution.errors import PlanError
-from counterfoil.schema.evolution.expr import FieldValue, paths_of
-from counterfoil.schema.evolution.field_paths import target_path
-from counterfoil.schema.evolution.rules import (
+from counterfoil.schema.plans import PlanError
+from counterfoil.schema.plans.formulas import FieldValue, paths_of, target_path
+from counterfoil.schema.plans.rules import (
     CastRule,
     Const,
     FieldRule,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.fingerprint import content_guid, parsing_canonical_form, rabin_fingerprint
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.model import Metadata, Reference, ResolvedReference, Rule, RuleSet
 
 TAGGED = Metadata(tags={"**.ssn": ("PII",)}, properties={"owner": "team-a"}, sensitive=("owner",))

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
-from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
+from counterfoil.schema.languages.jsonschema.json_values import print_exact, read_exact_json
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
 from json_schemas import json_schema_texts, json_schemas, json_values
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.fingerprint import content_guid
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
 from counterfoil.schema.model import Reference, ResolvedReference
 from each_case import by_id, check_each
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.policies import find_differences
+from counterfoil.schema.languages.jsonschema.policies import find_differences
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "recordings" / "verdicts.json.jsonl"
 

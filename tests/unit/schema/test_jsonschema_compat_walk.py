@@ -10,24 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy, OutOfSteps, Steps
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
-from counterfoil.schema.formats.jsonschema.compare.combined import match
-from counterfoil.schema.formats.jsonschema.compare.differences import MAX_DIFFERENCES, walk
-from counterfoil.schema.formats.jsonschema.compare.scalars import is_multiple
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.policies import find_differences
-from counterfoil.schema.formats.jsonschema.read.drafts import Draft
-from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
-from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.languages.jsonschema.compare.combined import match
+from counterfoil.schema.languages.jsonschema.compare.differences import MAX_DIFFERENCES, walk
+from counterfoil.schema.languages.jsonschema.document import Draft
+from counterfoil.schema.languages.jsonschema.json_values import is_multiple, read_exact_json
+from counterfoil.schema.languages.jsonschema.policies import find_differences
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.steps import OutOfSteps, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 
 D2020 = Draft.DRAFT_2020_12.value
 POLICIES = list(CompatibilityPolicy)
@@ -257,7 +255,7 @@ def test_hostile_pairs_end_with_an_answer_or_a_typed_error(name: str, policy: Co
 def test_the_error_about_a_pair_that_takes_too_long_says_why():
     sides = schema(nested(7, "string")), schema(nested(7, "integer"))
     with pytest.raises(JudgementUndecided, match="cannot be told within the limits of a comparison"):
-        format_for(SchemaType.JSON).find_differences(*sides, steps=Steps(10_000))
+        language_for(SchemaType.JSON).find_differences(*sides, steps=Steps(10_000))
 
 
 @pytest.mark.parametrize("draft", [None, D2020])

@@ -12,13 +12,13 @@ import fastjsonschema
 import jsonschema_rs
 import pytest
 
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.read.drafts import Draft
-from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
-from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
-from counterfoil.schema.formats.jsonschema.view.written import root_of
-from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator, ValidatorRefuses
-from counterfoil.schema.judgement.confirmation import confirm_compatible
+from counterfoil.schema.judgement import confirm_compatible
+from counterfoil.schema.languages.jsonschema.document import Draft
+from counterfoil.schema.languages.jsonschema.json_values import read_exact_json
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.languages.jsonschema.validator import SchemaValidator, ValidatorRefuses
+from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
+from counterfoil.schema.languages.jsonschema.view.written import root_of
 from counterfoil.schema.parsed import Validation
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "strategies"))

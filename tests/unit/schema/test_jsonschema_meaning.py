@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.jsonschema.policies import find_differences
-from counterfoil.schema.judgement.confirmation import confirm_unguarded
-from counterfoil.schema.judgement.witnesses import search_unguarded
+from counterfoil.schema.judgement import confirm_unguarded, search_unguarded
+from counterfoil.schema.languages.jsonschema.policies import find_differences
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema

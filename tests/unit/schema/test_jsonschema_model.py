@@ -8,26 +8,26 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.jsonschema.compare.model import (
-    Array,
-    Choice,
-    Combination,
-    Condition,
-    Constant,
+from counterfoil.schema.languages.jsonschema.compare.nodes import (
+    ArraySchema,
+    CombinationSchema,
+    ConditionSchema,
+    ConstantSchema,
     Criterion,
-    Empty,
-    Negation,
-    Nothing,
-    Null,
-    Numeric,
-    Object,
-    Reference,
-    Text,
+    EmptySchema,
+    EnumSchema,
+    NegationSchema,
+    NothingSchema,
+    NullSchema,
+    NumericSchema,
+    ObjectSchema,
+    ReferenceSchema,
+    TextSchema,
 )
-from counterfoil.schema.formats.jsonschema.compare.sameness import key_of
-from counterfoil.schema.formats.jsonschema.compare.translate import node_of
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.read.drafts import Draft
+from counterfoil.schema.languages.jsonschema.compare.places import key_of
+from counterfoil.schema.languages.jsonschema.compare.translation import node_of
+from counterfoil.schema.languages.jsonschema.document import Draft
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
 from counterfoil.schema.parsed import Validation
 
 D4, D6, D7 = (draft.value + "#" for draft in (Draft.DRAFT_4, Draft.DRAFT_6, Draft.DRAFT_7))
@@ -39,33 +39,33 @@ def node(value: Any, draft: str = D7) -> Any:
     return node_of(parse_json_schema(text, validation=Validation.LENIENT))
 
 
-def kinds(combination: Combination) -> list[type]:
+def kinds(combination: CombinationSchema) -> list[type]:
     return [type(branch) for branch in combination.branches]
 
 
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
-        (True, Empty),
-        (False, Nothing),
-        ({}, Empty),
-        ({"title": "t", "x-mine": 1}, Empty),
-        ({"type": "string"}, Text),
-        ({"type": "integer"}, Numeric),
-        ({"minLength": 1}, Text),
-        ({"format": "date"}, Text),
-        ({"multipleOf": 2}, Numeric),
-        ({"properties": {}}, Object),
-        ({"dependencies": {}}, Object),
-        ({"propertyNames": {}}, Object),
-        ({"contains": {}}, Array),
-        ({"enum": [1]}, Choice),
-        ({"const": None}, Constant),
-        ({"not": {}}, Negation),
-        ({"if": {}}, Condition),
-        ({"type": ["null"]}, Combination),
-        ({"$ref": "#", "type": "string"}, Reference),
-        ({"type": "unheard-of"}, Empty),
+        (True, EmptySchema),
+        (False, NothingSchema),
+        ({}, EmptySchema),
+        ({"title": "t", "x-mine": 1}, EmptySchema),
+        ({"type": "string"}, TextSchema),
+        ({"type": "integer"}, NumericSchema),
+        ({"minLength": 1}, TextSchema),
+        ({"format": "date"}, TextSchema),
+        ({"multipleOf": 2}, NumericSchema),
+        ({"properties": {}}, ObjectSchema),
+        ({"dependencies": {}}, ObjectSchema),
+        ({"propertyNames": {}}, ObjectSchema),
+        ({"contains": {}}, ArraySchema),
+        ({"enum": [1]}, EnumSchema),
+        ({"const": None}, ConstantSchema),
+        ({"not": {}}, NegationSchema),
+        ({"if": {}}, ConditionSchema),
+        ({"type": ["null"]}, CombinationSchema),
+        ({"$ref": "#", "type": "string"}, ReferenceSchema),
+        ({"type": "unheard-of"}, EmptySchema),
     ],
 )
 def test_the_kind_of_a_schema(value: Any, kind: type):
@@ -75,23 +75,23 @@ def test_the_kind_of_a_schema(value: Any, kind: type):
 @pytest.mark.parametrize(
     ("value", "draft", "kind"),
     [
-        ({"const": 1}, D4, Empty),
-        ({"contains": {}}, D4, Empty),
-        ({"propertyNames": {}}, D4, Empty),
-        ({"if": {}}, D6, Empty),
-        ({"then": {}}, D7, Condition),
-        ({"if": {}}, D2019, Condition),
-        ({"if": {}}, D2020, Condition),
-        ({"then": {}, "else": {}}, D2020, Empty),
-        ({"type": "string", "if": {}}, D2020, Combination),
-        ({"properties": {}}, D2020, Empty),
-        ({"patternProperties": {}}, D2019, Empty),
-        ({"format": "date"}, D2020, Empty),
-        ({"dependencies": {"a": ["b"]}}, D2020, Empty),
-        ({"dependentRequired": {"a": ["b"]}}, D2020, Object),
-        ({"dependentRequired": {"a": ["b"]}}, D7, Empty),
-        ({"prefixItems": [{}]}, D2019, Array),
-        ({"$ref": "#/$defs/a", "type": "string", "$defs": {"a": {}}}, D2020, Combination),
+        ({"const": 1}, D4, EmptySchema),
+        ({"contains": {}}, D4, EmptySchema),
+        ({"propertyNames": {}}, D4, EmptySchema),
+        ({"if": {}}, D6, EmptySchema),
+        ({"then": {}}, D7, ConditionSchema),
+        ({"if": {}}, D2019, ConditionSchema),
+        ({"if": {}}, D2020, ConditionSchema),
+        ({"then": {}, "else": {}}, D2020, EmptySchema),
+        ({"type": "string", "if": {}}, D2020, CombinationSchema),
+        ({"properties": {}}, D2020, EmptySchema),
+        ({"patternProperties": {}}, D2019, EmptySchema),
+        ({"format": "date"}, D2020, EmptySchema),
+        ({"dependencies": {"a": ["b"]}}, D2020, EmptySchema),
+        ({"dependentRequired": {"a": ["b"]}}, D2020, ObjectSchema),
+        ({"dependentRequired": {"a": ["b"]}}, D7, EmptySchema),
+        ({"prefixItems": [{}]}, D2019, ArraySchema),
+        ({"$ref": "#/$defs/a", "type": "string", "$defs": {"a": {}}}, D2020, CombinationSchema),
     ],
 )
 def test_what_a_keyword_is_depends_on_the_draft(value: Any, draft: str, kind: type):
@@ -100,49 +100,49 @@ def test_what_a_keyword_is_depends_on_the_draft(value: Any, draft: str, kind: ty
 
 def test_a_list_of_types_is_a_choice_of_schemas_that_share_the_keywords():
     made = node({"type": ["string", "null", "number"], "maxLength": 5, "minimum": 1})
-    assert (made.criterion, kinds(made)) == (Criterion.ANY_OF, [Text, Null, Numeric])
+    assert (made.criterion, kinds(made)) == (Criterion.ANY_OF, [TextSchema, NullSchema, NumericSchema])
     assert (made.branches[0].max_length, made.branches[2].minimum) == (5, 1)
 
 
 def test_an_enum_beside_a_type_stands_second():
     made = node({"type": "string", "enum": ["a"]})
-    assert (made.criterion, kinds(made), made.is_synthetic) == (Criterion.ALL_OF, [Text, Choice], True)
+    assert (made.criterion, kinds(made), made.is_synthetic) == (Criterion.ALL_OF, [TextSchema, EnumSchema], True)
 
 
 def test_keywords_of_another_kind_make_a_part_of_their_own():
-    assert kinds(node({"type": "string", "minimum": 1})) == [Text, Numeric]
+    assert kinds(node({"type": "string", "minimum": 1})) == [TextSchema, NumericSchema]
     assert kinds(node({"minLength": 1, "minItems": 1, "minimum": 1, "required": ["a"]})) == [
-        Array,
-        Object,
-        Numeric,
-        Text,
+        ArraySchema,
+        ObjectSchema,
+        NumericSchema,
+        TextSchema,
     ]
     assert kinds(node({"type": "object", "anyOf": [{}], "not": {}, "const": 1})) == [
-        Object,
-        Constant,
-        Negation,
-        Combination,
+        ObjectSchema,
+        ConstantSchema,
+        NegationSchema,
+        CombinationSchema,
     ]
 
 
 def test_parts_of_a_branch_join_the_branches_around_in_later_drafts():
     value = {"oneOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]}
-    assert kinds(node(value, D2020)) == [Text, Choice, Null]
-    assert kinds(node(value, D7)) == [Combination, Null]
+    assert kinds(node(value, D2020)) == [TextSchema, EnumSchema, NullSchema]
+    assert kinds(node(value, D7)) == [CombinationSchema, NullSchema]
 
 
 def test_items_of_each_draft():
     listed = node({"type": "array", "items": [{"type": "string"}], "additionalItems": False})
     assert ([type(each) for each in listed.tuple_items], listed.items, listed.additional.is_allowed) == (
-        [Text],
+        [TextSchema],
         None,
         False,
     )
     later = node({"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "null"}}, D2020)
-    assert (type(later.tuple_items[0]), type(later.additional.schema)) == (Text, Null)
+    assert (type(later.tuple_items[0]), type(later.additional.schema)) == (TextSchema, NullSchema)
     closed = node({"type": "array", "items": False}, D2020)
     assert (closed.items, closed.additional.is_allowed) == (None, False)
-    assert type(node({"type": "array", "items": False}).items) is Nothing
+    assert type(node({"type": "array", "items": False}).items) is NothingSchema
 
 
 def test_contains_counts_in_later_drafts_alone():

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from counterfoil.schema import SchemaParseError, SchemaType, Validation, parse_schema
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.read.drafts import Draft
-from counterfoil.schema.pointer import print_pointer
-from counterfoil.schema.position import Position
+from counterfoil.schema.languages.jsonschema.document import Draft
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.texts import Position, print_pointer
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_6 = "http://json-schema.org/draft-06/schema#"

@@ -11,13 +11,12 @@ from jsonschema.validators import validator_for
 from referencing.jsonschema import EMPTY_REGISTRY
 
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.read.drafts import Draft
-from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
-from counterfoil.schema.formats.jsonschema.view.bundle import ROOT_URI, bundle
+from counterfoil.schema.languages.jsonschema.document import Draft, UnresolvedReference
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.languages.jsonschema.validator import ROOT_URI, bundle
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.position import Position
+from counterfoil.schema.texts import Position
 
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"

@@ -13,23 +13,22 @@ import pytest
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.policies import find_differences
-from counterfoil.schema.formats.jsonschema.read.drafts import Draft
-from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
-from counterfoil.schema.formats.jsonschema.sound.policy import decide
-from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
-from counterfoil.schema.formats.jsonschema.view.written import root_of
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy, OutOfSteps
+from counterfoil.schema.languages.jsonschema.document import Draft
+from counterfoil.schema.languages.jsonschema.json_values import read_exact_json
+from counterfoil.schema.languages.jsonschema.policies import find_differences
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.languages.jsonschema.sound.policy import decide
+from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
+from counterfoil.schema.languages.jsonschema.view.written import root_of
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.steps import OutOfSteps
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "strategies"))
 from json_pairs import any_value, plain, random_value, schema_pairs
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "recordings" / "verdicts.json.jsonl"
 D4, D7, D2020 = Draft.DRAFT_4.value + "#", Draft.DRAFT_7.value + "#", Draft.DRAFT_2020_12.value

@@ -17,9 +17,9 @@ import jsonschema
 import jsonschema_rs
 import pytest
 
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.read.drafts import Draft
-from counterfoil.schema.formats.jsonschema.sound.policy import decide
+from counterfoil.schema.languages.jsonschema.document import Draft
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.languages.jsonschema.sound.policy import decide
 from counterfoil.schema.parsed import Validation
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "strategies"))
@@ -29,8 +29,8 @@ from json_guesses import Guesser
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
-    from counterfoil.schema.formats.jsonschema.sound.policy import Decision
+    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
+    from counterfoil.schema.languages.jsonschema.sound.policy import InclusionDecision
 
 SEEDS = range(4)
 COUNT = int(os.environ.get("COUNTERFOIL_DIFFERENTIAL_PAIRS") or 200) // len(SEEDS)
@@ -88,7 +88,7 @@ def broken(rng: random.Random, writer: dict[str, Any], reader: dict[str, Any], j
     return None
 
 
-def witnesses(decision: Decision) -> list[Any]:
+def witnesses(decision: InclusionDecision) -> list[Any]:
     values = [value for reason in decision.reasons for value in reason.values][:3]
     return json.loads(json.dumps(values, default=float))
 

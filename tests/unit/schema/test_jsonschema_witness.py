@@ -11,16 +11,14 @@ import pytest
 from hypothesis import given
 from jsonschema.validators import validator_for
 
-from counterfoil.schema.formats.jsonschema.compare.findings import ValueDifference
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.policies import find_differences
-from counterfoil.schema.formats.jsonschema.read.matching import matching_strings, stretched
-from counterfoil.schema.formats.jsonschema.sound.rules import VALUE_REFUSED
-from counterfoil.schema.formats.jsonschema.witness.places import place_of
-from counterfoil.schema.formats.jsonschema.witness.shrinking import smaller
-from counterfoil.schema.judgement.confirmation import confirm_compatible
-from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.judgement import confirm_compatible, search_for_witness
+from counterfoil.schema.languages.jsonschema.compare.findings import ValueDifference
+from counterfoil.schema.languages.jsonschema.compare.rule_table import VALUE_REFUSED
+from counterfoil.schema.languages.jsonschema.policies import find_differences
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.languages.jsonschema.witness import place_of, smaller
 from counterfoil.schema.model import Reference, ResolvedReference
+from counterfoil.schema.patterns.samples import matching_strings, stretched
 from counterfoil.schema.witness import NoWitness, Witness
 from json_schemas import json_schemas
 

@@ -15,23 +15,22 @@ import jsonschema_rs
 import pytest
 from hypothesis import given
 
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.policies import find_differences
-from counterfoil.schema.formats.jsonschema.read.drafts import Draft
-from counterfoil.schema.formats.jsonschema.values.samples import Sampler
-from counterfoil.schema.formats.jsonschema.values.solver import Solver
-from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
-from counterfoil.schema.formats.jsonschema.view.written import root_of
-from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator
-from counterfoil.schema.judgement.confirmation import confirm_compatible
-from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.judgement import confirm_compatible, search_for_witness
+from counterfoil.schema.languages.jsonschema.document import Draft
+from counterfoil.schema.languages.jsonschema.policies import find_differences
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.languages.jsonschema.validator import SchemaValidator
+from counterfoil.schema.languages.jsonschema.values.samples import Sampler
+from counterfoil.schema.languages.jsonschema.values.solver import Solver
+from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
+from counterfoil.schema.languages.jsonschema.view.written import root_of
 from counterfoil.schema.model import Reference, ResolvedReference
-from counterfoil.schema.steps import OutOfSteps
 from counterfoil.schema.witness import NoWitness, Witness
 from json_schemas import json_schemas, json_values
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "recordings" / "verdicts.json.jsonl"
 RUST_CLASS_BY_DRAFT = {

@@ -13,8 +13,7 @@ from counterfoil.schema import (
     judge,
     parse_schema,
 )
-from counterfoil.schema.compatibility.levels import Direction
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy, Direction
 from counterfoil.schema.witness import NoWitness, Witness
 
 BACKWARD = CompatibilityLevel.BACKWARD

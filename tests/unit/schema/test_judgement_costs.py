@@ -7,22 +7,20 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.pairs import MAX_PLACES
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.agreements.findings import Offer
+from counterfoil.schema.agreements.unmet_reads import Undecided, misfits_of
+from counterfoil.schema.compatibility.misfits import MAX_PLACES
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, OutOfSteps, steps_for
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import JudgementUndecided
-from counterfoil.schema.formats.avro.misfits import find_misfits as avro_misfits
-from counterfoil.schema.formats.jsonschema.compare.differences import MAX_ROUNDS
-from counterfoil.schema.formats.protobuf.misfits import find_misfits as protobuf_misfits
-from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.judgement.judge import Budget, judge
+from counterfoil.schema.judgement import Budget, judge
+from counterfoil.schema.languages.avro.misfits import find_misfits as avro_misfits
+from counterfoil.schema.languages.jsonschema.compare.differences import MAX_ROUNDS
+from counterfoil.schema.languages.protobuf.misfits import find_misfits as protobuf_misfits
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.paths.model import member
-from counterfoil.schema.reads.model import Offer
-from counterfoil.schema.reads.resolution import Undecided, misfits_of
-from counterfoil.schema.steps import OutOfSteps, steps_for
+from counterfoil.schema.paths import member
 
 AVRO, JSON, PROTOBUF = SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF
 STRICT, SOUND = CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND
@@ -85,7 +83,7 @@ def test_schemas_of_tens_of_thousands_of_nodes_are_judged(
         later = parse_schema(make(8, 90, kind), language)
         steps = steps_for(later, earlier)
         before = steps.left
-        found = format_for(language).find_differences(later, earlier, policy=policy, steps=steps)
+        found = language_for(language).find_differences(later, earlier, policy=policy, steps=steps)
         assert (not found) is is_compatible
         assert before - steps.left < most
 
@@ -159,7 +157,7 @@ def test_no_verdict_about_references_says_yes_without_steps():
         later, earlier = (parsed(language, name, inner, text) for inner in PAIRS[language])
         steps = steps_for(later, earlier)
         before = steps.left
-        assert not format_for(language).find_differences(later, earlier, steps=steps)
+        assert not language_for(language).find_differences(later, earlier, steps=steps)
         spent = before - steps.left
         assert spent > 0
         for few in {0, 1, spent // 2, spent - 1} - {spent}:

@@ -9,21 +9,25 @@ from typing import Any
 import pytest
 
 from avro_seeded import seeded_pairs
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.answers import MAX_MESSAGE_BYTES, MAX_MESSAGES, confluent_messages
+from counterfoil.schema.compatibility.policies import (
+    CompatibilityLevel,
+    CompatibilityPolicy,
+    OutOfSteps,
+    Steps,
+    steps_for,
+)
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import JudgementUndecided
-from counterfoil.schema.formats.avro.compare.differences import walk
-from counterfoil.schema.formats.avro.compare.readable import Reading
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.jsonschema.compare.differences import MAX_DIFFERENCES
-from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.judgement.judge import SEARCH_STEPS, Budget, Judgement, judge
-from counterfoil.schema.judgement.messages import MAX_MESSAGE_BYTES, MAX_MESSAGES, confluent_messages
+from counterfoil.schema.judgement import SEARCH_STEPS, Budget, Judgement, judge
+from counterfoil.schema.languages.avro.compare.differences import walk
+from counterfoil.schema.languages.avro.compare.readable import CertainVerdicts
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.jsonschema.compare.differences import MAX_DIFFERENCES
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.steps import OutOfSteps, Steps, steps_for
 from counterfoil.schema.witness import NoWitness
 
 STRICT, SOUND = CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND
@@ -35,7 +39,7 @@ def _steps_of(reader: str, writer: str, language: SchemaType, policy: Compatibil
     schemas = [parse_schema(each, language) for each in (reader, writer)]
     steps = steps_for(*schemas)
     before = steps.left
-    found = format_for(language).find_differences(*schemas, policy=policy, steps=steps)
+    found = language_for(language).find_differences(*schemas, policy=policy, steps=steps)
     return len(found), before - steps.left
 
 
@@ -163,7 +167,7 @@ def test_what_is_certainly_read_has_no_difference():
     certain = 0
     for reader_text, writer_text in islice(seeded_pairs(7, 300), 300):
         reader, writer = (parse_avro(text, validation=Validation.LENIENT) for text in (reader_text, writer_text))
-        is_read = Reading(Steps(1_000_000)).certainly_reads(reader.root, writer.root)
+        is_read = CertainVerdicts(Steps(1_000_000)).certainly_reads(reader.root, writer.root)
         for trusts_cycles in (True, False):
             found = walk(reader.root, writer.root, Steps(1_000_000), trusts_cycles=trusts_cycles)
             assert not (is_read and found), (reader_text, writer_text)
@@ -206,7 +210,7 @@ def test_a_schema_of_tens_of_thousands_of_nodes_is_judged(kind: str, *, is_compa
     schemas = [parse_schema(_resources(8, each), JSON) for each in (kind, "string")]
     steps = steps_for(*schemas)
     before = steps.left
-    found = format_for(JSON).find_differences(*schemas, steps=steps)
+    found = language_for(JSON).find_differences(*schemas, steps=steps)
     assert (not found) is is_compatible
     assert before - steps.left < (600_000 if is_compatible else 4_000_000)
 

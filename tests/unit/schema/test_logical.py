@@ -17,7 +17,7 @@ from counterfoil.schema import (
     parse_schema,
 )
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.logical import rules
+from counterfoil.schema.languages import logical_rules as rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable

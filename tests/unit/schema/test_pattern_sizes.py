@@ -9,17 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.agreements.patterns import MAX_PATTERN_LENGTH as MAX_CONTRACT_PATTERN
-from counterfoil.schema.agreements.patterns import pattern_of
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.agreements.standards import MAX_PATTERN_LENGTH as MAX_CONTRACT_PATTERN
+from counterfoil.schema.agreements.standards import pattern_of
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, OutOfSteps, Steps
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.documents.nodes import InvalidDocument
+from counterfoil.schema.documents import InvalidDocument
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import JudgementUndecided
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.read.matching import MAX_BUILT, matching_strings, stretched
-from counterfoil.schema.formats.jsonschema.read.patterns import (
+from counterfoil.schema.judgement import judge
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.patterns.matching import (
     MAX_EXPANDED_SIZE,
     MAX_PATTERN_LENGTH,
     CountedPatterns,
@@ -28,10 +29,7 @@ from counterfoil.schema.formats.jsonschema.read.patterns import (
     holds_match,
     is_too_large,
 )
-from counterfoil.schema.judgement.judge import judge
-from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.steps import OutOfSteps, Steps
+from counterfoil.schema.patterns.samples import MAX_BUILT, matching_strings, stretched
 
 LARGE = (
     "((b{1000}){1000}){2}",

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from counterfoil.schema.evolution import derive_plan, parse_rules
-from counterfoil.schema.evolution.advice import rule_text
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.rules import parse_rules, rule_text
 
 ADVICE = re.compile(r"such as (\{.*\})$")
 AVRO: dict[str, Any] = {

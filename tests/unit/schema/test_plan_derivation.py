@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.evolution import ConversionPlan, ProblemKind, derive_plan, derive_resolution, parse_rules
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.plans.derivations import derive_resolution
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.model import ConversionPlan, ProblemKind
+from counterfoil.schema.plans.rules import parse_rules
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}

@@ -10,8 +10,11 @@ from uuid import UUID
 
 import pytest
 
-from counterfoil.schema.evolution import ConversionError, PlanUnfinished, derive_plan, evaluate, parse_rules
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.plans import ConversionError, PlanUnfinished
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.evaluate import evaluate
+from counterfoil.schema.plans.rules import parse_rules
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}

@@ -17,17 +17,18 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from counterfoil.converter.engines.protocol import Conversion
-from counterfoil.converter.engines.record import RecordConverter, recipe_of
-from counterfoil.schema.evolution import derive_plan, parse_rules
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.converter.engines.reference import RecordConverter, recipe_of
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.wire import frame
-from counterfoil.sdk.serde.avro_codec import compile_encoder
+from counterfoil.sdk.serde.avro.coders import compile_encoder
 from protobuf_classes import generated_classes
 
 if TYPE_CHECKING:
-    from counterfoil.schema.evolution.model import ConversionPlan
+    from counterfoil.schema.plans.model import ConversionPlan
 
 NEW = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 SOURCE = parse_avro(

@@ -8,16 +8,14 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.evolution import derive_plan
-from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
+from counterfoil.schema.languages.protobuf.runtime import pooled_file
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.suggest import CountedSamples, Suggestion, suggest_rules
+from counterfoil.schema.plans.value_counts import counts_of_values, factor_between, field_counts, likeness, ticks_of
 from counterfoil.schema.sketch import PartSketch, PlaceSketch, WriterSchema, make_sketcher
-from counterfoil.schema.suggestions.distributions import factor_between, likeness, ticks_of
-from counterfoil.schema.suggestions.field_counts import counts_of_values, field_counts
-from counterfoil.schema.suggestions.samples import Samples
-from counterfoil.schema.suggestions.suggest import Suggestion, suggest_rules
-from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of
+from counterfoil.sdk.serde.protobuf.message_types import MessageTypes, class_of
 
 COUNT = 1000
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
@@ -90,13 +88,13 @@ def counted(make: Any, seed: int) -> Any:
     return counts_of_values(make(row) for row in rows(seed))
 
 
-def suggested(samples: Samples, source: Any = SOURCE, target: Any = TARGET) -> dict[str, Suggestion]:
+def suggested(samples: CountedSamples, source: Any = SOURCE, target: Any = TARGET) -> dict[str, Suggestion]:
     return {each.field: each for each in suggest_rules(derive_plan(source, target), samples=samples)}
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_known_answers_are_found_and_nothing_else(seed: int):
-    found = suggested(Samples(counted(source_value, seed), counted(target_value, seed + 100)))
+    found = suggested(CountedSamples(counted(source_value, seed), counted(target_value, seed + 100)))
     right = {field: rule for field, rule in ANSWERS.items() if field in found and dict(found[field].rule) == rule}
     wrong = {field: dict(each.rule) for field, each in found.items() if field not in right}
     assert wrong.pop("given") in ({"from": "a"}, {"split": {"from": "who", "on": " ", "take": 0}})
@@ -110,26 +108,26 @@ def test_values_that_have_nothing_to_do_with_each_other_give_no_suggestions(seed
     texts = ["".join(chooser.choices("abcdefgh", k=5)) for _ in range(40)]
     left = [{"p": chooser.choice(texts[:20]), "q": chooser.gauss(50, 9), "r": "x"} for _ in range(COUNT)]
     right = [{"u": chooser.choice(texts[20:]), "v": chooser.expovariate(1), "w": "y"} for _ in range(COUNT)]
-    samples = Samples(counts_of_values(left), counts_of_values(right))
+    samples = CountedSamples(counts_of_values(left), counts_of_values(right))
     source, target = record(p="string", q="double", r="string"), record(u="string", v="double", w="string")
     assert suggested(samples, source, target) == {}
 
 
 def test_two_fields_with_the_same_values_are_ambiguous():
     values = [{"a": city, "b": city} for city in CITIES * 20]
-    samples = Samples(counts_of_values(values), counts_of_values([{"home": city} for city in CITIES * 20]))
+    samples = CountedSamples(counts_of_values(values), counts_of_values([{"home": city} for city in CITIES * 20]))
     assert suggested(samples, record(a="string", b="string"), record(home="string")) == {}
 
 
 def test_few_values_say_nothing():
-    few = Samples(
+    few = CountedSamples(
         counts_of_values([{"town": city} for city in CITIES]), counts_of_values([{"home": city} for city in CITIES])
     )
     assert suggested(few, record(town="string"), record(home="string")) == {}
 
 
 def test_evidence_and_confidence_are_in_the_comment():
-    found = suggested(Samples(counted(source_value, 1), counted(target_value, 2)))
+    found = suggested(CountedSamples(counted(source_value, 1), counted(target_value, 2)))
     assert "of 1,000 and 1,000 values are the same" in str(found["place"])
     assert "the ranges 1 to 40 and 0.621371 to 24.8548 differ as kilometres and miles" in found["distance"].evidence
     assert "the shares of values are equal: ACTIVE 6" in found["state"].evidence

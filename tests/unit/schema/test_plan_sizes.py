@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from counterfoil.schema.evolution import derive_plan
-from counterfoil.schema.evolution.derive import MIN_FIELDS
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.plans.derive import MIN_FIELDS, derive_plan
 
 
 def _avro(count: int, kind: str) -> str:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.evolution import derive_plan, parse_rules
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.rules import parse_rules
+from counterfoil.schema.plans.suggest import CountedSamples, suggest_rules
 from counterfoil.schema.sketch.model import PlaceSketch
-from counterfoil.schema.suggestions.samples import Samples
-from counterfoil.schema.suggestions.suggest import suggest_rules
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 
@@ -135,7 +135,7 @@ def test_a_proposed_factor_is_checked_on_samples(
     target: tuple[float, float], rule: dict[str, Any] | None, evidence: str
 ):
     plan = derive_plan(record(weight_g="double"), record(weight_kg="double"))
-    samples = Samples({("weight_g",): counted(200.0, 30_000.0)}, {("weight_kg",): counted(*target)})
+    samples = CountedSamples({("weight_g",): counted(200.0, 30_000.0)}, {("weight_kg",): counted(*target)})
     found = suggest_rules(plan, None, samples)
     assert [dict(each.rule) for each in found] == ([rule] if rule else [])
     assert all(evidence in each.evidence for each in found)
@@ -143,7 +143,7 @@ def test_a_proposed_factor_is_checked_on_samples(
 
 def test_moments_with_other_ticks_than_the_name_says_refute_the_factor():
     plan = derive_plan(record(ts_ms="long"), record(ts_us="long"))
-    seconds = Samples({("ts_ms",): counted(1_700_000_000, 1_700_009_999)})
+    seconds = CountedSamples({("ts_ms",): counted(1_700_000_000, 1_700_009_999)})
     assert suggest_rules(plan, None, seconds) == []
-    millis = Samples({("ts_ms",): counted(1_700_000_000_000, 1_700_009_999_000)})
+    millis = CountedSamples({("ts_ms",): counted(1_700_000_000_000, 1_700_009_999_000)})
     assert [dict(each.rule) for each in suggest_rules(plan, None, millis)] == [{"expr": "ts_ms * 1000"}]

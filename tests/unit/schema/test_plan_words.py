@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.evolution import ConversionError, derive_plan, evaluate, parse_rules
-from counterfoil.schema.evolution.constants import readable
-from counterfoil.schema.evolution.errors import shown, spelt_as_yaml
-from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.plans import ConversionError, shown, spelt_as_yaml
+from counterfoil.schema.plans.casts import readable
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.evaluate import evaluate
+from counterfoil.schema.plans.languages import tree_of
+from counterfoil.schema.plans.rules import parse_rules
 
 DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}
 WIDE = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 4}

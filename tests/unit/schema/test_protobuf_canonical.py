@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.parsed import Validation
 from protobuf_schemas import protobuf_schemas
 

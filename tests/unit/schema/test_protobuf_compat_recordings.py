@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protobuf.policies import find_differences
-from counterfoil.schema.judgement.confirmation import confirm_compatible
-from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.judgement import confirm_compatible, search_for_witness
+from counterfoil.schema.languages.protobuf.policies import find_differences
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.witness import Witness
 from depth import IS_DEEP, some_of
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "recordings" / "verdicts.protobuf.jsonl"
 SOUND = CompatibilityPolicy.SOUND

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.answers import confluent_messages
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.formats.protobuf.compare.differences import walk
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protobuf.policies import find_differences
-from counterfoil.schema.judgement.check import check_compatibility
-from counterfoil.schema.judgement.messages import confluent_messages
+from counterfoil.schema.judgement import check_compatibility
+from counterfoil.schema.languages.protobuf.compare.differences import walk
+from counterfoil.schema.languages.protobuf.policies import find_differences
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
 

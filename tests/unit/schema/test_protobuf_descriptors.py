@@ -15,9 +15,9 @@ from grpc_tools import protoc
 from hypothesis import given
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set, file_descriptor
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protobuf.read.naming import json_name_of, map_entry_name
+from counterfoil.schema.languages.protobuf.describe.descriptors import descriptor_set, file_descriptor
+from counterfoil.schema.languages.protobuf.read.syntax_tree import json_name_of, map_entry_name
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
 from protobuf_schemas import protobuf_schemas
@@ -25,7 +25,7 @@ from protobuf_schemas import protobuf_schemas
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 
 WELL_KNOWN = Path(grpc_tools.__file__).parent / "_proto"
 MAIN = "main.proto"

@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.protobuf.describe.descriptors import file_descriptor
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.judgement.check import check_compatibility
-from counterfoil.schema.judgement.confirmation import confirm_compatible
+from counterfoil.schema.judgement import check_compatibility, confirm_compatible
+from counterfoil.schema.languages.protobuf.describe.descriptors import file_descriptor
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.parsed import Validation
 from protobuf_classes import compiled, file_without_json_names
 

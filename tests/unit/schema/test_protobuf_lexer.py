@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.protobuf.read.ast import Aggregate, ListValue, Scalar, ValueKind
-from counterfoil.schema.formats.protobuf.read.lexer import Cursor
-from counterfoil.schema.formats.protobuf.read.literals import parse_int, read_string, read_value
-from counterfoil.schema.formats.protobuf.read.parser import parse_file
-from counterfoil.schema.position import Position
+from counterfoil.schema.languages.protobuf.read.parser import parse_file
+from counterfoil.schema.languages.protobuf.read.syntax_tree import Aggregate, ListValue, ScalarLiteral, ValueKind
+from counterfoil.schema.languages.protobuf.read.tokens import Cursor, parse_int, read_string, read_value
+from counterfoil.schema.texts import Position
 
 HEAD = 'syntax = "proto3";\n'
 
@@ -88,7 +87,9 @@ def test_values_in_braces() -> None:
     assert [entry.name for entry in value.entries] == ["a", "b", "[d.e/f.g]"]
     inner = value.entries[1].value
     assert isinstance(inner, Aggregate)
-    assert inner.entries[0].value == ListValue((Scalar(ValueKind.WORD, "x"), Scalar(ValueKind.STRING, "y")))
+    assert inner.entries[0].value == ListValue(
+        (ScalarLiteral(ValueKind.WORD, "x"), ScalarLiteral(ValueKind.STRING, "y"))
+    )
 
 
 @pytest.mark.parametrize(

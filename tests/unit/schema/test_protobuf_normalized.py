@@ -11,8 +11,8 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 from hypothesis import given
 
-from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.languages.protobuf.describe.descriptors import descriptor_set
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.model import Reference, ResolvedReference
 from protobuf_schemas import protobuf_schemas
 

@@ -6,9 +6,9 @@ import pytest
 
 from counterfoil.schema import parse_schema
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.protobuf.describe.known_files import KNOWN_PATHS, known_file
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protobuf.read.ast import ImportKind, Label, MapType, Range
+from counterfoil.schema.languages.protobuf.describe.known_files import KNOWN_PATHS, known_file
+from counterfoil.schema.languages.protobuf.read.syntax_tree import ImportKind, Label, ProtoMapType, ProtoRange
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.parsed import Validation
 from pointers import pointer as pointer_of
@@ -60,17 +60,17 @@ def test_a_message_holds_everything_that_stands_in_it() -> None:
     assert [field.name for field in message.fields] == ["a", "m", "Grp"]
     assert [option.name for option in message.fields[0].options] == ["deprecated", "default", "json_name"]
     assert message.fields[0].label is Label.OPTIONAL
-    assert message.fields[1].map == MapType("string", "Inner")
+    assert message.fields[1].map == ProtoMapType("string", "Inner")
     assert message.fields[1].number == 4
     group = message.fields[2].group
     assert group is not None
     assert [field.pointer for field in group.fields] == [("Outer", "Grp", "g")]
     assert [field.pointer for field in message.oneofs[0].fields] == [("Outer", "s"), ("Outer", "i")]
-    assert message.extensions[0].values == (Range(100, 199), Range(500, 536_870_911, is_max=True))
-    assert [statement.values for statement in message.reserved] == [(90, Range(62, 64)), ("old",)]
+    assert message.extensions[0].values == (ProtoRange(100, 199), ProtoRange(500, 536_870_911, is_max=True))
+    assert [statement.values for statement in message.reserved] == [(90, ProtoRange(62, 64)), ("old",)]
     kind = message.enums[0]
     assert [(each.name, each.number) for each in kind.constants] == [("ZERO", 0), ("MINUS", -1)]
-    assert kind.reserved[0].values[0] == Range(5, 2**31 - 1, is_max=True)
+    assert kind.reserved[0].values[0] == ProtoRange(5, 2**31 - 1, is_max=True)
     assert message.extends[0].fields[0].pointer == ("Outer", "ext")
     first, second = file.services[0].rpcs
     assert (first.request_streaming, first.response_streaming, first.options[0].name) == (True, True, "deprecated")

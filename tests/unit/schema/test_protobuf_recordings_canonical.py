@@ -10,7 +10,7 @@ import pytest
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.fingerprint import content_guid
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.model import Reference, ResolvedReference
 from each_case import by_id, check_each
 

@@ -10,16 +10,19 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from google.protobuf.message import DecodeError
 
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set
-from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protobuf.policies import find_differences
-from counterfoil.schema.judgement.check import check_compatibility
-from counterfoil.schema.judgement.confirmation import confirm_compatible, confirm_unguarded
-from counterfoil.schema.judgement.witnesses import search_for_witness, search_unguarded
+from counterfoil.schema.judgement import (
+    check_compatibility,
+    confirm_compatible,
+    confirm_unguarded,
+    search_for_witness,
+    search_unguarded,
+)
+from counterfoil.schema.languages.protobuf.describe.descriptors import descriptor_set
+from counterfoil.schema.languages.protobuf.policies import find_differences
+from counterfoil.schema.languages.protobuf.runtime import pooled_file
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.witness import Witness
 from each_case import check_each

@@ -10,11 +10,10 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protobuf.policies import find_differences
-from counterfoil.schema.judgement.confirmation import confirm_compatible
-from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.judgement import confirm_compatible, search_for_witness
+from counterfoil.schema.languages.protobuf.describe.descriptors import descriptor_set
+from counterfoil.schema.languages.protobuf.policies import find_differences
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.witness import Witness
 

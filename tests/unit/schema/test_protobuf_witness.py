@@ -12,10 +12,9 @@ import pytest
 from google.protobuf import __version__ as version
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protobuf.policies import find_differences
-from counterfoil.schema.judgement.confirmation import confirm_compatible
-from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.judgement import confirm_compatible, search_for_witness
+from counterfoil.schema.languages.protobuf.policies import find_differences
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.witness import NoWitness, Witness
@@ -213,9 +212,9 @@ def test_a_message_that_is_lost_speaks_against_a_verdict():
 
 VERDICT_WITHOUT_RUNTIME = """
 import sys
-from counterfoil.schema.formats.rules import RULE_BY_ID
-import counterfoil.schema.judgement.witnesses
-import counterfoil.schema.diff
+from counterfoil.schema.languages.rules import RULE_BY_ID
+import counterfoil.schema.judgement
+import counterfoil.schema.parsing
 assert "field-kind-changed" in RULE_BY_ID
 assert "google.protobuf" not in sys.modules
 """

@@ -9,14 +9,13 @@ import pytest
 
 from agreement_files import APPLICATION, CONTRACT, SCHEMA
 from counterfoil.schema import SchemaType, parse_schema
-from counterfoil.schema.agreements.document import read_agreement
-from counterfoil.schema.agreements.model import Application, Contract, Expectation, Promise, Read
+from counterfoil.schema.agreements.files import read_agreement
+from counterfoil.schema.agreements.findings import Activity, Offer, Reader, ReaderOrigin, SchemaFacts
+from counterfoil.schema.agreements.judge import newly_read
+from counterfoil.schema.agreements.model import Contract, DataProduct, Expectation, ExpectedRead, Promise
+from counterfoil.schema.agreements.rules import RULES
 from counterfoil.schema.paths import parse_path, print_path
-from counterfoil.schema.position import Position
-from counterfoil.schema.reads.facts import SchemaFacts
-from counterfoil.schema.reads.judge import newly_read
-from counterfoil.schema.reads.model import Activity, Offer, Origin, Reader
-from counterfoil.schema.reads.rules import RULES
+from counterfoil.schema.texts import Position
 from read_judgements import judged_change
 
 
@@ -28,12 +27,12 @@ def promise_of(text: str = CONTRACT) -> Promise:
 
 def reader_of(text: str = APPLICATION) -> Reader:
     agreement = read_agreement(text).agreement
-    assert isinstance(agreement, Application)
+    assert isinstance(agreement, DataProduct)
     return Reader(agreement.id, agreement.expectations[0])
 
 
 def reading(*paths: str) -> Reader:
-    reads = tuple(Read(parse_path(path), Position(1, 1)) for path in paths)
+    reads = tuple(ExpectedRead(parse_path(path), Position(1, 1)) for path in paths)
     return Reader("ui", Expectation("orders", "orders", "1", Position(1, 1), reads))
 
 
@@ -274,4 +273,4 @@ def test_a_reader_that_was_not_seen_for_long_is_stale_and_then_gone() -> None:
     seen = {days: replace(reading(), last_seen=now - timedelta(days=days)).activity(now) for days in (6, 8, 31)}
     assert seen == {6: Activity.ACTIVE, 8: Activity.STALE, 31: Activity.GONE}
     assert reading().activity(now) is Activity.ACTIVE
-    assert replace(reading(), origin=Origin.GROUP).activity(now) is Activity.GONE
+    assert replace(reading(), origin=ReaderOrigin.GROUP).activity(now) is Activity.GONE

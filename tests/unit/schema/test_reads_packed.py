@@ -9,10 +9,10 @@ import pytest
 from google.protobuf.message import DecodeError
 
 from counterfoil.schema import SchemaType, parse_schema
-from counterfoil.schema.agreements.model import Expectation, Read
+from counterfoil.schema.agreements.findings import Offer, Reader
+from counterfoil.schema.agreements.model import Expectation, ExpectedRead
 from counterfoil.schema.paths import parse_path
-from counterfoil.schema.position import Position
-from counterfoil.schema.reads.model import Offer, Reader
+from counterfoil.schema.texts import Position
 from protobuf_classes import generated_classes
 from read_judgements import judged_change
 
@@ -66,6 +66,6 @@ def _says_refused(mine: str, theirs: str) -> bool:
         parse_schema(TEXT.format(each).replace(f"M_{each}", "M"), SchemaType.PROTOBUF) for each in (mine, theirs)
     )
     at = Position(1, 1)
-    expectation = Expectation("orders", "orders", "1", at, (Read(parse_path("id"), at),))
+    expectation = Expectation("orders", "orders", "1", at, (ExpectedRead(parse_path("id"), at),))
     reader = Reader("ui", expectation, schema=own)
     return any(each.is_breaking for each in judged_change(None, Offer(other), [reader]))

@@ -13,11 +13,11 @@ import fastavro.read
 import pytest
 
 from counterfoil.schema import SchemaType, parse_schema
-from counterfoil.schema.agreements.model import Expectation, OnUnknownEnum, Read
+from counterfoil.schema.agreements.findings import Offer, Reader, ReadFinding
+from counterfoil.schema.agreements.model import Expectation, ExpectedRead, OnUnknownEnum
+from counterfoil.schema.agreements.readers import judge_pair, since, worse_than
 from counterfoil.schema.paths import parse_path
-from counterfoil.schema.position import Position
-from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
-from counterfoil.schema.reads.pairs import judge_pair, since, worse_than
+from counterfoil.schema.texts import Position
 
 AT = Position(1, 1)
 
@@ -41,7 +41,8 @@ def record(**fields: Any) -> Any:
 def reader(*paths: str) -> Reader:
     """Return a consumer of some paths, of the whole record without any; ``!`` is required, ``?`` when present."""
     reads = [
-        Read(parse_path(each.rstrip("!?")), AT, is_required="!" in each, when_present="?" in each) for each in paths
+        ExpectedRead(parse_path(each.rstrip("!?")), AT, is_required="!" in each, when_present="?" in each)
+        for each in paths
     ]
     return Reader("ui", Expectation("orders", "orders", "1", AT, tuple(reads) or None))
 

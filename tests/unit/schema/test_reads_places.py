@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from counterfoil.schema import SchemaType, parse_schema
-from counterfoil.schema.agreements.model import Expectation, OnUnknownEnum, Read
+from counterfoil.schema.agreements.findings import Offer, Reader, ReadFinding
+from counterfoil.schema.agreements.model import Expectation, ExpectedRead, OnUnknownEnum
+from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.paths import parse_path, print_path
-from counterfoil.schema.position import Position
-from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
-from counterfoil.schema.reads.rules import RULE_BY_ID
+from counterfoil.schema.texts import Position
 from read_judgements import judged_change
 
 AT = Position(1, 1)
@@ -22,7 +22,8 @@ AVRO, PROTOBUF, JSON = SchemaType.AVRO, SchemaType.PROTOBUF, SchemaType.JSON
 def reader(*paths: str, mode: str = "", declared: str | None = None, language: SchemaType = AVRO) -> Reader:
     """Return a consumer of some paths, of the whole record without any; ``!`` is required, ``?`` when present."""
     reads = tuple(
-        Read(parse_path(each.rstrip("!?")), AT, is_required="!" in each, when_present="?" in each) for each in paths
+        ExpectedRead(parse_path(each.rstrip("!?")), AT, is_required="!" in each, when_present="?" in each)
+        for each in paths
     )
     handled = OnUnknownEnum(mode) if mode else None
     expectation = Expectation("orders", "orders", "1", AT, reads or None, on_unknown_enum=handled)

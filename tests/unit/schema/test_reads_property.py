@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema import SchemaType, parse_schema
-from counterfoil.schema.agreements.model import Expectation, OnUnknownEnum, Read
+from counterfoil.schema.agreements.findings import Offer, Reader
+from counterfoil.schema.agreements.model import Expectation, ExpectedRead, OnUnknownEnum
+from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.paths import parse_path
-from counterfoil.schema.position import Position
-from counterfoil.schema.reads.model import Offer, Reader
-from counterfoil.schema.reads.rules import RULE_BY_ID
+from counterfoil.schema.texts import Position
 from fleets.changes import Drawing
 from fleets.languages import LANGUAGES
 from fleets.meaning import Reading, misses_of
@@ -80,7 +80,9 @@ def is_refused(asked: Question, language: str) -> tuple[bool, list[str]]:
     schema_type, text = SchemaType[language], LANGUAGES[language].text
     reads = None
     if asked.reads is not None:
-        reads = tuple(Read(parse_path(printed(each.path)), AT, is_required=each.is_required) for each in asked.reads)
+        reads = tuple(
+            ExpectedRead(parse_path(printed(each.path)), AT, is_required=each.is_required) for each in asked.reads
+        )
     handled = OnUnknownEnum(asked.mode) if asked.mode else None
     expectation = Expectation("orders", "orders", "1", AT, reads, on_unknown_enum=handled)
     schema = parse_schema(text(asked.reader), schema_type)

@@ -3,7 +3,7 @@
 import pytest
 
 from counterfoil.schema.model import Reference, Schema, SchemaType
-from counterfoil.schema.references import resolved_references
+from counterfoil.schema.parsing import resolved_references
 
 
 def found_names(schema, texts):

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 import published_reports
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.position import Position
-from counterfoil.schema.reports.forms import Form, print_report
-from counterfoil.schema.reports.model import Approval, Checked, Entry, Report, Rule, Severity
+from counterfoil.schema.reports import CheckedSubject, Report, ReportedApproval, ReportedRule, ReportEntry, Severity
+from counterfoil.schema.reports.forms import ReportForm, print_report
+from counterfoil.schema.texts import Position
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 _WORD = st.text(st.characters(codec="utf-8", exclude_characters="/.\0"), min_size=1, max_size=8)
 _ENTRIES = st.builds(
-    Entry,
+    ReportEntry,
     rule=_WORD,
     severity=st.sampled_from(Severity),
     text=_WORD,
@@ -32,7 +32,7 @@ _ENTRIES = st.builds(
     details=st.lists(_TEXT, max_size=2).map(tuple),
     advice=_TEXT,
     is_failing=st.booleans(),
-    approval=st.none() | st.builds(Approval, _TEXT, _TEXT, _TEXT, _TEXT),
+    approval=st.none() | st.builds(ReportedApproval, _TEXT, _TEXT, _TEXT, _TEXT),
 )
 _REPORTS = st.builds(
     Report,
@@ -42,11 +42,11 @@ _REPORTS = st.builds(
     exit_code=st.sampled_from(ExitCode),
     against=_TEXT,
     entries=st.lists(_ENTRIES, max_size=3).map(tuple),
-    checked=st.lists(st.builds(Checked, _TEXT, _TEXT, _TEXT, st.booleans()), max_size=2).map(tuple),
-    rules=st.dictionaries(_WORD, st.builds(Rule, _TEXT, st.just("https://example.com/rule")), max_size=2),
+    checked=st.lists(st.builds(CheckedSubject, _TEXT, _TEXT, _TEXT, st.booleans()), max_size=2).map(tuple),
+    rules=st.dictionaries(_WORD, st.builds(ReportedRule, _TEXT, st.just("https://example.com/rule")), max_size=2),
     note=_TEXT,
 )
-_BREAK = Entry(
+_BREAK = ReportEntry(
     rule="type-mismatch",
     severity=Severity.ERROR,
     text="total: this schema expects int, the earlier one writes long",
@@ -58,12 +58,14 @@ _BREAK = Entry(
     advice="Widen along a promotion.",
     is_failing=True,
 )
-_APPROVAL = Approval("the topic is empty", "ana", "2027-03-31", "converters/order.yaml")
+_APPROVAL = ReportedApproval("the topic is empty", "ana", "2027-03-31", "converters/order.yaml")
 _APPROVED = replace(_BREAK, is_failing=False, approval=_APPROVAL)
-_WARNING = Entry("schema-removed", Severity.WARNING, "the schema was removed", "0123456789ab", "shop.Ride", "ride.avsc")
+_WARNING = ReportEntry(
+    "schema-removed", Severity.WARNING, "the schema was removed", "0123456789ab", "shop.Ride", "ride.avsc"
+)
 
 
-def _print(form: Form, *entries: Entry) -> str:
+def _print(form: ReportForm, *entries: ReportEntry) -> str:
     report = Report(
         "check",
         "1.0",
@@ -71,22 +73,25 @@ def _print(form: Form, *entries: Entry) -> str:
         ExitCode.BROKEN,
         against="main@8596744",
         entries=entries,
-        checked=(Checked("shop.Order", "schemas/order.avsc", "broken"), Checked("shop.Fare", "fare.avsc", "unchanged")),
-        rules={"type-mismatch": Rule("Bytes of a long are no int.", "https://example.com/type-mismatch")},
+        checked=(
+            CheckedSubject("shop.Order", "schemas/order.avsc", "broken"),
+            CheckedSubject("shop.Fare", "fare.avsc", "unchanged"),
+        ),
+        rules={"type-mismatch": ReportedRule("Bytes of a long are no int.", "https://example.com/type-mismatch")},
     )
     return print_report(form, report)
 
 
 @given(_REPORTS)
 def test_any_report_is_valid(report: Report) -> None:
-    published_reports.junit().validate(print_report(Form.JUNIT, report))
-    published_reports.sarif().validate(json.loads(print_report(Form.SARIF, report)))
-    published_reports.gitlab().validate(json.loads(print_report(Form.GITLAB, report)))
+    published_reports.junit().validate(print_report(ReportForm.JUNIT, report))
+    published_reports.sarif().validate(json.loads(print_report(ReportForm.SARIF, report)))
+    published_reports.gitlab().validate(json.loads(print_report(ReportForm.GITLAB, report)))
 
 
 @given(_REPORTS)
 def test_a_page_is_self_contained_and_its_elements_are_closed(report: Report) -> None:
-    page = print_report(Form.HTML, report)
+    page = print_report(ReportForm.HTML, report)
     assert not re.search(r"<script|<link|src=|@import|url\(", page.partition("</style>")[0])
     parser = _Balance()
     parser.feed(page)
@@ -112,7 +117,7 @@ class _Balance(HTMLParser):
 
 
 def test_sarif_names_rule_place_and_fingerprint() -> None:
-    run = json.loads(_print(Form.SARIF, _BREAK, _WARNING))["runs"][0]
+    run = json.loads(_print(ReportForm.SARIF, _BREAK, _WARNING))["runs"][0]
     result, warning = run["results"]
     location = result["locations"][0]["physicalLocation"]
     assert location["artifactLocation"] == {"uri": "schemas/order.avsc", "uriBaseId": "SRCROOT"}
@@ -128,41 +133,43 @@ def test_sarif_names_rule_place_and_fingerprint() -> None:
 
 
 def test_an_approved_finding_is_suppressed_and_no_failure() -> None:
-    result = json.loads(_print(Form.SARIF, _APPROVED))["runs"][0]["results"][0]
+    result = json.loads(_print(ReportForm.SARIF, _APPROVED))["runs"][0]["results"][0]
     (suppression,) = result["suppressions"]
     assert suppression["status"] == "accepted"
     assert "ana until 2027-03-31" in suppression["justification"]
-    assert "<failure" not in _print(Form.JUNIT, _APPROVED)
-    assert "::error" not in _print(Form.GITHUB, _APPROVED)
-    assert json.loads(_print(Form.GITLAB, _APPROVED))[0]["severity"] == "info"
+    assert "<failure" not in _print(ReportForm.JUNIT, _APPROVED)
+    assert "::error" not in _print(ReportForm.GITHUB, _APPROVED)
+    assert json.loads(_print(ReportForm.GITLAB, _APPROVED))[0]["severity"] == "info"
 
 
 def test_junit_has_a_case_for_everything_checked() -> None:
-    text = _print(Form.JUNIT, _BREAK, _WARNING)
+    text = _print(ReportForm.JUNIT, _BREAK, _WARNING)
     assert text.count("<testcase") == 3
     assert text.count("<failure") == 1
     assert "the schema was removed" in text.partition("<system-out>")[2]
 
 
 def test_github_commands_are_escaped_and_limited() -> None:
-    odd = Entry("rule", Severity.ERROR, "100% of\nlines", "0" * 12, path="a,b:c.avsc", position=Position(2, 3))
-    first = _print(Form.GITHUB, odd).splitlines()[0]
+    odd = ReportEntry("rule", Severity.ERROR, "100% of\nlines", "0" * 12, path="a,b:c.avsc", position=Position(2, 3))
+    first = _print(ReportForm.GITHUB, odd).splitlines()[0]
     assert first == "::error file=a%2Cb%3Ac.avsc,line=2,col=3,title=rule [000000000000]::100%25 of%0Alines"
-    lines = _print(Form.GITHUB, *[odd] * 12, _WARNING).splitlines()
+    lines = _print(ReportForm.GITHUB, *[odd] * 12, _WARNING).splitlines()
     assert sum(line.startswith("::error") for line in lines) == 10
     assert "2 more of severity error are in the summary of the job" in lines
 
 
 def test_markdown_is_one_comment_whose_texts_mean_themselves() -> None:
-    text = _print(Form.MARKDOWN, Entry("rule", Severity.ERROR, "<b>`x`</b> | @ana", "0" * 12, path="a`b.avsc"))
+    text = _print(
+        ReportForm.MARKDOWN, ReportEntry("rule", Severity.ERROR, "<b>`x`</b> | @ana", "0" * 12, path="a`b.avsc")
+    )
     assert text.startswith("<!-- counterfoil check -->\n")
     assert "<b>" not in text
     assert "`` a`b.avsc ``" in text
-    many = _print(Form.MARKDOWN, *[_BREAK] * 1000)
+    many = _print(ReportForm.MARKDOWN, *[_BREAK] * 1000)
     assert len(many) < 65_536
     assert re.search(r"[0-9]+ more are not shown", many)
 
 
-@pytest.mark.parametrize("form", Form)
-def test_every_form_shows_the_fingerprint(form: Form) -> None:
+@pytest.mark.parametrize("form", ReportForm)
+def test_every_form_shows_the_fingerprint(form: ReportForm) -> None:
     assert "9897c729b683" in _print(form, _BREAK)

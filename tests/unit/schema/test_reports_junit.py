@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import published_reports
-from counterfoil.schema.reports.junit import Case, Outcome, Suite, junit_xml
+from counterfoil.schema.reports.forms import Case, CaseOutcome, Suite, junit_xml
 
 _TEXT = st.text(max_size=20)
 _CASES = st.builds(
     Case,
     name=_TEXT,
     group=_TEXT,
-    outcome=st.sampled_from(Outcome),
+    outcome=st.sampled_from(CaseOutcome),
     kind=_TEXT,
     message=_TEXT,
     details=_TEXT,
@@ -32,8 +32,8 @@ def test_any_results_are_valid(suites: list[Suite]) -> None:
 def test_counts_and_elements() -> None:
     cases = (
         Case("orders-value", "schemas", seconds=0.25, output="a warning"),
-        Case("rides-value", "schemas", Outcome.BROKEN, "type-mismatch", "a < b", "the whole text"),
-        Case("fares-value", "schemas", Outcome.NOT_RUN, message="cannot read it"),
+        Case("rides-value", "schemas", CaseOutcome.BROKEN, "type-mismatch", "a < b", "the whole text"),
+        Case("fares-value", "schemas", CaseOutcome.NOT_RUN, message="cannot read it"),
     )
     suite = ET.fromstring(junit_xml([Suite("check", cases, (("against", "main@1"),))])).find("testsuite")
     assert suite is not None

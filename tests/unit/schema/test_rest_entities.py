@@ -9,17 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
 from counterfoil.schema.errors import BadRequest, InvalidCompatibilityLevel
 from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, Schema
-from counterfoil.schema.rest.config import (
-    CONFIG_KEYS,
-    LEVEL_IN_FORCE,
-    Config,
-    config_document,
-    read_config,
-    read_config_changes,
-)
 from counterfoil.schema.rest.json_values import (
     JsonValue,
     ReplyJson,
@@ -31,7 +23,6 @@ from counterfoil.schema.rest.json_values import (
     read_texts,
 )
 from counterfoil.schema.rest.keys import CHANGEABLE, KEK, NEW_KEK, Kek
-from counterfoil.schema.rest.modes import Mode, read_mode
 from counterfoil.schema.rest.schemas import (
     METADATA,
     REFERENCE,
@@ -39,6 +30,16 @@ from counterfoil.schema.rest.schemas import (
     SCHEMA,
     metadata_document,
     rule_set_document,
+)
+from counterfoil.schema.rest.subjects import (
+    CONFIG_KEYS,
+    LEVEL_IN_FORCE,
+    Config,
+    Mode,
+    config_document,
+    read_config,
+    read_config_changes,
+    read_mode,
 )
 
 BOTH = pytest.mark.parametrize("received", [RequestJson, ReplyJson])

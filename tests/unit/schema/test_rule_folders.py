@@ -15,19 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy, steps_for
 from counterfoil.schema.compatibility.rules import NEVER
-from counterfoil.schema.formats.avro.compare import differences as avro_differences
-from counterfoil.schema.formats.avro.compare.rules import RULES as AVRO_RULES
-from counterfoil.schema.formats.jsonschema.compare import differences as json_differences
-from counterfoil.schema.formats.jsonschema.rules import RULES as JSON_RULES
-from counterfoil.schema.formats.protobuf.compare import differences as protobuf_differences
-from counterfoil.schema.formats.protobuf.rules import RULES as PROTOBUF_RULES
-from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.judgement import search_for_witness
+from counterfoil.schema.languages.avro.compare import differences as avro_differences
+from counterfoil.schema.languages.avro.compare.rules import RULES as AVRO_RULES
+from counterfoil.schema.languages.jsonschema.compare import differences as json_differences
+from counterfoil.schema.languages.jsonschema.compare.rules import RULES as JSON_RULES
+from counterfoil.schema.languages.protobuf.compare import differences as protobuf_differences
+from counterfoil.schema.languages.protobuf.compare.rules import RULES as PROTOBUF_RULES
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.steps import steps_for
 from counterfoil.schema.witness import Witness
 from each_case import check_each
 
@@ -64,13 +63,13 @@ class RuleFolder:
         self.name = path.name
         self.language = language
         self.expected: dict[str, list[dict[str, str]]] = json.loads((path / "expected.json").read_text("utf-8"))
-        parse = format_for(language.schema_type).parse
+        parse = language_for(language.schema_type).parse
         texts = ((path / f"{side}.{language.suffix}").read_text("utf-8") for side in ("current", "previous"))
         self.reader, self.writer = (parse(text, (), validation=Validation.LENIENT) for text in texts)
 
     def found(self, policy: CompatibilityPolicy) -> Sequence[Difference]:
         """What stands between the two schemas under a policy."""
-        return format_for(self.language.schema_type).find_differences(self.reader, self.writer, policy=policy)
+        return language_for(self.language.schema_type).find_differences(self.reader, self.writer, policy=policy)
 
     @property
     def all_found(self) -> list[Difference]:

@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.sampling.confidence import share_at_most
-from counterfoil.schema.sampling.moments import read_duration_ms, read_moment_ms
-from counterfoil.schema.sampling.runs import turns_of
-from counterfoil.schema.sampling.selection import Strategy, choose_offsets
+from counterfoil.schema.sampling import (
+    Strategy,
+    choose_offsets,
+    read_duration_ms,
+    read_moment_ms,
+    share_at_most,
+    turns_of,
+)
 
 BOUNDS = st.dictionaries(
     st.integers(0, 8),

@@ -19,7 +19,7 @@ from avro_data import avro_data
 from avro_edits import avro_pairs
 from counterfoil.schema import parse_schema
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
+from counterfoil.schema.languages.protobuf.runtime import pooled_file
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.sketch import (
@@ -35,7 +35,7 @@ from counterfoil.schema.sketch import (
     write_sketch,
 )
 from counterfoil.schema.sketch.model import MAX_PLACES, MAX_SYMBOLS, MAX_TEXT
-from counterfoil.sdk.serde.avro_codec.decode import compile_base_decoder
+from counterfoil.sdk.serde.avro.coders import compile_base_decoder
 from json_evolutions import evolutions
 from json_pairs import plain, random_value, schema_pairs
 from protobuf_messages import messages

@@ -8,8 +8,8 @@ import pytest
 
 from counterfoil.schema import InvalidSchema, SchemaType, parse_schema
 from counterfoil.schema.entity import Entity, EntityKind, TagEdit
-from counterfoil.schema.tags.edit import edit_tags, find_tags
-from counterfoil.schema.tags.paths import matches_path, tags_by_entity
+from counterfoil.schema.marks import matches_path
+from counterfoil.schema.tags import edit_tags, find_tags, tags_by_entity
 
 AVRO = """{"type":"record","name":"Order","namespace":"shop","fields":[
   {"name":"id","type":"long","confluent:tags":["PII"]},

@@ -12,9 +12,9 @@ import fastavro
 import pytest
 from fastavro.read import SchemaResolutionError
 
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.policies import find_differences
-from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.judgement import search_for_witness
+from counterfoil.schema.languages.avro.policies import find_differences
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.witness import NoWitness, Witness
 
@@ -257,9 +257,9 @@ def test_a_difference_of_other_schemas_has_no_witness_here():
 
 VERDICT_WITHOUT_FASTAVRO = """
 import sys
-from counterfoil.schema.judgement.check import check_compatibility
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.judgement.messages import confluent_messages
+from counterfoil.schema.judgement import check_compatibility
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.answers import confluent_messages
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.parsing import parse_schema
 report = check_compatibility(parse_schema('"int"'), [Earlier(parse_schema('"string"'), 1)], CompatibilityLevel.FULL)

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from counterfoil.contracts.cli.defects import defects_on_stderr
+from counterfoil.contracts.cli.progress import defects_on_stderr
 from counterfoil.schema.compatibility.report import Difference
-from counterfoil.schema.formats.avro.compare.rules import TYPE_MISMATCH
-from counterfoil.schema.judgement.confirmation import confirm_compatible, confirm_unguarded
-from counterfoil.schema.judgement.witnesses import search_for_witness, search_unguarded
+from counterfoil.schema.judgement import confirm_compatible, confirm_unguarded, search_for_witness, search_unguarded
+from counterfoil.schema.languages.avro.compare.rules import TYPE_MISMATCH
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.witness import NoWitness

@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from avro_seeded import seeded_pairs
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.judgement.check import check_compatibility
-from counterfoil.schema.judgement.confirmation import confirm_unguarded
-from counterfoil.schema.judgement.witnesses import search_unguarded
+from counterfoil.schema.judgement import check_compatibility, confirm_unguarded, search_unguarded
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from counterfoil.sdk import AvroDeserializer, AvroSerializer, EncodeError, InvalidSettings, NotFramed, Registry
-from counterfoil.sdk.adapters.pyspark import Reading, Writing, from_registry, to_registry, unpacked
+from counterfoil.sdk.adapters.pyspark import SparkReading, SparkWriting, from_registry, to_registry, unpacked
 from counterfoil.sdk.testing import InMemoryRegistry
 
 RIDE = '{"type": "record", "name": "Ride", "fields": [{"name": "fare", "type": "double"}]}'
@@ -62,7 +62,7 @@ def test_settings_that_a_column_cannot_have_are_refused():
 def test_a_process_makes_a_deserializer_once_for_all_of_its_tasks():
     message = AvroSerializer(registry(), RIDE)({"fare": 1.5}, CTX)
     packed = pickle.dumps((AvroDeserializer(registry()), plain, None))
-    packed_task = pickle.dumps(task(Reading, packed, fails=True))
+    packed_task = pickle.dumps(task(SparkReading, packed, fails=True))
     requests = len(SHARED.requests)
     for _ in range(3):
         copy = pickle.loads(packed_task)
@@ -76,8 +76,8 @@ def test_without_the_permissive_mode_a_bad_message_fails_the_task():
     packed = pickle.dumps((AvroDeserializer(registry()), plain, None))
     arguments = pd.Series([b"{}"]), pd.Series([None]), ["c0"]
     with pytest.raises(NotFramed, match="subject='rides-value'"):
-        task(Reading, packed, fails=True).read(*arguments)
-    [[_, is_read, reason]] = task(Reading, packed, fails=False).read(*arguments).to_numpy().tolist()
+        task(SparkReading, packed, fails=True).read(*arguments)
+    [[_, is_read, reason]] = task(SparkReading, packed, fails=False).read(*arguments).to_numpy().tolist()
     assert not is_read
     assert "subject='rides-value'" in reason
 
@@ -85,7 +85,7 @@ def test_without_the_permissive_mode_a_bad_message_fails_the_task():
 def test_a_value_that_does_not_fit_fails_the_task_or_has_its_reason():
     packed = pickle.dumps((AvroSerializer(registry(), RIDE), plain, None))
     with pytest.raises(EncodeError, match="fare"):
-        task(Writing, packed, fails=True).write({"fare": "much"})
-    message, reason = task(Writing, packed, fails=False).write({"fare": "much"})
+        task(SparkWriting, packed, fails=True).write({"fare": "much"})
+    message, reason = task(SparkWriting, packed, fails=False).write({"fare": "much"})
     assert message is None
     assert "fare" in reason

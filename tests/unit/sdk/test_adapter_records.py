@@ -18,9 +18,7 @@ from counterfoil.sdk import (
     SchemaForbidden,
     SerializationContext,
 )
-from counterfoil.sdk.adapters.consumed import Reading
-from counterfoil.sdk.adapters.dead_letters import dead_letter
-from counterfoil.sdk.adapters.headers import header_pairs, new_context
+from counterfoil.sdk.adapters.dead_letters import KeyValueReader, dead_letter, header_pairs, new_context
 from counterfoil.sdk.testing import InMemoryRegistry
 from counterfoil.sdk.transport import NoReply, Reply
 
@@ -44,14 +42,14 @@ def data(held):
 def test_the_error_of_a_key_or_a_value_is_in_the_place_of_the_record(held, data, on_error):
     with held.client() as registry:
         deserialize = AvroDeserializer(registry, on_error=on_error)
-        reading = Reading(deserialize, deserialize)
+        reading = KeyValueReader(deserialize, deserialize)
         slots = [reading.read(record(*pair)) for pair in ((data, data), (b"bad", data), (data, b"bad"), (None, None))]
     assert [(each.key, each.value) for each in slots] == [("a ride", "a ride"), *[(None, None)] * 3]
     assert [each.error and each.error.field for each in slots] == [None, "key", "value", None]
 
 
 def test_without_deserializers_records_stay_bytes(data):
-    assert Reading(None, None).read(record(b"k", data)).value == data
+    assert KeyValueReader(None, None).read(record(b"k", data)).value == data
 
 
 def test_the_first_record_of_each_partition_is_read_again_when_the_registry_is_away(held, data):
@@ -61,7 +59,7 @@ def test_the_first_record_of_each_partition_is_read_again_when_the_registry_is_a
     with held.client(retries=0) as registry:
         held.answer_next(NoReply("refused"))
         with pytest.raises(RegistryUnavailable):
-            Reading(None, AvroDeserializer(registry)).read_all(records, again.append)
+            KeyValueReader(None, AvroDeserializer(registry)).read_all(records, again.append)
     assert [(each.partition, each.offset) for each in again] == [(0, 5), (1, 8)]
 
 
@@ -79,7 +77,7 @@ def test_a_denied_schema_names_the_record_that_needs_it(held, data, kind):
             lambda found: deserialize.read(found[0]),
             deserialize.arrow,
             lambda found: deserialize.arrow(found, errors={}),
-            lambda found: Reading(None, deserialize).read_all(found, again.append),
+            lambda found: KeyValueReader(None, deserialize).read_all(found, again.append),
         ):
             held.answer_next(DENIED)
             with pytest.raises(Forbidden) as caught:
@@ -109,7 +107,9 @@ def test_a_denied_schema_can_be_an_error_of_the_record(held, data, kind):
     with held.client() as registry:
         deserialize = kind(registry, on_forbidden="record")
         held.answer_next(DENIED)
-        first, second = Reading(None, deserialize).read_all([record(None, data, offset=7), record(None, data)], print)
+        first, second = KeyValueReader(None, deserialize).read_all(
+            [record(None, data, offset=7), record(None, data)], print
+        )
     assert isinstance(first.error, SchemaForbidden)
     assert (first.error.schema_id, first.error.topic) == (1, "rides")
     assert "denied operation Read" in str(first.error)

@@ -23,8 +23,8 @@ from avro_edits import avro_pairs
 from avro_schemas import avro_schemas
 from codec_outcomes import damaged, of_each_tier
 from counterfoil.schema.errors import MissingExtra
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.avro.types import AvroArray, AvroKind, AvroMap, AvroRecord, AvroUnion
 from counterfoil.schema.model import Reference, Schema
 from counterfoil.schema.wire import VALUE_HEADER
 from counterfoil.sdk import (
@@ -46,7 +46,7 @@ from counterfoil.sdk.errors import (
 from counterfoil.sdk.serde.arrow.avro_rows import AvroRowSource
 from counterfoil.sdk.serde.arrow.avro_types import arrow_schema, optional_record
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer
-from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
+from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
 from counterfoil.sdk.serde.context import SerializationContext
 from counterfoil.sdk.testing import InMemoryRegistry
 
@@ -77,37 +77,37 @@ def cell(avro_type, value):
     if value is None:
         return None
     match avro_type:
-        case Record(fields=fields):
+        case AvroRecord(fields=fields):
             return {one.name: cell(one.type, value[one.name]) for one in fields}
-        case Array(items=items):
+        case AvroArray(items=items):
             return [cell(items, one) for one in value]
-        case Map(values=values):
+        case AvroMap(values=values):
             return [(key, cell(values, one)) for key, one in value.items()]
-        case Union(branches=branches):
+        case AvroUnion(branches=branches):
             fitting = [one for one in branches if fits(one, value)]
             return cell(fitting[0], value)
-    if avro_type.kind is Kind.FLOAT:
+    if avro_type.kind is AvroKind.FLOAT:
         return struct.unpack("f", struct.pack("f", value))[0]
     return value
 
 
 def fits(avro_type, value):
     match avro_type:
-        case Record(fields=fields):
+        case AvroRecord(fields=fields):
             return isinstance(value, dict) and {one.name for one in fields} == {*value}
-        case Map():
+        case AvroMap():
             return isinstance(value, dict)
-        case Array():
+        case AvroArray():
             return isinstance(value, list)
-    if avro_type.kind is Kind.NULL:
+    if avro_type.kind is AvroKind.NULL:
         return value is None
     is_plain = not isinstance(value, (dict, list))
-    return is_plain and (isinstance(value, float) or avro_type.kind is not Kind.FLOAT)
+    return is_plain and (isinstance(value, float) or avro_type.kind is not AvroKind.FLOAT)
 
 
 def cells_of(root, values):
     whole = optional_record(root) or root
-    if not isinstance(whole, Record):
+    if not isinstance(whole, AvroRecord):
         return [{"value": cell(root, value)} for value in values]
     nulls = {one.name: None for one in whole.fields}
     return [nulls if value is None else cell(whole, value) for value in values]

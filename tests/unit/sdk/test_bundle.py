@@ -19,8 +19,8 @@ from counterfoil.schema.errors import (
 from counterfoil.schema.model import Metadata, Reference, Schema, SchemaType
 from counterfoil.schema.rest.versions import Deletion
 from counterfoil.sdk import AsyncRegistry, AvroDeserializer, AvroSerializer, DamagedBundle, Registry, UnknownSchemaId
-from counterfoil.sdk.bundle.document import read_bundle, write_bundle
-from counterfoil.sdk.bundle.making import make_bundle
+from counterfoil.sdk.client.bundle import read_bundle, write_bundle
+from counterfoil.sdk.commands.bundle import make_bundle
 from counterfoil.sdk.serde.context import SerializationContext
 from counterfoil.sdk.testing import InMemoryRegistry
 

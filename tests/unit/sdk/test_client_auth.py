@@ -25,9 +25,8 @@ from counterfoil.sdk import (
     RegistryUnavailable,
     TokenFile,
 )
-from counterfoil.sdk.connection.pauses import Clock
-from counterfoil.sdk.settings import RegistrySettings
-from counterfoil.sdk.transport import NoReply, Reply
+from counterfoil.sdk.client.settings import RegistrySettings
+from counterfoil.sdk.transport import Clock, NoReply, Reply
 
 TOKENS = "https://login.invalid/token"
 SECRET = "hush, hush"

@@ -13,9 +13,8 @@ import pytest
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.model import Metadata, Schema
 from counterfoil.sdk import AsyncRegistry, CacheSettings, Registry, RegistrySettings, RegistryUnavailable
-from counterfoil.sdk.connection.pauses import Clock
 from counterfoil.sdk.testing import InMemoryRegistry
-from counterfoil.sdk.transport import NoReply, Reply
+from counterfoil.sdk.transport import Clock, NoReply, Reply
 
 ONE, TWO, THREE = (Schema(f'{{"type":"enum","name":"E","symbols":["{symbol}"]}}') for symbol in "ABC")
 DEADLINE_S = 120
@@ -454,7 +453,7 @@ def test_cancelling_one_who_waits_cancels_nobody_else(filled):
 
 
 def test_a_cache_is_bounded_by_the_characters_of_its_values():
-    from counterfoil.sdk import cache
+    from counterfoil.sdk.client import cache
 
     kept: cache.Cache[str] = cache.Cache(1000, lambda: 0.0, size_of=len)
     for index in range(40):

@@ -53,11 +53,11 @@ NOT_TO_IMPORT = {
     # what only requests need
     *(
         f"counterfoil.sdk.{name}"
-        for name in ("connection.credentials", "connection.exchange", "connection.http", "operations", "settings")
+        for name in ("client.connection", "client.credentials", "client.settings", "operations")
     ),
-    *(f"counterfoil.schema.rest.{name}" for name in ("associations", "config", "keys", "object_forms", "schemas")),
+    *(f"counterfoil.schema.rest.{name}" for name in ("keys", "object_forms", "schemas", "subjects")),
     # what only some schemas, programs or other languages need
-    *(f"counterfoil.sdk.serde.{name}" for name in ("arrow", "avro_codec", "json", "models", "protobuf")),
+    *(f"counterfoil.sdk.serde.{name}" for name in ("arrow", "avro.coders", "avro.plan", "json", "models", "protobuf")),
     *("counterfoil.sdk.encryption", "counterfoil.sdk.serde.rules.stages", "counterfoil.sdk.usage"),
 }
 
@@ -76,6 +76,6 @@ def test_the_sync_client_needs_no_event_loop():
 
 def test_the_operations_of_schemas_need_no_other_endpoints():
     loaded = modules_after("from counterfoil.sdk import operations; operations.register, operations.schema_by_id")
-    assert "counterfoil.sdk.operations.subject_versions" in loaded
+    assert "counterfoil.sdk.operations.registered_schemas" in loaded
     nouns = ("associations", "bridges", "config", "contracts", "keys", "verdicts")
     assert loaded.isdisjoint(f"counterfoil.schema.rest.{noun}" for noun in nouns)

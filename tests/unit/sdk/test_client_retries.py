@@ -12,8 +12,7 @@ import pytest
 from counterfoil.schema.errors import InvalidSchema, NotFound, RegistryError
 from counterfoil.schema.model import Schema
 from counterfoil.sdk import AsyncRegistry, Registry, RegistrySettings, RegistryUnavailable, RetrySettings
-from counterfoil.sdk.connection.pauses import Clock
-from counterfoil.sdk.transport import NoReply, Reply
+from counterfoil.sdk.transport import Clock, NoReply, Reply
 
 OK = Reply(200, {}, b'["AVRO"]')
 LOST = NoReply("silence for 10 s")

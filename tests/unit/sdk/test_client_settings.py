@@ -17,7 +17,7 @@ from counterfoil.sdk import (
     TokenFile,
     UnexpectedReply,
 )
-from counterfoil.sdk.settings_sources import settings_from_confluent, settings_from_environment
+from counterfoil.sdk.client.settings_sources import settings_from_confluent, settings_from_environment
 
 
 def test_the_defaults_are_bounded():

@@ -7,15 +7,15 @@ import json
 import pytest
 
 from codec_schemas import fixed, record, schema_of, there_and_back
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import DecodeError
-from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
-from counterfoil.sdk.serde.avro_codec.decode_code import decoder_source
-from counterfoil.sdk.serde.avro_codec.encode_code import encoder_source
-from counterfoil.sdk.serde.avro_codec.encode_plan import plan_encoding
-from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
-from counterfoil.sdk.serde.avro_codec.resolve import resolve
+from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
+from counterfoil.sdk.serde.avro.decode_code import decoder_source
+from counterfoil.sdk.serde.avro.encode_code import encoder_source
+from counterfoil.sdk.serde.avro.encode_plan import plan_encoding
+from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk
+from counterfoil.sdk.serde.avro.resolve import resolve
 
 pytestmark = pytest.mark.usefixtures("each_tier")
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from avro_data import avro_data
 from avro_schemas import avro_records, avro_schemas
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.sdk.errors import DecodeError, EncodeError
-from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
-from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
-from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
-from counterfoil.sdk.serde.avro_codec.resolve import resolve
+from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
+from counterfoil.sdk.serde.avro.decode_walk import DecodeWalk
+from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk
+from counterfoil.sdk.serde.avro.resolve import resolve
 
 pytestmark = pytest.mark.usefixtures("each_tier")
 

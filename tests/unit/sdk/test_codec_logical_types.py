@@ -11,9 +11,9 @@ import pytest
 
 from codec_schemas import fixed, logical, record, schema_of, there_and_back
 from counterfoil.sdk.errors import DecodeError, EncodeError
-from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
-from counterfoil.sdk.serde.avro_codec.duration import Duration
-from counterfoil.sdk.serde.avro_codec.logical import EPOCH, LOCAL_EPOCH
+from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
+from counterfoil.sdk.serde.avro.logical_types import EPOCH, LOCAL_EPOCH
+from counterfoil.sdk.serde.avro.numbers import Duration
 
 pytestmark = pytest.mark.usefixtures("each_tier")
 

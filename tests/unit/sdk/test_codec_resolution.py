@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from avro_data import avro_data
 from avro_schemas import avro_records
 from codec_schemas import record, schema_of
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.sdk.errors import CounterfoilError, DecodeError, IncompatibleReader
-from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
+from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
 
 pytestmark = pytest.mark.usefixtures("each_tier")
 

@@ -26,10 +26,10 @@ from avro_schemas import avro_schemas
 from codec_outcomes import damaged, of_each_tier, outcome
 from codec_schemas import record, schema_of
 from codec_tiers import ACCELERATED, HAS_ACCELERATOR
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.sdk.errors import DecodeError, IncompatibleReader, InvalidSettings
-from counterfoil.sdk.serde import tier
-from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
+from counterfoil.sdk.serde import accelerator as tier
+from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 DAMAGED = 20

@@ -14,7 +14,7 @@ import pytest
 
 from codec_schemas import fixed, logical, record, schema_of, there_and_back
 from counterfoil.sdk.errors import DecodeError, EncodeError
-from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
+from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
 
 pytestmark = pytest.mark.usefixtures("each_tier")
 

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 from avro_edits import avro_pairs
 from codec_schemas import record, schema_of
-from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.sdk.errors import DecodeError, IncompatibleReader
-from counterfoil.sdk.serde.avro_codec import MAX_EMPTY_ITEMS, compile_decoder, compile_encoder
-from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
-from counterfoil.sdk.serde.avro_codec.plan import RecordStep, steps_of
-from counterfoil.sdk.serde.avro_codec.resolve import resolve
-from counterfoil.sdk.serde.avro_codec.varint import encode_long
-from counterfoil.sdk.serde.avro_codec.weights import WEIGHT_OF_ITEM, weight_of
+from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
+from counterfoil.sdk.serde.avro.decode_walk import DecodeWalk
+from counterfoil.sdk.serde.avro.numbers import encode_long
+from counterfoil.sdk.serde.avro.plan import MAX_EMPTY_ITEMS, WEIGHT_OF_ITEM, RecordStep, steps_of, weight_of
+from counterfoil.sdk.serde.avro.resolve import resolve
 
 pytestmark = pytest.mark.usefixtures("each_tier")
 

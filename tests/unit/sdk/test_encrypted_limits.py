@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from counterfoil.schema import parse_schema
 from counterfoil.schema.model import Rule, RuleSet, Schema, SchemaType
-from counterfoil.schema.tags.reach import unencryptable_tags
+from counterfoil.schema.tags import unencryptable_tags
 from counterfoil.sdk import JsonDeserializer, JsonSerializer, SerializationContext, ValidationError
 from counterfoil.sdk.encryption.executors import FieldEncryption
 from counterfoil.sdk.errors import NotEncrypted, RuleError

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.keys.ciphers import DamagedCiphertext, cipher_of
-from counterfoil.schema.keys.material import key_of, new_material
+from counterfoil.schema.keys import DamagedCiphertext, cipher_of, key_of, new_material
 from counterfoil.schema.model import Rule, RuleSet, Schema
 from counterfoil.schema.rest.keys import Algorithm, Kek
 from counterfoil.schema.rest.versions import Visibility

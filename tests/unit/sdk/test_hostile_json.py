@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.sdk import JsonDeserializer, JsonSerializer, SerdeError, SerializationContext
-from counterfoil.sdk.serde.json_codec.decode import compile_decoder
-from counterfoil.sdk.serde.json_codec.validate import PythonValidator, RustValidator
+from counterfoil.sdk.serde.json.coders import compile_decoder
+from counterfoil.sdk.serde.json.schemas import PythonValidator, RustValidator
 from counterfoil.sdk.testing import InMemoryRegistry
 from depth import times_the_examples
 

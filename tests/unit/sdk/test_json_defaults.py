@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.sdk.serde.json_codec import JsonCodec
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.sdk.serde.json import JsonCodec
 from json_schemas import json_schemas, json_values
 
 TIP = {"type": "number", "default": 0.5}

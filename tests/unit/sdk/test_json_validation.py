@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given, reject
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import SchemaUnusable, ValidationError
-from counterfoil.sdk.serde.json_codec import JsonCodec
-from counterfoil.sdk.serde.json_codec.validate import PythonValidator, RustValidator, compile_validator
+from counterfoil.sdk.serde.json import JsonCodec
+from counterfoil.sdk.serde.json.schemas import PythonValidator, RustValidator, compile_validator
 from json_schemas import json_schemas, json_values
 
 KINDS = [RustValidator, PythonValidator]

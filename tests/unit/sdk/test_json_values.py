@@ -18,11 +18,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
 from counterfoil.sdk.errors import DecodeError, EncodeError, InvalidSettings, SerdeError, ValidationError
-from counterfoil.sdk.serde.json_codec import JsonCodec
-from counterfoil.sdk.serde.json_codec.read_text import read_exactly
-from counterfoil.sdk.serde.json_codec.write_walk import write_exactly
+from counterfoil.sdk.serde.json import JsonCodec
+from counterfoil.sdk.serde.json.text import read_exactly, write_exactly
 
 ANYTHING = parse_json_schema("true")
 PREFIX = b"\0\0\0\0\1"
@@ -334,9 +333,9 @@ def test_without_the_extra_everything_but_models_works():
     program = """
 import sys
 sys.modules.update(dict.fromkeys(("orjson", "msgspec", "jsonschema_rs")))
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
 from counterfoil.sdk.errors import EncodeError, InvalidSettings, ValidationError
-from counterfoil.sdk.serde.json_codec import JsonCodec
+from counterfoil.sdk.serde.json import JsonCodec
 
 schema = parse_json_schema('{"properties": {"a": {"type": "integer", "maximum": 5}}}')
 encode, decode = JsonCodec().encoder(schema), JsonCodec().decoder(schema, None, b"")

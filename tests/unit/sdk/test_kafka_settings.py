@@ -9,10 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from certificates import Authority
+from counterfoil.sdk.commands.options import kafka_options
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.kafka.access import KafkaAccess
-from counterfoil.sdk.kafka.options import kafka_options
-from counterfoil.sdk.kafka.properties import read_properties
+from counterfoil.sdk.kafka import KafkaAccess, read_properties
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -39,8 +39,8 @@ from counterfoil.sdk import (
     schema_of as schema_of_model,
 )
 from counterfoil.sdk.confluent import AvroSerializer as ConfluentAvroSerializer
-from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
-from counterfoil.sdk.serde.protobuf_codec.nanoseconds import DatetimeWithNanoseconds, TimedeltaWithNanoseconds
+from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
+from counterfoil.sdk.serde.protobuf.well_known import DatetimeWithNanoseconds, TimedeltaWithNanoseconds
 from counterfoil.sdk.testing import InMemoryRegistry
 
 pytestmark = pytest.mark.usefixtures("each_tier")

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from counterfoil.schema import extras
+from counterfoil.schema import errors as extras
 from counterfoil.schema.errors import CounterfoilError, MissingExtra
 
 FRAMEWORKS = {
@@ -53,10 +53,10 @@ class Absent(MetaPathFinder):
 sys.meta_path.insert(0, Absent())
 from counterfoil.schema.rest.keys import Kek
 from counterfoil.sdk import AvroDeserializer, Rules
-from counterfoil.sdk.encryption.services.opening import KeyServices
-from counterfoil.sdk.serde.rules.cel.engines import compile_program
+from counterfoil.sdk.encryption.key_services import KeyServices
+from counterfoil.sdk.serde.rules.cel.executors import compile_program
 from counterfoil.sdk.serde.rules.cel.expression import read_expression
-from counterfoil.sdk.serde.rules.dlq import DlqAction
+from counterfoil.sdk.serde.rules.dlq import DeadLetterAction
 from counterfoil.sdk.testing import InMemoryRegistry
 
 KEKS = {"aws-kms": "arn:aws:kms:eu-west-1:1:key/a", "azure-kms": "https://a.vault.azure.net/keys/k/1",
@@ -68,7 +68,7 @@ def use_key(kind):
 CALLS = {
     "rule CEL": lambda: compile_program(read_expression("message.a == 1", ('message',), {})),
     "rule JSONATA": lambda: Rules().executor("JSONATA"),
-    "action DLQ": lambda: DlqAction()._own_producer({}),
+    "action DLQ": lambda: DeadLetterAction()._own_producer({}),
     **{f"key {kind}": lambda kind=kind: use_key(kind) for kind in KEKS},
     "arrow": lambda: AvroDeserializer(None, reader='"string"').arrow([]),
     "registry": InMemoryRegistry,

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from codec_outcomes import of_each_tier
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
 from counterfoil.sdk import schema_of
 from counterfoil.sdk.serde.avro import AvroCodec
-from counterfoil.sdk.serde.json_codec import JsonCodec
+from counterfoil.sdk.serde.json import JsonCodec
 from counterfoil.sdk.serde.models.binding import AvroModel
 from typed_models import MAKERS, models
 

@@ -12,12 +12,12 @@ from google.protobuf.message_factory import GetMessageClass
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.languages.protobuf.runtime import pooled_file
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.sdk.errors import DecodeError, EncodeError
-from counterfoil.sdk.serde.protobuf_codec.decode import compile_decoder
-from counterfoil.sdk.serde.protobuf_codec.encode import compile_encoder
-from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of
+from counterfoil.sdk.serde.protobuf.decode import compile_decoder
+from counterfoil.sdk.serde.protobuf.encode import compile_encoder
+from counterfoil.sdk.serde.protobuf.message_types import MessageTypes, class_of
 from depth import times_the_examples
 from protobuf_messages import messages
 from protobuf_schemas import protobuf_schemas

@@ -14,14 +14,19 @@ from grpc_tools import protoc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.formats.protobuf.describe.pools import PoolRefuses, pooled_file
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.languages.protobuf.runtime import PoolRefuses, pooled_file
+from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import DecodeError
-from counterfoil.sdk.serde.protobuf_codec.decode import compile_choice, compile_decoder
-from counterfoil.sdk.serde.protobuf_codec.faults import find_fault
-from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of, path_of
-from counterfoil.sdk.serde.protobuf_codec.misreading import Misreading, find_misreading
+from counterfoil.sdk.serde.protobuf.decode import compile_choice, compile_decoder
+from counterfoil.sdk.serde.protobuf.message_types import (
+    MessageTypes,
+    MisreadField,
+    class_of,
+    find_fault,
+    find_misreading,
+    path_of,
+)
 from depth import times_the_examples
 from protobuf_messages import messages
 from protobuf_schemas import protobuf_schemas
@@ -179,17 +184,17 @@ def test_damaged_bytes_give_a_message_or_our_error_with_a_place(data: st.DataObj
         ("int32 a = 1;", "int64 b = 1;", None),
         ("string a = 1;", "bytes b = 1;", None),
         ("int32 a = 1;", "string a = 1;", None),  # an unknown field
-        ("int32 a = 1;", "sint32 a = 1;", Misreading("a", "sint32", "int32")),
-        ("float a = 1;", "fixed32 a = 1;", Misreading("a", "fixed32", "float")),
-        ("string a = 1;", "A a = 1;", Misreading("a", "A", "string")),
-        ("A a = 1; int32 b = 2;", "A a = 1; sint64 b = 2;", Misreading("b", "sint64", "int32")),
+        ("int32 a = 1;", "sint32 a = 1;", MisreadField("a", "sint32", "int32")),
+        ("float a = 1;", "fixed32 a = 1;", MisreadField("a", "fixed32", "float")),
+        ("string a = 1;", "A a = 1;", MisreadField("a", "A", "string")),
+        ("A a = 1; int32 b = 2;", "A a = 1; sint64 b = 2;", MisreadField("b", "sint64", "int32")),
         (
             "B a = 1; message B { double x = 1; }",
             "C a = 1; message C { fixed64 y = 1; }",
-            Misreading("a.y", "fixed64", "double"),
+            MisreadField("a.y", "fixed64", "double"),
         ),
     ],
 )
-def test_fields_that_would_be_read_as_other_values_are_found(reader: str, writer: str, found: Misreading | None):
+def test_fields_that_would_be_read_as_other_values_are_found(reader: str, writer: str, found: MisreadField | None):
     mine, theirs = (types_of(f'syntax = "proto3"; message A {{ {each} }}').find("A") for each in (reader, writer))
     assert find_misreading(mine, theirs) == found

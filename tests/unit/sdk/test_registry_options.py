@@ -9,14 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 from counterfoil.contracts.cli.root import root_command
-from counterfoil.sdk.auth import BasicAuth, BearerToken
+from counterfoil.sdk.client.settings import BasicAuth, BearerToken
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, RegistryRole, registry_options
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.registry_options import THE_REGISTRY, RegistryAccess, RegistryRole, registry_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.sdk.settings import RegistrySettings
+    from counterfoil.sdk.client.settings import RegistrySettings
 
 OTHER = RegistryRole("other", "COUNTERFOIL_OTHER_", prefix="other-", spellings=("--other",), whose="the other one")
 

@@ -21,7 +21,7 @@ from counterfoil.sdk import (
     ValidationError,
 )
 from counterfoil.sdk.errors import DecodeError, RuleConditionFailed, RuleError, RuleTypeMissing
-from counterfoil.sdk.serde.rules.dlq import DlqAction
+from counterfoil.sdk.serde.rules.dlq import DeadLetterAction
 from counterfoil.sdk.serde.rules.settings import Override, Rules
 from counterfoil.sdk.testing import InMemoryRegistry
 
@@ -360,7 +360,7 @@ def test_a_migration_without_end_is_stopped(client):
 
 def test_a_failed_record_goes_to_the_dead_letter_topic_without_what_is_encrypted(client):
     sent = []
-    action = DlqAction({"dlq.topic": "dead", "producer": lambda *record: sent.append(record)})
+    action = DeadLetterAction({"dlq.topic": "dead", "producer": lambda *record: sent.append(record)})
     rules = [
         condition("never", "message.id > 100", on_failure="DLQ"),
         Rule("hide", type="ENCRYPT", tags=("PII",), disabled=True),

@@ -8,9 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from counterfoil.sdk.serde.rules.cel.conversion import Unsupported, convert, is_present
-from counterfoil.sdk.serde.rules.cel.engines import CelError, compile_program
-from counterfoil.sdk.serde.rules.cel.expression import read_expression, split_guard
+from counterfoil.sdk.serde.rules.cel.executors import CelError, compile_program
+from counterfoil.sdk.serde.rules.cel.expression import Unsupported, convert, is_present, read_expression, split_guard
 from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
 
 MESSAGE = {

@@ -30,7 +30,7 @@ from counterfoil.sdk import (
     TruncatedFrame,
     UnknownSchemaId,
 )
-from counterfoil.sdk.serde.writing import Import
+from counterfoil.sdk.serde.serializer import SchemaImport
 from counterfoil.sdk.testing import InMemoryRegistry
 from counterfoil.sdk.transport import NoReply
 from depth import times_the_examples
@@ -171,9 +171,9 @@ def test_without_a_registry_messages_are_read_whatever_their_id_is():
 
 
 def test_imports_are_registered_before_the_schema_that_needs_them(client):
-    base = Import("base.proto", "base.proto", Schema('syntax = "proto3";\nmessage Base {}', SchemaType.PROTOBUF))
+    base = SchemaImport("base.proto", "base.proto", Schema('syntax = "proto3";\nmessage Base {}', SchemaType.PROTOBUF))
     text = 'syntax = "proto3";\nimport "base.proto";\nmessage Mid { Base b = 1; }'
-    mid = Import("mid.proto", "mid", Schema(text, SchemaType.PROTOBUF), (base,))
+    mid = SchemaImport("mid.proto", "mid", Schema(text, SchemaType.PROTOBUF), (base,))
     own = 'syntax = "proto3";\nimport "mid.proto";\nmessage A { Mid m = 1; }'
     data = Serializer(Lines(), client, own, imports=[mid])("x", RIDES)
     assert client.subjects() == ("base.proto", "mid", "rides-value")

@@ -17,9 +17,8 @@ from counterfoil.sdk import (
     SerializationContext,
     UnknownSchemaId,
 )
-from counterfoil.sdk.connection.pauses import Clock
 from counterfoil.sdk.testing import InMemoryRegistry
-from counterfoil.sdk.transport import NoReply, Reply
+from counterfoil.sdk.transport import Clock, NoReply, Reply
 
 RIDE = '{"type": "record", "name": "Ride", "fields": [{"name": "id", "type": "string"}]}'
 CONTEXT = SerializationContext("rides")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
 from counterfoil.schema.errors import (
     BadRequest,
     IncompatibleSchema,
@@ -33,7 +33,8 @@ from counterfoil.sdk import (
     subjects,
 )
 from counterfoil.sdk.operations import Operation, read_reply
-from counterfoil.sdk.testing import InMemoryRegistry, in_memory
+from counterfoil.sdk.testing import InMemoryRegistry
+from counterfoil.sdk.testing import registries as in_memory
 from counterfoil.sdk.transport import NoReply, Reply, Request
 
 SEGMENTS = (

@@ -1,1 +1,1 @@
-"""Read-only tools for language models: ``tools.py`` answers, ``server.py`` offers that over the protocol (MCP)."""
+"""`counterfoil mcp`: read-only tools for language models."""

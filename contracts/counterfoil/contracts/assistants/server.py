@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.assistants.tools import Tools
 
+
+if TYPE_CHECKING:
     Answer = Callable[[Callable[[], dict[str, Any]]], dict[str, Any]]
 
 _READ_ONLY: Final = ToolAnnotations(

@@ -17,9 +17,10 @@ from counterfoil.schema.model import SchemaType
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from counterfoil.contracts.baseline import Baseline
-    from counterfoil.contracts.tree import ReadSchema, SchemaTree
+    from counterfoil.contracts.baselines.baseline import Baseline
+    from counterfoil.contracts.project.tree import ReadSchema, SchemaTree
     from counterfoil.sdk.client import Registry
+
 
 FOUND_AT_MOST: Final = 200
 """How many names of subjects one answer has; it says how many there are."""
@@ -70,8 +71,7 @@ class Tools:
 
         ``files`` are further schema files that the schema refers to, by path.
         """
-        from counterfoil.contracts.baseline import TreeBaseline
-        from counterfoil.contracts.baselines.registry import RegistryBaseline
+        from counterfoil.contracts.baselines.baseline import RegistryBaseline, TreeBaseline
 
         if bool(subject) == bool(earlier):
             raise UsageMistake("give either subject, whose versions are compared with, or earlier, the text before")
@@ -88,28 +88,28 @@ class Tools:
 
     def who_reads(self, field: str, environment: str = "") -> dict[str, Any]:
         """Return who reads ``SUBJECT`` or ``SUBJECT.PATH``, by declarations and by observation."""
-        from counterfoil.contracts.usage.printing import json_usage
-        from counterfoil.contracts.usage.subject import usage_of
+        from counterfoil.contracts.deploy.usage import json_usage, usage_of
 
         with self._open() as registry:
             return _parsed(json_usage(usage_of(registry, field, environment=environment or None)))
 
     def can_i_deploy(self, application: str, version: str, environment: str) -> dict[str, Any]:
         """Return the verdict of the registry on a deployment."""
-        from counterfoil.contracts.reports.deployment import Question, json_verdict
+        from counterfoil.contracts.reports.deployment import DeploymentQuestion, json_verdict
         from counterfoil.sdk import operations
 
         with self._open() as registry:
             verdict = registry.call(operations.can_i_deploy(application, version, environment))
-        return _parsed(json_verdict(Question(f"{application} {version}", "deployed to", environment), verdict))
+        return _parsed(
+            json_verdict(DeploymentQuestion(f"{application} {version}", "deployed to", environment), verdict)
+        )
 
     def decode_message(self, message: str, reader: str = "") -> dict[str, Any]:
         """Return the frame, the schema and the value of a message in hexadecimal digits, also as a ``reader`` reads it.
 
         ``reader`` is ``SUBJECT@VERSION``.
         """
-        from counterfoil.contracts.decoding.message import take_apart
-        from counterfoil.contracts.decoding.report import json_decoded
+        from counterfoil.contracts.records.message import json_decoded, take_apart
 
         try:
             data = bytes.fromhex(message)
@@ -131,11 +131,9 @@ class Tools:
 
 
 def _report(head: SchemaTree, path: str, baseline: Baseline, *, level: str, policy: str) -> dict[str, Any]:
-    from counterfoil.contracts.check import check_files
-    from counterfoil.contracts.reports.json import json_report
-    from counterfoil.contracts.verdict import exit_code_of
-    from counterfoil.schema.compatibility.levels import parse_level
-    from counterfoil.schema.compatibility.policies import parse_policy
+    from counterfoil.contracts.check.check import check_files, exit_code_of
+    from counterfoil.contracts.reports.check import json_report
+    from counterfoil.schema.compatibility.policies import parse_level, parse_policy
 
     report = check_files(
         head,
@@ -149,7 +147,7 @@ def _report(head: SchemaTree, path: str, baseline: Baseline, *, level: str, poli
 
 
 def _tree(files: Mapping[str, str], label: str) -> SchemaTree:
-    from counterfoil.contracts.tree import SchemaFile, SchemaTree
+    from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
     from counterfoil.schema.parsed import Validation
 
     given = (SchemaFile(path, text.encode("utf-8", "surrogatepass")) for path, text in files.items())
@@ -158,7 +156,7 @@ def _tree(files: Mapping[str, str], label: str) -> SchemaTree:
 
 def _version(registry: Registry, operand: str) -> ReadSchema:
     """Return a version of a subject; the forms of commands that name files are refused."""
-    from counterfoil.contracts.baselines.registry import read_version
+    from counterfoil.contracts.baselines.baseline import read_version
 
     named = SUBJECT_VERSION.fullmatch(operand)
     if named is None:
@@ -177,9 +175,9 @@ def _language(name: str) -> SchemaType:
 def _rules() -> dict[str, dict[str, Any]]:
     """Return the facts of every rule of checks, reads and lint."""
     from counterfoil.contracts.advice import FILE_RULE_BY_ID
-    from counterfoil.contracts.linting.rules import LINT_RULE_BY_ID
-    from counterfoil.schema.formats.rules import RULE_BY_ID as COMPATIBILITY
-    from counterfoil.schema.reads.rules import RULE_BY_ID as READS
+    from counterfoil.contracts.lint.rules import LINT_RULE_BY_ID
+    from counterfoil.schema.agreements.rules import RULE_BY_ID as READS
+    from counterfoil.schema.languages.rules import RULE_BY_ID as COMPATIBILITY
 
     texts: dict[str, dict[str, Any]] = {
         name: {"about": "files", "why": rule.why, "fix": rule.fix} for name, rule in LINT_RULE_BY_ID.items()

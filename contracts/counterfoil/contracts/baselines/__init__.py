@@ -1,1 +1,1 @@
-"""The sources of earlier versions: git, files, a registry. Only this part of the contracts room does I/O."""
+"""What is compared: the files that are checked, and their earlier versions in git, a folder or a registry."""

@@ -11,15 +11,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counterfoil.contracts.baseline import TreeBaseline
+from counterfoil.contracts.baselines.baseline import RegistryBaseline, TreeBaseline, match_paths
 from counterfoil.contracts.baselines.git import find_repository, open_repository, reader_of_blobs, short
-from counterfoil.contracts.baselines.history import default_base, missing_ref, states_at
 from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
-from counterfoil.contracts.baselines.past import GitPast
-from counterfoil.contracts.baselines.registry import RegistryBaseline
-from counterfoil.contracts.baselines.submodules import moved_submodules
 from counterfoil.contracts.baselines.workspace import (
+    GitPast,
+    default_base,
     linked_schemas,
+    missing_ref,
+    moved_submodules,
     neighbours,
     paths_below,
     read_head,
@@ -27,6 +27,7 @@ from counterfoil.contracts.baselines.workspace import (
     read_staged,
     reader_of,
     scope_of,
+    states_at,
     undeclared_schemas,
 )
 from counterfoil.contracts.errors import (
@@ -38,25 +39,22 @@ from counterfoil.contracts.errors import (
     absent,
     is_address,
 )
-from counterfoil.contracts.languages import has_schema_suffix, is_plain
-from counterfoil.contracts.matching import match_paths
-from counterfoil.contracts.project.mapping import settings_of
-from counterfoil.contracts.subjects import Subjects
-from counterfoil.contracts.tree import SchemaFile, SchemaTree
-from counterfoil.contracts.yaml_files import YamlFiles, is_yaml
+from counterfoil.contracts.project.languages import YamlFiles, has_schema_suffix, is_plain, is_yaml
+from counterfoil.contracts.project.model import settings_of
+from counterfoil.contracts.project.subjects import Subjects
+from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from counterfoil.contracts.baseline import Baseline
-    from counterfoil.contracts.baselines.git import Blob, GitRepository
-    from counterfoil.contracts.baselines.registry import RegistryReader
-    from counterfoil.contracts.baselines.workspace import Scope
-    from counterfoil.contracts.past import Past
-    from counterfoil.contracts.project.finding import ProjectFile
+    from counterfoil.contracts.baselines.baseline import Baseline, RegistryReader
+    from counterfoil.contracts.baselines.git import Blob, GitRepository, Past
+    from counterfoil.contracts.baselines.workspace import CheckedScope
+    from counterfoil.contracts.project.files import ProjectFile
     from counterfoil.contracts.project.model import Project
     from counterfoil.schema.model import SchemaType
+
 
 REGISTRY: Final = "registry"
 HEAD: Final = "HEAD"
@@ -71,7 +69,7 @@ class NamedRegistry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ComparisonRequest:
     """What to compare: ``paths`` relative to the folder ``current``, ``against`` as written or None.
 
     ``subjects`` are the subjects of files, by path relative to ``current``; ``registry`` opens the registry that
@@ -102,7 +100,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedSides:
     """The two sides of a request.
 
     ``scope`` has the files of ``head``, the working tree, that are checked; ``baseline`` is what they are compared
@@ -110,8 +108,8 @@ class Comparison:
     option is missing.
     """
 
-    request: Request
-    scope: Scope
+    request: ComparisonRequest
+    scope: CheckedScope
     head: SchemaTree
     repository: GitRepository | None
     project_file: ProjectFile | None = None
@@ -178,8 +176,8 @@ class Comparison:
         data = files.contents([path]).get(path) if path in files.paths else None
         if data is None:
             return self.project
-        from counterfoil.contracts.project.document import read_project  # PyYAML costs start time
-        from counterfoil.schema.documents.nodes import InvalidDocument
+        from counterfoil.contracts.project.documents import read_project  # PyYAML costs start time
+        from counterfoil.schema.documents import InvalidDocument
 
         try:
             return read_project(data.decode()).within(folder)
@@ -380,7 +378,7 @@ class Comparison:
     def _in_registry(self) -> Baseline:
         registry = self._registry
         if registry is None:
-            from counterfoil.sdk.registry_options import MISSING_URL  # of the command line
+            from counterfoil.sdk.commands.options import MISSING_URL  # of the command line
 
             raise UsageMistake(f"{MISSING_URL}, or as registry in counterfoil.yaml")
         self._insist_on_paths()
@@ -405,7 +403,7 @@ class Comparison:
                 raise InputNotFound(f"{absent(path)}, neither here nor in the baseline")
 
 
-def open_comparison(request: Request) -> Comparison:
+def open_comparison(request: ComparisonRequest) -> ComparedSides:
     """Read the head that ``request`` names, and return it with its baseline, which is read when it is first used."""
     repository = find_repository(request.current)
     project = request.project(repository.top if repository else None) if request.project else None
@@ -413,14 +411,14 @@ def open_comparison(request: Request) -> Comparison:
     _refuse_idl(scope)
     if not request.is_staged:
         head = read_head(scope, repository=repository, validation=request.validation)
-        return Comparison(request, scope, head, repository, project)
+        return ComparedSides(request, scope, head, repository, project)
     if repository is None:
         raise NoRepository("this folder is not in the working tree of a git repository, so nothing is staged")
     staged = read_staged(scope, repository, validation=request.validation)
-    return Comparison(request, scope, staged, repository, project)
+    return ComparedSides(request, scope, staged, repository, project)
 
 
-def _refuse_idl(scope: Scope) -> None:
+def _refuse_idl(scope: CheckedScope) -> None:
     """Raise ``UsageMistake`` for a file in Avro IDL, which nothing here can read."""
     for path in scope.wanted:
         if path.endswith(IDL_SUFFIX):

@@ -1,7 +1,4 @@
-"""Reading a git repository, which is never changed: no worktree, no checkout, no fetch, no index refresh.
-
-Paths are given and returned relative to the top of the repository, with ``/``.
-"""
+"""Reading a git repository, which is never changed: no worktree, no checkout, no fetch, no index refresh."""
 
 from __future__ import annotations
 
@@ -11,13 +8,52 @@ import subprocess
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from counterfoil.contracts.errors import BaselineNotFound, GitFailed, NoRepository, PreconditionFailed
-from counterfoil.contracts.past import CommitChanges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from counterfoil.contracts.project.languages import YamlFiles
+    from counterfoil.contracts.project.tree import SchemaTree
+
+
+# The interface of the history of a baseline: which files each commit before it changed, and the files at that time.
+
+
+@dataclass(frozen=True, slots=True)
+class CommitChanges:
+    """A commit, and the object ids of the files that it changed: before it and after it, None where there was none."""
+
+    commit: str
+    files: Mapping[str, tuple[str | None, str | None]]
+
+
+class Past(Protocol):
+    """The states that a branch was in, up to the one that is compared with."""
+
+    @property
+    def commits(self) -> Sequence[CommitChanges]:
+        """The commits that changed agreements or schemas, newest first, with what they changed."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether commits are missing in this clone, so that what the oldest one has may be older."""
+
+    def tree(self, commit: str) -> SchemaTree:
+        """Return the schema files at a commit."""
+
+    def yaml_files(self, commit: str) -> YamlFiles:
+        """Return the YAML files at a commit."""
+
+    def contents(self, object_ids: Iterable[str]) -> Mapping[str, bytes]:
+        """Return the bytes of files, by object id."""
+
+
+# Reading a git repository, which is never changed: no worktree, no checkout, no fetch, no index refresh.
+#
+# Paths are given and returned relative to the top of the repository, with ``/``.
 
 _REGULAR_MODES: Final = frozenset({"100644", "100755"})
 _SUBMODULE_MODE: Final = "160000"

@@ -8,17 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from counterfoil.contracts.baselines.baseline import read_version
 from counterfoil.contracts.baselines.git import find_repository, inside, open_repository
-from counterfoil.contracts.baselines.history import missing_ref, states_at
-from counterfoil.contracts.baselines.registry import read_version
 from counterfoil.contracts.baselines.workspace import (
-    Scope,
+    CheckedScope,
+    missing_ref,
     neighbours,
     paths_below,
     read_head,
     read_schema_file,
     reader_of,
     scope_of,
+    states_at,
 )
 from counterfoil.contracts.errors import (
     InputNotFound,
@@ -28,19 +29,19 @@ from counterfoil.contracts.errors import (
     about_backslashes,
     is_address,
 )
-from counterfoil.contracts.languages import AGREEMENT_SUFFIXES, has_schema_suffix
-from counterfoil.contracts.tree import SchemaTree
-from counterfoil.contracts.yaml_files import is_yaml
+from counterfoil.contracts.project.languages import AGREEMENT_SUFFIXES, has_schema_suffix, is_yaml
+from counterfoil.contracts.project.tree import SchemaTree
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from counterfoil.contracts.baselines.baseline import RegistryReader
     from counterfoil.contracts.baselines.git import GitRepository
-    from counterfoil.contracts.baselines.registry import RegistryReader
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.tree import ReadSchema
+    from counterfoil.contracts.project.tree import ReadSchema
     from counterfoil.schema.agreements.model import Agreement
+
 
 _AGREEMENT: Final = "contract or product file"
 SUBJECT_VERSION: Final = re.compile(r"(?P<subject>.+)@(?P<version>latest|[1-9][0-9]*)")
@@ -118,7 +119,7 @@ def find_folder(
     if place.is_file() or not (separator and ref) or is_address(operand):
         return None
     repository = _repository_of(operand, current)
-    scope = Scope(repository.top, "", (), project_at(repository.top))
+    scope = CheckedScope(repository.top, "", (), project_at(repository.top))
     tree, path = _state(repository, ref, path or ".", current, scope)
     folder = "" if path == "." else path
     found = _folder(operand, tree, folder, _agreements_at(repository, ref, folder), repository.top)
@@ -161,7 +162,7 @@ def read_agreement_operand(operand: str, current: str) -> ReadAgreement:
 
 
 def _read_agreement(label: str, data: bytes) -> ReadAgreement:
-    from counterfoil.schema.agreements.document import read_agreement  # PyYAML costs start time
+    from counterfoil.schema.agreements.files import read_agreement  # PyYAML costs start time
 
     try:
         reading = read_agreement(data.decode())
@@ -245,7 +246,7 @@ def _read_in_git(repository: GitRepository, ref: str, path: str, current: str) -
 
 
 def _state(
-    repository: GitRepository, ref: str, path: str, current: str, scope: Scope | None = None
+    repository: GitRepository, ref: str, path: str, current: str, scope: CheckedScope | None = None
 ) -> tuple[SchemaTree, str]:
     """Return the schema files at a commit, and the path from the top of the repository.
 
@@ -257,7 +258,7 @@ def _state(
     commit = repository.commit(ref)
     if commit is None:
         raise missing_ref(repository, ref)
-    scope = scope or Scope(repository.top, "", ())
+    scope = scope or CheckedScope(repository.top, "", ())
     if path.startswith(("./", "../")):
         path = scope_of(current, [path], repository=repository).wanted[0]
     path = posixpath.normpath(path)

@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from counterfoil.contracts.cli.judging import generated_code_option, judging_options
+from counterfoil.contracts.cli.check import generated_code_option, judging_options
 from counterfoil.sdk.commands.output import as_json, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import date
 
-    from counterfoil.contracts.approvals.document import ApprovalRecord
-    from counterfoil.contracts.cli.judging import Judging
+    from counterfoil.contracts.cli.check import JudgingOptions
     from counterfoil.contracts.cli.registered_approvals import RegisteredApprovals
-    from counterfoil.contracts.model import CheckReport
+    from counterfoil.contracts.findings import CheckReport
+    from counterfoil.contracts.project.documents import ApprovalRecord
     from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.schema.rest.approvals import Approval, NewApproval
-    from counterfoil.sdk.registry_options import RegistryAccess
+    from counterfoil.schema.rest.verdicts import Approval, NewApproval
+    from counterfoil.sdk.commands.options import RegistryAccess
+
 
 _Result = TypeVar("_Result")
 
@@ -53,7 +54,7 @@ def approve(
     is_list: bool,
     revoke: bool,
     generated_code: str,
-    judging: Judging,
+    judging: JudgingOptions,
     as_json: bool,
 ) -> ExitCode:
     """Accept findings of `counterfoil check`, by their FINGERPRINTs, until the end of a day.
@@ -68,9 +69,9 @@ def approve(
     Exit codes: 0 done, 2 usage, 4 no finding or approval has the fingerprint, 11 registry unreachable, 12 registry
     refused, 14 a file or git ref is missing.
     """
-    from counterfoil.contracts.approvals.file import load_approvals
+    from counterfoil.contracts.project.files import load_approvals
     from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.schema.rest.approvals import NewApproval
+    from counterfoil.schema.rest.verdicts import NewApproval
 
     root = _root()
     records = load_approvals(root)
@@ -116,12 +117,12 @@ def _approve(
     until: date,
     as_json: bool,
 ) -> ExitCode:
-    from counterfoil.contracts.approvals.document import ApprovalRecord
-    from counterfoil.contracts.approvals.file import save_approvals
+    from counterfoil.contracts.project.documents import ApprovalRecord
+    from counterfoil.contracts.project.files import save_approvals
     from counterfoil.contracts.project.model import AcceptedFinding
-    from counterfoil.contracts.reports.sentences import what_is_found
+    from counterfoil.contracts.reports.text import what_is_found
     from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.schema.position import Position
+    from counterfoil.schema.texts import Position
 
     found = {finding.fingerprint: finding for finding in report.findings}
     if unknown := [each for each in new.fingerprints if each not in found]:
@@ -147,7 +148,7 @@ def _approve(
 def _revoke(
     root: str, records: tuple[ApprovalRecord, ...], fingerprints: tuple[str, ...], *, as_json: bool
 ) -> ExitCode:
-    from counterfoil.contracts.approvals.file import save_approvals
+    from counterfoil.contracts.project.files import save_approvals
     from counterfoil.schema.exit_codes import ExitCode
 
     known = {record.accepted.fingerprint for record in records}
@@ -177,7 +178,7 @@ def _document(record: ApprovalRecord) -> dict[str, object]:
 def _list(records: tuple[ApprovalRecord, ...], stored: Iterable[Approval], *, as_json: bool) -> None:
     """Print the approvals of the repository, and those that a registry stores."""
     if as_json:
-        from counterfoil.schema.rest.approvals import APPROVAL
+        from counterfoil.schema.rest.verdicts import APPROVAL
 
         print_json(
             {

@@ -1,22 +1,343 @@
-"""``counterfoil check``: whether a change of schemas is allowed. It runs on pull requests."""
+"""``counterfoil check``, and the options that determine what is compared and how it is judged."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import update_wrapper
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-from counterfoil.contracts.cli.judging import CONFIRMED, generated_code_option, judging_options
-from counterfoil.contracts.cli.options import fail_on_option
-from counterfoil.contracts.cli.output import output_options
+from counterfoil.contracts.cli.options import (
+    chain,
+    chosen_project,
+    fail_on_option,
+    output_options,
+    parse_subjects,
+    project_option,
+    shown_address,
+)
+from counterfoil.sdk.commands.options import THE_REGISTRY, environment_option, registry_options
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.cli.judging import Judging
-    from counterfoil.contracts.cli.output import ReportWriter
-    from counterfoil.contracts.topic_records import Topics
+    from collections.abc import Callable, Sequence
+
+    from counterfoil.contracts.baselines.choose import ComparedSides, ComparisonRequest
+    from counterfoil.contracts.check.topic_records import SketchedTopics
+    from counterfoil.contracts.cli.options import ReportWriter
+    from counterfoil.contracts.findings import CheckReport
+    from counterfoil.contracts.project.documents import ApprovalRecord
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.schema.sketch import TopicSketch
-    from counterfoil.sdk.registry_options import RegistryAccess
+    from counterfoil.sdk.commands.options import RegistryAccess
+
+
+# The options that determine what is compared and how it is judged, and the run that they ask for.
+
+_Command = TypeVar("_Command", bound="Callable[..., Any]")
+
+LEVELS: Final = (
+    "NONE",
+    "BACKWARD",
+    "BACKWARD_TRANSITIVE",
+    "FORWARD",
+    "FORWARD_TRANSITIVE",
+    "FULL",
+    "FULL_TRANSITIVE",
+)
+GATES: Final = ("strict", "consumers", "observe")
+POLICIES: Final = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
+_GENERATED_CODE: Final = ("none", "package", "file")
+CONFIRMED: Final = 100
+"""How many generated records are written and read by default."""
+
+
+class JudgingOptions(NamedTuple):
+    """The values of the options of :func:`judging_options`."""
+
+    paths: tuple[str, ...]
+    against: str | None
+    level: str | None
+    policy: str | None
+    subjects: tuple[str, ...]
+    registry: RegistryAccess
+    config: str | None
+    offline: bool
+    staged: bool
+    consumers: tuple[str, ...]
+    gate: str | None
+    recorded: str | None
+    environment: str | None
+
+    def run(
+        self,
+        *,
+        confirm: int = CONFIRMED,
+        topics: SketchedTopics | None = None,
+        allow_unmapped: bool = False,
+        generated_code: str = "none",
+    ) -> tuple[ComparedSides, CheckReport]:
+        """Check the files, and return the comparison and its report, to which the project's approvals are applied."""
+        from counterfoil.contracts.baselines.choose import open_comparison
+        from counterfoil.contracts.check.check import check_files
+        from counterfoil.contracts.check.request import FilesBefore, GeneratedCode
+        from counterfoil.contracts.cli.progress import Waiting, defects_on_stderr
+        from counterfoil.contracts.project.files import load_approvals
+        from counterfoil.schema.compatibility.policies import parse_level, parse_policy
+
+        comparison = open_comparison(self._request())
+        with defects_on_stderr(), Waiting("checking schemas"):
+            report = check_files(
+                comparison.head,
+                comparison.selected,
+                baseline=comparison.baseline,
+                level=parse_level(self.level) if self.level else None,
+                policy=parse_policy(self.policy) if self.policy else None,
+                confirm=confirm,
+                allow_unmapped=allow_unmapped,
+                topics=topics,
+                project=comparison.project,
+                generated_code=GeneratedCode(generated_code),
+                subjects=comparison.subjects,
+                before=lambda: FilesBefore(comparison.before, comparison.earlier_project),
+            )
+            report = _noted(comparison, report)
+            report = self._with_migrations(comparison, self._with_consumers(comparison, report))
+        if self.environment is not None:
+            report = self._with_live(comparison, report, self.environment)
+        report = _accepted(comparison, report, load_approvals(comparison.scope.root))
+        return comparison, self._with_registered_approvals(comparison, report)
+
+    def _with_registered_approvals(self, comparison: ComparedSides, report: CheckReport) -> CheckReport:
+        """Return the report with the approvals of the registry, if one is given or compared with.
+
+        They are requested only where a finding breaks the contract. Other registries have none.
+        """
+        from counterfoil.contracts.baselines.choose import REGISTRY
+        from counterfoil.contracts.project.acceptance import accept_registered
+        from counterfoil.schema.errors import NotFound
+        from counterfoil.schema.reports import Severity
+        from counterfoil.sdk import operations
+        from counterfoil.sdk.errors import UnexpectedReply
+
+        project = comparison.project
+        named = project.settings.registry if project is not None and self.against == REGISTRY else None
+        url = self.registry.url or named
+        if self.offline or not url or not report.count(Severity.ERROR):
+            return report
+        with self.registry.at(url).open() as client:
+            try:
+                approvals = client.call(operations.approvals())
+            except (NotFound, UnexpectedReply) as refusal:
+                if refusal.status != HTTPStatus.NOT_FOUND:
+                    raise
+                return report
+        return accept_registered(report, approvals, label=shown_address(url))
+
+    def _with_consumers(self, comparison: ComparedSides, report: CheckReport) -> CheckReport:
+        """Return the report with what breaks for consumers, and with the gates applied; without both, the same one."""
+        from counterfoil.contracts.findings import CheckGate
+
+        project, given = comparison.project, CheckGate(self.gate) if self.gate else None
+        if self.consumers or (project is not None and project.consumers):
+            from counterfoil.contracts.check.consumers import check_consumers, request_of
+
+            return check_consumers(report, request_of(comparison, self.consumers, given))
+        gates = {given} if given or project is None else project.gates
+        if CheckGate.CONSUMERS in gates:
+            raise click.UsageError(
+                "the gate consumers needs them: --consumers DIR, or consumers with globs in counterfoil.yaml"
+            )
+        if CheckGate.OBSERVE not in gates:
+            return report
+        from counterfoil.contracts.check.check import Gates, apply_gates
+
+        return apply_gates(report, comparison.head, Gates(comparison.head, project, given), {})
+
+    def _with_live(self, comparison: ComparedSides, report: CheckReport, environment: str) -> CheckReport:
+        """Return the report with what breaks for the versions that are live in an environment."""
+        from counterfoil.contracts.check.consumers import request_of
+        from counterfoil.contracts.cli.options import registry_in
+        from counterfoil.contracts.deploy.live import LiveRequest, check_live
+        from counterfoil.contracts.findings import CheckGate
+
+        if self.offline:
+            raise click.UsageError(
+                "--environment asks a registry who is live in the environment; expected no --offline"
+            )
+        agreements = request_of(comparison, self.consumers, CheckGate(self.gate) if self.gate else None)
+        named = (each.reading.agreement for each in agreements.after.files.values())
+        access = registry_in(environment, named, given=self.registry, project=comparison.project)
+        given = parse_subjects(self.subjects)
+        subjects = {comparison.scope.relative(path): subject for path, subject in given.items()}
+        with access.open() as client:
+            label = shown_address(access.url or "")
+            return check_live(report, LiveRequest(agreements, environment, client, label, subjects))
+
+    def _with_migrations(self, comparison: ComparedSides, report: CheckReport) -> CheckReport:
+        """Return the report with the breaks approved that a migration of a contract permits.
+
+        Nothing is read unless something is broken and a contract names a migration.
+        """
+        from counterfoil.schema.reports import Severity
+
+        recorded = self._recorded()
+        if not report.count(Severity.ERROR):
+            return report
+        from counterfoil.contracts.project.model import agreement_test
+
+        head, is_agreement = comparison.yaml_files, agreement_test(comparison.project, ())
+        contents = head.contents([path for path in head.paths if is_agreement(path)])
+        if not any(b"migration" in each for each in contents.values()):
+            return report
+        from datetime import UTC, datetime
+
+        from counterfoil.contracts.check.consumers import request_of
+        from counterfoil.contracts.check.migrations import MigrationRequest, approve_migrations
+
+        request = MigrationRequest(
+            request_of(comparison, self.consumers, None),
+            lambda path: head.contents([path]).get(path) if path in head.paths else None,
+            datetime.now(UTC).date(),
+            recorded,
+        )
+        return approve_migrations(report, request)
+
+    def _recorded(self) -> Callable[[str], Sequence[Any]]:
+        """Return the function from a topic to its recorded values. Raises ``InputNotFound`` without such a folder."""
+        if self.recorded is None:
+            return lambda _: ()
+        from counterfoil.contracts.check.migrated_values import RecordedTopics
+
+        return RecordedTopics(self.recorded).values
+
+    def _request(self) -> ComparisonRequest:
+        from counterfoil.contracts.baselines.choose import ComparisonRequest, NamedRegistry
+
+        url = self.registry.url
+        is_used = bool(url) and not self.offline
+        return ComparisonRequest(
+            current=".",
+            paths=self.paths,
+            against=self.against,
+            subjects=parse_subjects(self.subjects),
+            registry=self.registry.open if is_used else None,
+            registry_label=shown_address(url) if url else "registry",
+            is_staged=self.staged,
+            is_transitive=self.level.endswith("_TRANSITIVE") if self.level else None,
+            project=lambda top: chosen_project(self.config, top=top),
+            registry_at=None
+            if self.offline
+            else lambda address: NamedRegistry(shown_address(address), self.registry.at(address).open),
+        )
+
+
+def _noted(comparison: ComparedSides, report: CheckReport) -> CheckReport:
+    """Return the report with notes about files that are not checked, and entries of the project without files."""
+    from dataclasses import replace
+
+    from counterfoil.contracts.baselines.choose import REGISTRY
+    from counterfoil.contracts.project.subjects import notes_of, shared_notes, unmapped_notes
+
+    notes = [*notes_of(comparison.project, comparison.head, comparison.undeclared, comparison.linked)]
+    if comparison.request.against != REGISTRY:  # against a registry, each such file has a finding
+        notes += [
+            *unmapped_notes(comparison.project, comparison.selected),
+            *shared_notes(comparison.subjects, comparison.selected),
+        ]
+    return replace(report, note="; ".join(filter(None, (report.note, *notes)))) if notes else report
+
+
+def _accepted(comparison: ComparedSides, report: CheckReport, approvals: tuple[ApprovalRecord, ...]) -> CheckReport:
+    """Return the report with what the project and the approvals of the repository accept."""
+    project, place = comparison.project, comparison.project_file
+    if project is None and not approvals:
+        return report
+    import os
+    from datetime import UTC, datetime
+
+    from counterfoil.contracts.project.acceptance import AcceptanceSource, accept
+    from counterfoil.contracts.project.files import APPROVALS_FILE_NAME
+    from counterfoil.contracts.project.model import Project
+
+    sources = [AcceptanceSource(APPROVALS_FILE_NAME, Project(accepted=tuple(record.accepted for record in approvals)))]
+    if project is not None and place is not None:
+        sources.insert(0, AcceptanceSource(os.path.relpath(place.place, comparison.scope.root), project))
+    is_whole = "" in comparison.scope.wanted
+    return accept(report, sources, today=datetime.now(UTC).date(), is_whole=is_whole)
+
+
+def judging_options(command: _Command) -> _Command:
+    """Add the options, and pass their values as one :class:`Judging`, with the argument ``paths`` if there is one."""
+
+    def with_judging(*arguments: Any, **given: Any) -> Any:
+        chosen = {name: given.pop(name) for name in JudgingOptions._fields if name != "paths"}
+        judging = JudgingOptions(paths=given.pop("paths", ()), **chosen)
+        return command(*arguments, judging=judging, **given)
+
+    decorated: Any = _OPTIONS(update_wrapper(with_judging, command))
+    return decorated  # type: ignore[no-any-return]  # click's decorators return what they decorate
+
+
+_OPTIONS: Final = chain(
+    click.option(
+        "--against",
+        metavar="BASE",
+        help="A git ref, a file, a folder, 'registry' or SUBJECT@VERSION. Default: the merge base.",
+    ),
+    click.option(
+        "--level",
+        type=click.Choice(LEVELS, case_sensitive=False),
+        metavar="LEVEL",
+        help="NONE, BACKWARD, FORWARD, FULL, or one of these with _TRANSITIVE. Default: the project's, the registry's, "
+        "or BACKWARD.",
+    ),
+    click.option(
+        "--policy",
+        type=click.Choice(POLICIES, case_sensitive=False),
+        metavar="POLICY",
+        help=f"{', '.join(POLICIES[:-1])} or {POLICIES[-1]}. Default: the project's, the registry's, or STRICT.",
+    ),
+    click.option(
+        "--subject",
+        "subjects",
+        multiple=True,
+        metavar="FILE=SUBJECT",
+        help="Default: the project's, else the file's name if it ends in -key or -value. Repeatable.",
+    ),
+    project_option,
+    registry_options(THE_REGISTRY),
+    click.option("--offline", is_flag=True, help="Do not send requests to a registry."),
+    click.option(
+        "--consumers",
+        multiple=True,
+        metavar="DIR",
+        help="Check what the consumers in this folder, or product file (.odps.yaml), read. Repeatable.",
+    ),
+    click.option(
+        "--gate",
+        type=click.Choice(GATES),
+        metavar="GATE",
+        help="What fails: level and consumers (strict), consumers where there are any (consumers), nothing (observe).",
+    ),
+    click.option(
+        "--recorded",
+        metavar="DIR",
+        help="Try a migration's converter on recorded records.",
+    ),
+    environment_option("Also check what breaks for the versions that are live there, as a registry knows them."),
+    click.option("--staged", is_flag=True, help="Check the staged files, not the working tree."),
+)
+generated_code_option: Final = click.option(
+    "--generated-code",
+    type=click.Choice(_GENERATED_CODE),
+    default=_GENERATED_CODE[0],
+    metavar="SCOPE",
+    help="Also what breaks generated code: none, package (names, types) or file (and moved files).",
+)
+
+
+# ``counterfoil check``: whether a change of schemas is allowed. It runs on pull requests.
 
 _STORED = "registry"
 
@@ -53,7 +374,7 @@ _STORED = "registry"
 )
 @output_options()
 def check(
-    judging: Judging,
+    judging: JudgingOptions,
     fail_on: str | None,
     confirm: int,
     generated_code: str,
@@ -71,9 +392,9 @@ def check(
     Exit codes: 0 compatible, 1 broken, 2 usage, 4 nothing was checked or, against a registry, not every file, 11
     registry unreachable, 12 registry refused, 14 a file or git ref is missing.
     """
-    from counterfoil.contracts.model import FailOn
+    from counterfoil.contracts.check.check import exit_code_of
+    from counterfoil.contracts.findings import FailOn
     from counterfoil.contracts.reports.check import CheckForms
-    from counterfoil.contracts.verdict import exit_code_of
 
     topics = _topics(sketches, None if judging.offline else judging.registry, ignores_untriggered=ignore_untriggered)
     comparison, report = judging.run(
@@ -85,7 +406,9 @@ def check(
     return code
 
 
-def _topics(paths: tuple[str, ...], registry: RegistryAccess | None, *, ignores_untriggered: bool) -> Topics | None:
+def _topics(
+    paths: tuple[str, ...], registry: RegistryAccess | None, *, ignores_untriggered: bool
+) -> SketchedTopics | None:
     """Return the sketches in these files, and those of the registry if it is named; None without one."""
     if not paths:
         if ignores_untriggered:
@@ -93,8 +416,8 @@ def _topics(paths: tuple[str, ...], registry: RegistryAccess | None, *, ignores_
         return None
     from pathlib import Path
 
+    from counterfoil.contracts.check.topic_records import SketchedTopics
     from counterfoil.contracts.errors import PreconditionFailed
-    from counterfoil.contracts.topic_records import Topics
     from counterfoil.schema.sketch import InvalidSketch, read_sketch
 
     found = []
@@ -107,7 +430,7 @@ def _topics(paths: tuple[str, ...], registry: RegistryAccess | None, *, ignores_
         except (InvalidSketch, UnicodeDecodeError) as error:
             problem = error.problem if isinstance(error, InvalidSketch) else f"it is not UTF-8 ({error.reason})"
             raise PreconditionFailed(f"{path} is no sketch of a topic: {problem}") from None
-    return Topics(tuple(found), ignores_untriggered)
+    return SketchedTopics(tuple(found), ignores_untriggered)
 
 
 def _stored_sketches(access: RegistryAccess | None) -> list[TopicSketch]:

@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from counterfoil.contracts.cli.judging import LEVELS, POLICIES
-from counterfoil.contracts.cli.output import output_options
-from counterfoil.contracts.cli.project import chosen_project, project_option
-from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
+from counterfoil.contracts.cli.check import LEVELS, POLICIES
+from counterfoil.contracts.cli.options import chosen_project, output_options, project_option
+from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.contracts.cli.output import ReportWriter
-    from counterfoil.contracts.project.model import Project, Settings
-    from counterfoil.contracts.reports.breaks import Terms
+    from counterfoil.contracts.cli.options import ReportWriter
+    from counterfoil.contracts.project.model import Project, ProjectSettings
+    from counterfoil.contracts.project.tree import ReadSchema
+    from counterfoil.contracts.reports.breaks import BreakTerms
     from counterfoil.contracts.reports.diff import DiffReport, FolderDiffReport
     from counterfoil.contracts.reports.text import TextStyle
-    from counterfoil.contracts.tree import ReadSchema
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.registry_options import RegistryAccess
+    from counterfoil.sdk.commands.options import RegistryAccess
+
 
 _FORMATS = ("text", "json", "markdown")
 
@@ -67,7 +67,7 @@ def diff(
     Exit codes: 0 compared, 2 usage, 11 registry unreachable, 12 registry refused, 14 no such file, ref or version, or
     no valid schema or contract in it.
     """
-    from counterfoil.contracts.cli.waiting import Waiting
+    from counterfoil.contracts.cli.progress import Waiting
     from counterfoil.contracts.reports.diff import json_diff, markdown_diff, text_diff
     from counterfoil.schema.exit_codes import ExitCode
 
@@ -91,15 +91,14 @@ class GivenTerms(NamedTuple):
     policy: str | None
     config: str | None
 
-    def of(self, *settings: Settings) -> Terms:
+    def of(self, *settings: ProjectSettings) -> BreakTerms:
         """Return the terms that are given, or else the first of ``settings`` that has them."""
-        from counterfoil.contracts.reports.breaks import USUAL_TERMS, Terms
-        from counterfoil.schema.compatibility.levels import parse_level
-        from counterfoil.schema.compatibility.policies import parse_policy
+        from counterfoil.contracts.reports.breaks import USUAL_TERMS, BreakTerms
+        from counterfoil.schema.compatibility.policies import parse_level, parse_policy
 
         level = parse_level(self.level) if self.level else next((each.level for each in settings if each.level), None)
         policy = next((each.policy for each in settings if each.policy), None)
-        return Terms(
+        return BreakTerms(
             level or USUAL_TERMS.level, (parse_policy(self.policy) if self.policy else policy) or USUAL_TERMS.policy
         )
 
@@ -127,16 +126,16 @@ def _compared(
 ) -> DiffReport | FolderDiffReport:
     from counterfoil.contracts.baselines.operands import find_folder, find_operand, read_agreement_operand
     from counterfoil.contracts.errors import UsageMistake
-    from counterfoil.contracts.project.mapping import settings_of
+    from counterfoil.contracts.project.languages import is_yaml
+    from counterfoil.contracts.project.model import settings_of
     from counterfoil.contracts.reports.diff import DiffReport, FolderDiffReport
-    from counterfoil.contracts.yaml_files import is_yaml
 
     now = find_folder(head, ".", given.project)
     was = find_folder(base, ".", lambda root: given.project_before(root, now.root if now is not None else root))
     if was and now:
         later, project = now, given.project(now.root)
 
-        def terms(name: str) -> Terms:
+        def terms(name: str) -> BreakTerms:
             return given.of(settings_of(project, later.tree, later.path_by_name[name]))
 
         return FolderDiffReport.of(was, now, terms)
@@ -162,13 +161,13 @@ def _compared(
     return DiffReport.of(_named(sides[0].read, base), _named(sides[1].read, head), given.of(*settings))
 
 
-def _registered(open_it: Callable[[], Registry], operand: str) -> Settings:
+def _registered(open_it: Callable[[], Registry], operand: str) -> ProjectSettings:
     """Return the level and the policy in effect for the subject of ``SUBJECT@VERSION``."""
-    from counterfoil.contracts.baselines.registry import RegistryBaseline
-    from counterfoil.contracts.project.model import Settings
+    from counterfoil.contracts.baselines.baseline import RegistryBaseline
+    from counterfoil.contracts.project.model import ProjectSettings
 
     baseline = RegistryBaseline(open_it(), {operand: operand.rpartition("@")[0]}, label=operand)
-    return Settings(level=baseline.level(operand), policy=baseline.policy(operand))
+    return ProjectSettings(level=baseline.level(operand), policy=baseline.policy(operand))
 
 
 def _named(schema: ReadSchema, operand: str) -> ReadSchema:

@@ -1,21 +1,160 @@
-"""``counterfoil generate``: contract and product files from schemas."""
+"""``counterfoil generate``: files of contracts and products from schemas; examples and pages from contracts."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from counterfoil.contracts.cli.generated_files import docs, fixtures, out_options, put_text, strategy, vectors
 from counterfoil.contracts.cli.options import chain
-from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
+from counterfoil.sdk.commands.output import is_printed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from counterfoil.contracts.generate.examples import Examples
     from counterfoil.schema.agreements.model import Contract
-    from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.sdk.registry_options import RegistryAccess
+    from counterfoil.sdk.commands.options import RegistryAccess
+
+
+# ``counterfoil generate fixtures``, ``vectors``, ``strategy`` and ``docs``: files that are made from contracts.
+
+out_options: Final = chain(
+    click.option("--out", metavar="FILE", help="The file to write; without it, or with -, the text is printed."),
+    click.option("--check", is_flag=True, help="Write nothing, and exit 1 if FILE of --out has another text."),
+)
+_line_options = chain(
+    click.option("--count", type=click.IntRange(min=1), default=20, show_default=True, help="How many lines to make."),
+    click.option("--seed", type=int, default=0, show_default=True, help="The same seed makes the same lines."),
+    out_options,
+)
+
+
+@click.command()
+@click.argument("contract")
+@click.option("--topic", help="One of its topics. Default: the first.")
+@_line_options
+def fixtures(contract: str, topic: str | None, count: int, seed: int, out: str | None, check: bool) -> ExitCode:
+    """Write example records of CONTRACT, one JSON object on each line, as `counterfoil produce` reads them.
+
+    CONTRACT is an id, a topic or the path of a contract file. The first record has nothing that may be absent; the
+    others have ordinary and extreme values, and keep everything that the contract promises.
+
+    Exit codes: 0 written or printed, 1 the file differs (--check), 2 usage, 14 no such contract, an invalid one, or one
+    without a schema file or without possible values.
+    """
+    from counterfoil.contracts.generate.library import ContractLibrary, fixture_lines
+
+    found = ContractLibrary(".").find(contract, topic)
+    return put_text(_joined(fixture_lines(found, count=count, seed=seed)), out, is_checked=check)
+
+
+@click.command()
+@click.argument("contracts", nargs=-1, required=True)
+@_line_options
+def vectors(contracts: tuple[str, ...], count: int, seed: int, out: str | None, check: bool) -> ExitCode:
+    """Write golden vectors of CONTRACTS, one JSON object on each line, for serializers in any language.
+
+    CONTRACTS are ids, topics, or paths of contract or schema files. A line has the schema, a value, the bytes of its
+    message in hexadecimal, their framing, and the value that reading them returns. Compare values and not bytes: the
+    order of maps is free. Values are in the form of `counterfoil encode`.
+
+    Exit codes: 0 written or printed, 1 the file differs (--check), 2 usage, 14 no such contract, an invalid one, or one
+    without a schema file or without possible values.
+    """
+    from counterfoil.contracts.generate.library import vector_lines
+
+    named = [_examples(each) for each in contracts]
+    lines = (each for name, one in named for each in vector_lines(one, count=count, seed=seed, name=name))
+    return put_text(_joined(lines), out, is_checked=check)
+
+
+@click.command()
+@click.argument("contract")
+@click.option("--topic", help="One of its topics. Default: the first.")
+@out_options
+def strategy(contract: str, topic: str | None, out: str | None, check: bool) -> ExitCode:
+    """Write a Python module with Hypothesis strategies for the values of CONTRACT, which may be changed and kept.
+
+    CONTRACT is an id, a topic or the path of a contract file. The module needs Hypothesis alone. Rules in CEL are not
+    part of it: they are in a comment.
+
+    Exit codes: 0 written or printed, 1 the file differs (--check), 2 usage, 14 no such contract, an invalid one, or one
+    without a schema file or with types for which no strategy is written.
+    """
+    from counterfoil.contracts.generate.library import ContractLibrary
+    from counterfoil.contracts.generate.strategy import strategy_text
+
+    return put_text(strategy_text(ContractLibrary(".").find(contract, topic)), out, is_checked=check)
+
+
+@click.command()
+@click.argument("contract")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["markdown", "html"]),
+    help="The form of the page. Default: html for a FILE of --out that ends in .html, else markdown.",
+)
+@out_options
+def docs(contract: str, form: str | None, out: str | None, check: bool) -> ExitCode:
+    """Write the page of CONTRACT: its fields, their types, meaning, values and tags, who owns it, and who reads it.
+
+    CONTRACT is an id, a topic or the path of a contract file. Who reads it is what the product files here declare.
+
+    Exit codes: 0 written or printed, 1 the file differs (--check), 2 usage, 14 no such contract, an invalid one, or one
+    without a schema file.
+    """
+    from counterfoil.contracts.generate.contract_page import contract_page, html, markdown
+    from counterfoil.contracts.generate.library import ContractLibrary
+
+    library = ContractLibrary(".")
+    first = library.find(contract)
+    topics = [library.find(contract, each.topic) for each in first.contract.promises]
+    page = contract_page(topics, library.readers(first.id))
+    chosen = form or ("html" if out is not None and out.endswith((".html", ".htm")) else "markdown")
+    return put_text(html(page) if chosen == "html" else markdown(page), out, is_checked=check)
+
+
+def put_text(text: str, out: str | None, *, is_checked: bool) -> ExitCode:
+    """Write a text to a file, print it without one, or compare it with the file."""
+    if is_printed(out):
+        if is_checked:
+            raise click.UsageError("--check needs the file to compare with: --out FILE")
+        sys.stdout.write(text)
+        return ExitCode.OK
+    place = Path(out or "")
+    if not is_checked:
+        place.write_text(text, encoding="utf-8")
+        return ExitCode.OK
+    if place.is_file() and place.read_text(encoding="utf-8", errors="replace") == text:
+        return ExitCode.OK
+    sys.stderr.write(f"{out} differs from what this command would write\n")
+    return ExitCode.BROKEN
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _examples(name: str) -> tuple[str, Examples]:
+    """Return the examples of a contract, or of a schema file, with its name."""
+    from counterfoil.contracts.baselines.operands import read_operand
+    from counterfoil.contracts.generate.library import ContractLibrary, examples_of
+    from counterfoil.contracts.project.languages import has_schema_suffix, stem_of
+
+    if has_schema_suffix(name) and Path(name).is_file():
+        return stem_of(name), examples_of(read_operand(name, ".", registry=None), None)
+    found = ContractLibrary(".").find(name)
+    return found.topic, found.examples
+
+
+# ``counterfoil generate``: contract and product files from schemas.
 
 _CONTRACT_ENDS: Final = (".odcs.yaml", ".odcs.yml")
 
@@ -63,7 +202,7 @@ def contract(
     Exit codes: 0 written or printed, 1 the file differs (--check), 2 usage, 11 registry unreachable, 12 registry
     refused, 14 no such file, ref or version, or no valid schema in it.
     """
-    from counterfoil.contracts.generating.documents import ContractFacts, contract_text
+    from counterfoil.contracts.generate.documents import ContractFacts, contract_text
 
     source = _source(schema, registry)
     name = topic or source.subject.removesuffix("-value")
@@ -102,7 +241,7 @@ def consumer(
     Exit codes: 0 written or printed, 1 the file differs (--check), 2 usage, 11 registry unreachable, 12 registry
     refused, 14 no such file, ref or version, or no valid contract or schema in it.
     """
-    from counterfoil.contracts.generating.documents import ConsumerFacts, all_reads, consumer_text
+    from counterfoil.contracts.generate.documents import ConsumerFacts, all_reads, consumer_text
     from counterfoil.schema.agreements.model import major_of
 
     if contract.endswith(_CONTRACT_ENDS):
@@ -128,7 +267,7 @@ def _source(operand: str, registry: RegistryAccess) -> _Source:
     """Return the schema of an operand, the subject or the file's name, and its path if it is a file here."""
     from counterfoil.contracts.baselines.operands import SUBJECT_VERSION, find_operand
     from counterfoil.contracts.errors import InvalidOperand
-    from counterfoil.contracts.languages import stem_of
+    from counterfoil.contracts.project.languages import stem_of
 
     found = find_operand(operand, ".", registry=registry.open if registry.url else None).read
     if found.schema is None:
@@ -141,7 +280,7 @@ def _source(operand: str, registry: RegistryAccess) -> _Source:
 
 def _contract(place: str) -> Contract:
     from counterfoil.contracts.errors import InvalidOperand
-    from counterfoil.schema.agreements.document import read_agreement
+    from counterfoil.schema.agreements.files import read_agreement
     from counterfoil.schema.agreements.model import Contract
 
     try:

@@ -1,18 +1,24 @@
-"""The commands that the installed distribution declares: its own table of entry points, read from its own file.
-
-``importlib.metadata`` would return the same. Importing it takes as long as everything else that ``counterfoil --help``
-does, so it is used only where the distribution is in no plain folder of ``sys.path``, such as in a zip file.
-"""
+"""The commands that the installed distribution declares, and the list of them that ``counterfoil --help`` prints."""
 
 from __future__ import annotations
 
 import os
 import sys
 from importlib import import_module
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from counterfoil.contracts.cli.run import PROGRAM
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+
+# The commands that the installed distribution declares: its own table of entry points, read from its own file.
+#
+# ``importlib.metadata`` would return the same. Importing it takes as long as everything else that ``counterfoil
+# --help``
+# does, so it is used only where the distribution is in no plain folder of ``sys.path``, such as in a zip file.
 
 DISTRIBUTION: Final = "counterfoil"
 COMMAND_GROUP: Final = "counterfoil.commands"
@@ -43,14 +49,14 @@ class CommandEntry(NamedTuple):
         return (named[1], named[2]) if isinstance(named, tuple) else (None, OTHER_COMMANDS)
 
 
-class Installed(NamedTuple):
+class InstalledDistribution(NamedTuple):
     """The installed distribution: its version and its commands."""
 
     version: str
     entries: tuple[CommandEntry, ...]
 
 
-def find_installed(path: Sequence[str] | None = None) -> Installed:
+def find_installed(path: Sequence[str] | None = None) -> InstalledDistribution:
     """Return the distribution on ``path``, by default ``sys.path``: the first that is found, as Python does.
 
     Raises ``importlib.metadata.PackageNotFoundError`` when it is not installed.
@@ -61,7 +67,7 @@ def find_installed(path: Sequence[str] | None = None) -> Installed:
                 text = _text_of(os.path.join(folder, name, "entry_points.txt"))  # noqa: PTH118 (pathlib costs start time)
                 if text is not None:
                     version = name.removeprefix(f"{DISTRIBUTION}-").removesuffix(_SUFFIX)
-                    return Installed(version, tuple(parse_entries(text, COMMAND_GROUP)))
+                    return InstalledDistribution(version, tuple(parse_entries(text, COMMAND_GROUP)))
     return _from_metadata()
 
 
@@ -102,7 +108,7 @@ def _text_of(path: str) -> str | None:
         return None
 
 
-def _from_metadata() -> Installed:
+def _from_metadata() -> InstalledDistribution:
     from importlib import metadata
 
     distribution = metadata.distribution(DISTRIBUTION)
@@ -110,4 +116,80 @@ def _from_metadata() -> Installed:
         CommandEntry(each.name, each.value.partition("[")[0].replace(" ", ""), next(iter(each.extras), ""))
         for each in distribution.entry_points.select(group=COMMAND_GROUP)
     )
-    return Installed(distribution.version, tuple(entries))
+    return InstalledDistribution(distribution.version, tuple(entries))
+
+
+# The list of commands that ``counterfoil --help`` prints, as text, without click.
+#
+# The import of click takes several times as long as everything else that this page needs. A test compares the text with
+# the page that click makes of the same table.
+
+SENTENCE: Final = "A schema registry and contract tests for event streams: serve, check, compare, convert."
+"""What the program is, above the commands."""
+MAX_COLUMNS: Final = 100
+"""The page is not wider than this, however wide the terminal is."""
+_GROUPS: Final = ("Check", "Registry", "Messages", "Contracts", "Bridges", "Administration")
+"""In the order of the help."""
+_OPTIONS: Final = (("--version", "Show the version and exit."), ("-h, --help", "Show this message and exit."))
+_DEFAULT_COLUMNS: Final = 80
+_LEAST_COLUMNS: Final = 50
+_INDENT: Final = 2
+
+
+def by_group(listed: Iterable[tuple[str, str, str]]) -> dict[str, list[tuple[str, str]]]:
+    """Return the names of commands with their lines, by group in the order of the help.
+
+    ``listed`` are the name, the line and the group of each command.
+    """
+    rows: dict[str, list[tuple[str, str]]] = {group: [] for group in _GROUPS}
+    for name, line, group in listed:
+        rows.setdefault(group, []).append((name, line))
+    return {group: found for group, found in rows.items() if found}
+
+
+def overview(entries: Iterable[CommandEntry], *, columns: int) -> str | None:
+    """Return the page for a terminal of ``columns``; None where a command has no line without its module."""
+    listed = []
+    for entry in sorted(entries):
+        try:
+            line, group = entry.listed()
+        except ModuleNotFoundError:
+            line, group = None, OTHER_COMMANDS
+        if line is None:
+            return None
+        listed.append((entry.name, line, group))
+    width = max(min(columns, MAX_COLUMNS) - 2, _LEAST_COLUMNS)
+    margin = " " * _INDENT
+    first = [f"Usage: {PROGRAM} [OPTIONS] COMMAND [ARGS]...", ""]
+    first += wrap(SENTENCE, width, initial_indent=margin, subsequent_indent=margin)
+    lines = [*first, "", "Options:", *_rows(_OPTIONS, width)]
+    longest = max((len(name) for name, _, _ in listed), default=0)
+    for group, rows in by_group(listed).items():
+        lines += ["", f"{group}:", *_rows([(name.ljust(longest), line) for name, line in rows], width)]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+    """Yield the lines of a table of terms and what they mean."""
+    column = max(len(term) for term, _ in rows) + _INDENT
+    for term, meaning in rows:
+        first, *others = wrap(meaning, max(width - column - _INDENT, 10)) or [""]
+        yield f"{'':{_INDENT}}{term:{column}}{first}"
+        yield from (f"{'':{_INDENT + column}}{other}" for other in others)
+
+
+def terminal_columns() -> int:
+    """Return the width of the terminal, as ``shutil.get_terminal_size`` finds it; its module takes long to import."""
+    try:
+        columns = int(os.environ.get("COLUMNS", ""))
+    except ValueError:
+        columns = 0
+    if columns > 0:
+        return columns
+    terminal = sys.__stdout__
+    if terminal is None:
+        return _DEFAULT_COLUMNS
+    try:
+        return os.get_terminal_size(terminal.fileno()).columns or _DEFAULT_COLUMNS
+    except (ValueError, OSError):  # it is closed, or no terminal
+        return _DEFAULT_COLUMNS

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.contracts.cli.options import fail_on_option
-from counterfoil.contracts.cli.output import output_options
-from counterfoil.contracts.cli.project import project_option
+from counterfoil.contracts.cli.options import fail_on_option, output_options, project_option
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.cli.output import ReportWriter
-    from counterfoil.contracts.linting.lint import LintInput, LintReport
+    from counterfoil.contracts.cli.options import ReportWriter
+    from counterfoil.contracts.lint.lint import LintInput, LintReport
     from counterfoil.schema.exit_codes import ExitCode
 
 
@@ -55,11 +53,9 @@ def lint(
     from dataclasses import replace
     from datetime import UTC, datetime
 
-    from counterfoil.contracts.cli.waiting import Waiting
-    from counterfoil.contracts.linting.collecting import collect
-    from counterfoil.contracts.linting.lint import lint_files
-    from counterfoil.contracts.linting.selection import exit_code_of, limit_of, parse_rules, selected
-    from counterfoil.contracts.reports.lint import LintForms
+    from counterfoil.contracts.cli.progress import Waiting
+    from counterfoil.contracts.lint.lint import collect, lint_files
+    from counterfoil.contracts.reports.lint import LintForms, exit_code_of, limit_of, parse_rules, selected
 
     chosen = parse_rules(rules)
     today = datetime.now(UTC).date()
@@ -70,7 +66,7 @@ def lint(
 
     fixes = None
     if is_fixing:
-        from counterfoil.contracts.linting.fixing import fix_files
+        from counterfoil.contracts.lint.fixing import fix_files
 
         fixes = fix_files(collected.root, collected.given, reported)
         collected = collect(".", paths, config=config)

@@ -7,26 +7,30 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from counterfoil.contracts.cli.options import chain, shown_address
-from counterfoil.contracts.cli.output import ReportWriter, output_options
-from counterfoil.contracts.cli.project import chosen_project, project_option
+from counterfoil.contracts.cli.options import (
+    ReportWriter,
+    chain,
+    chosen_project,
+    output_options,
+    project_option,
+    shown_address,
+)
+from counterfoil.sdk.commands.options import THE_REGISTRY, environment_option, registry_options
 from counterfoil.sdk.commands.output import STANDARD_OUTPUT, as_json, print_json
-from counterfoil.sdk.commands.spellings import environment_option
-from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.contracts.baselines.choose import Comparison
-    from counterfoil.contracts.registration import Registration
+    from counterfoil.contracts.baselines.choose import ComparedSides
+    from counterfoil.contracts.deploy.plans import StatePlan, StateRegistry
+    from counterfoil.contracts.deploy.registration import FileRegistration
     from counterfoil.contracts.reports.text import TextStyle
-    from counterfoil.contracts.state.model import StatePlan
-    from counterfoil.contracts.state.registry import StateRegistry
     from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.sdk.registry_options import RegistryAccess
+    from counterfoil.sdk.commands.options import RegistryAccess
+
 
 _FORMATS: Final = ("text", "json", "markdown")
-_options: Final = chain(
+_plan_options: Final = chain(
     project_option,
     environment_option(
         "The registry is the one that the servers of the contract files name for this environment.",
@@ -42,13 +46,13 @@ _options: Final = chain(
 
 class _Planned(NamedTuple):
     plan: StatePlan
-    registration: Registration
+    registration: FileRegistration
     registry: StateRegistry
     prefix: str
 
 
 @click.command()
-@_options
+@_plan_options
 @click.option(
     "--out",
     metavar="FILE",
@@ -73,7 +77,7 @@ def plan(
     Exit codes: 0 planned, 1 a level refuses a schema, 2 usage, 3 there are changes (--fail-on-changes), 4 there is no
     schema file (without --prune), 11 registry unreachable, 12 registry refused, 14 a file is missing.
     """
-    from counterfoil.contracts.state.printing import json_plan, markdown_plan, text_plan
+    from counterfoil.contracts.deploy.plans import json_plan, markdown_plan, text_plan
     from counterfoil.schema.exit_codes import ExitCode
 
     with _planned(config, registry, environment, prune=prune) as planned:
@@ -103,7 +107,7 @@ def plan(
 
 @click.command()
 @click.argument("plan_file", metavar="[PLAN]", required=False)
-@_options
+@_plan_options
 @as_json
 def apply(
     plan_file: str | None,
@@ -122,11 +126,11 @@ def apply(
     registry unreachable, 12 registry refused, 13 PLAN is stale, or the registry changed meanwhile, 14 a file is
     missing.
     """
+    from counterfoil.contracts.deploy.planning import apply_plan
+    from counterfoil.contracts.deploy.plans import is_pruning, plan_document, text_plan
     from counterfoil.contracts.errors import PlanStale
-    from counterfoil.contracts.state.applying import apply_plan
-    from counterfoil.contracts.state.printing import is_pruning, plan_document, text_plan
-    from counterfoil.schema.counting import counted
     from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.schema.texts import counted
 
     document = _read_plan(plan_file) if plan_file is not None else None
     is_pruned = prune or (document is not None and is_pruning(document))
@@ -160,14 +164,15 @@ def apply(
 @contextmanager
 def _planned(config: str | None, access: RegistryAccess, environment: str | None, *, prune: bool) -> Iterator[_Planned]:
     """Yield the plan for the whole repository, with the client that it was made with."""
-    from counterfoil.contracts.baselines.choose import Request, open_comparison
-    from counterfoil.contracts.cli.defects import defects_on_stderr
-    from counterfoil.contracts.cli.waiting import Waiting
+    from counterfoil.contracts.baselines.choose import ComparisonRequest, open_comparison
+    from counterfoil.contracts.cli.progress import Waiting, defects_on_stderr
+    from counterfoil.contracts.deploy.planning import Planning
     from counterfoil.contracts.errors import InputNotFound
-    from counterfoil.contracts.project.notes import notes_of
-    from counterfoil.contracts.state.planning import Planning
+    from counterfoil.contracts.project.subjects import notes_of
 
-    found = open_comparison(Request(".", project=lambda top: chosen_project(config, top=top), is_to_register=True))
+    found = open_comparison(
+        ComparisonRequest(".", project=lambda top: chosen_project(config, top=top), is_to_register=True)
+    )
     project, place = found.project, found.project_file
     if project is None or place is None:
         raise InputNotFound(
@@ -188,13 +193,13 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
         yield _Planned(made, planning.registration, client, found.scope.prefix)
 
 
-def _changed_subjects(found: Comparison, paths: Sequence[str]) -> Iterator[str]:
+def _changed_subjects(found: ComparedSides, paths: Sequence[str]) -> Iterator[str]:
     """Yield a sentence for each file that had another subject before, as it does after it was moved."""
-    from counterfoil.contracts.checking.request import Before, EarlierSubjects
+    from counterfoil.contracts.check.request import EarlierSubjects, FilesBefore
     from counterfoil.contracts.errors import ContractsError
 
     try:
-        stands = Before(found.before, found.earlier_project)
+        stands = FilesBefore(found.before, found.earlier_project)
     except ContractsError:  # no repository, or one without the base: nothing is known of earlier subjects
         return
     earlier = EarlierSubjects(lambda: stands)
@@ -205,9 +210,9 @@ def _changed_subjects(found: Comparison, paths: Sequence[str]) -> Iterator[str]:
             yield f"{path}: {text}"
 
 
-def _address_in(environment: str, comparison: Comparison, *, given: str | None) -> str:
+def _address_in(environment: str, comparison: ComparedSides, *, given: str | None) -> str:
     """Return the address of the registry of an environment. Raises ``UsageError`` if another one is ``given``."""
-    from counterfoil.contracts.cli.environments import agreements_of, only_registry, registries_of
+    from counterfoil.contracts.cli.options import agreements_of, only_registry, registries_of
 
     address = only_registry(environment, registries_of(environment, agreements_of(comparison)))
     if given is not None and given.rstrip("/") != address.rstrip("/"):

@@ -8,14 +8,14 @@ import click
 
 from counterfoil.schema.errors import InvalidApproval
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.rest.approvals import APPROVAL, NewApproval
+from counterfoil.schema.rest.verdicts import APPROVAL, NewApproval
 from counterfoil.sdk import operations
 from counterfoil.sdk.commands.output import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from counterfoil.schema.rest.approvals import Approval
+    from counterfoil.schema.rest.verdicts import Approval
     from counterfoil.sdk.client import Registry
 
 

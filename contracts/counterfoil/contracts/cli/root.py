@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from counterfoil.contracts.cli.installed import DISTRIBUTION, OTHER_COMMANDS, find_installed
-from counterfoil.contracts.cli.overview import MAX_COLUMNS, SENTENCE, by_group
+from counterfoil.contracts.cli.installed import (
+    DISTRIBUTION,
+    MAX_COLUMNS,
+    OTHER_COMMANDS,
+    SENTENCE,
+    by_group,
+    find_installed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import click
 
+
 PROGRAM = "counterfoil"
 COMPLETION = "_COUNTERFOIL_COMPLETE"
 """The variable with which a shell requests words instead of running a command."""

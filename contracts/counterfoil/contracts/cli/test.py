@@ -6,25 +6,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.contracts.cli.kafka import opened_once
-from counterfoil.contracts.cli.options import fail_on_option
-from counterfoil.contracts.cli.output import output_options
-from counterfoil.contracts.cli.project import project_option, registry_of
-from counterfoil.sdk.commands.spellings import environment_option
-from counterfoil.sdk.kafka.options import kafka_options
-from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
+from counterfoil.contracts.cli.options import fail_on_option, opened_once, output_options, project_option, registry_of
+from counterfoil.sdk.commands.options import THE_REGISTRY, environment_option, kafka_options, registry_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.contracts.cli.output import ReportWriter
-    from counterfoil.contracts.testing.collecting import ChosenTest
-    from counterfoil.contracts.testing.publishing import Publisher
+    from counterfoil.contracts.cli.options import ReportWriter
+    from counterfoil.contracts.testing.publishing import ResultPublisher
+    from counterfoil.contracts.testing.sources import ChosenTest
     from counterfoil.contracts.testing.verdict import TestReport
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.kafka.access import KafkaAccess
-    from counterfoil.sdk.registry_options import RegistryAccess
+    from counterfoil.sdk.commands.options import RegistryAccess
+    from counterfoil.sdk.kafka import KafkaAccess
 
 
 @click.command()
@@ -135,13 +130,12 @@ def test(
     """
     from datetime import UTC, datetime
 
-    from counterfoil.contracts.cli.waiting import Waiting
-    from counterfoil.contracts.linting.collecting import collect
-    from counterfoil.contracts.linting.selection import limit_of
-    from counterfoil.contracts.testing.collecting import chosen_tests
+    from counterfoil.contracts.cli.progress import Waiting
+    from counterfoil.contracts.lint.lint import collect
+    from counterfoil.contracts.reports.lint import limit_of
     from counterfoil.contracts.testing.report import RecordForms
-    from counterfoil.contracts.testing.session import Session, Settings, exit_code_of
-    from counterfoil.contracts.testing.sources import SampleChoice
+    from counterfoil.contracts.testing.session import TestSession, TestSettings, exit_code_of
+    from counterfoil.contracts.testing.sources import SampleChoice, chosen_tests
 
     _check_options(context)
     choice = SampleChoice.parse(sample, limit=limit, limit_bytes=limit_bytes, seed=seed)
@@ -152,7 +146,7 @@ def test(
         option = "--proposed" if proposed is not None else "--from-file"
         raise click.UsageError(f"{option} is about one topic, and {len(tests)} are tested; name it with --topic")
     opened = opened_once(registry_of(_at_server(registry, tests), collected.project), context)
-    settings = Settings(
+    settings = TestSettings(
         choice=choice,
         registry=_schemas(opened, context, bundle, schemas),
         kafka=kafka,
@@ -166,12 +160,14 @@ def test(
     )
     publisher = None
     if publish and tests:
-        from counterfoil.contracts.testing.publishing import Publisher
+        from counterfoil.contracts.testing.publishing import ResultPublisher
 
         given = collected.given
-        publisher = Publisher(opened(), tests, read=given.read, environment=environment, build_url=build_url or "")
+        publisher = ResultPublisher(
+            opened(), tests, read=given.read, environment=environment, build_url=build_url or ""
+        )
     with Waiting("testing records"):
-        report = Session(settings).run(tests)
+        report = TestSession(settings).run(tests)
     code = exit_code_of(report, least, is_empty_fine=allow_empty)
     writer.write(RecordForms(report, code, least), prefix=collected.prefix)
     if publisher is not None:
@@ -179,7 +175,7 @@ def test(
     return code
 
 
-def _publish(publisher: Publisher, report: TestReport, *, is_quiet: bool) -> None:
+def _publish(publisher: ResultPublisher, report: TestReport, *, is_quiet: bool) -> None:
     """Store the results, and print what was stored on standard error, since reports are on standard output."""
     from counterfoil.contracts.reports.text import printable
 
@@ -203,7 +199,7 @@ def _check_options(context: click.Context) -> None:
 
 def _window_ms(text: str | None) -> int:
     """Return the length of a window; 0 without one."""
-    from counterfoil.schema.sampling.moments import read_duration_ms
+    from counterfoil.schema.sampling import read_duration_ms
 
     if text is None:
         return 0
@@ -228,7 +224,7 @@ def _schemas(
     """Return the function that opens what schemas come from: the registry, a bundle, or a folder."""
     if bundle is None and folder is None:
         return registry
-    from counterfoil.contracts.testing.offline import registry_of_folder
+    from counterfoil.contracts.testing.sources import registry_of_folder
     from counterfoil.sdk.client import Registry
 
     held = context.with_resource(Registry.from_bundle(bundle) if bundle else registry_of_folder(folder or ""))

@@ -1,1 +1,1 @@
-"""The project file ``counterfoil.yaml``: which schema file belongs to which subject, and how it is checked."""
+"""A project: its files, their languages and subjects, counterfoil.yaml, and the approvals."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from counterfoil.schema.rest.associations import AssociationType, Lifecycle
+from counterfoil.schema.rest.subjects import AssociationType, Lifecycle
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,4 @@
-"""A project, as its file ``counterfoil.yaml`` declares it.
-
-Paths are relative to the folder of that file, with ``/``.
-"""
+"""A project as its file counterfoil.yaml declares it: settings, the files of each subject, and their globs."""
 
 from __future__ import annotations
 
@@ -10,27 +7,125 @@ import re
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from counterfoil.contracts.languages import AGREEMENT_SUFFIXES, is_plain, looks_like_schema, stem_of, subject_in_name
-from counterfoil.contracts.project.globs import is_match, says_suffix
+from counterfoil.contracts.project.languages import (
+    AGREEMENT_SUFFIXES,
+    is_plain,
+    is_yaml,
+    looks_like_schema,
+    stem_of,
+    subject_in_name,
+)
+from counterfoil.schema.caches import cached_if_short
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import date
 
-    from counterfoil.contracts.model import FailOn, Gate
+    from counterfoil.contracts.findings import CheckGate, FailOn
     from counterfoil.contracts.project.associations import TopicAssociation
-    from counterfoil.schema.compatibility.levels import CompatibilityLevel
-    from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+    from counterfoil.contracts.project.tree import SchemaTree
+    from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
     from counterfoil.schema.model import Metadata
-    from counterfoil.schema.position import Position
-    from counterfoil.schema.rest.modes import Mode
+    from counterfoil.schema.rest.subjects import Mode
+    from counterfoil.schema.texts import Position
 
-FILE_NAME: Final = "counterfoil.yaml"
+
+# The globs of project files: ``*`` and ``?`` inside one step of a path, ``**`` for any number of folders.
+
+_STAR: Final = "\0"
+"""Stands for a star in a class of characters, which is none of any number of characters."""
+
+
+def is_match(path: str, globs: Iterable[str]) -> bool:
+    """Return whether ``path`` matches one of ``globs``; a glob that ends in ``/`` matches everything below the folder.
+
+    >>> is_match("a/b/order.avsc", ["a/**/*.avsc"]), is_match("a/order.avsc", ["a/**/*.avsc"]), is_match("a/b", ["*"])
+    (True, True, False)
+    """
+    return any(_pattern(glob).fullmatch(path) for glob in globs)
+
+
+def says_suffix(path: str, globs: Iterable[str]) -> bool:
+    """Return whether one of ``globs`` that match ``path`` names the file, or the end of its name.
+
+    >>> says_suffix("a/order.json", ["a/"]), says_suffix("a/order.json", ["a/*.json"]), says_suffix("x.txt", ["x.*"])
+    (False, True, False)
+    """
+    suffix = posixpath.splitext(path)[1]
+    return any(_ends_in(glob.rpartition("/")[2], suffix) and is_match(path, [glob]) for glob in globs)
+
+
+def _ends_in(last_step: str, suffix: str) -> bool:
+    if not last_step:
+        return False
+    return not set(last_step).intersection("*?[") or (bool(suffix) and last_step.endswith(suffix))
+
+
+@cached_if_short(1024, longest=500)
+def _pattern(glob: str) -> re.Pattern[str]:
+    steps = f"{glob}**".split("/") if glob.endswith("/") else glob.split("/")
+    return re.compile(_path([step for step in steps if step != "."]), re.DOTALL)
+
+
+def _path(steps: list[str]) -> str:
+    """Return the expression of all steps.
+
+    What is between two ``**`` is matched at the first folders where it fits and not tried at others (a group with
+    ``?>``): each later place leaves fewer folders for the rest. So a search takes no more than the product of the
+    lengths of the glob and the path. :func:`_step` does the same inside a step.
+    """
+    if not steps:
+        return ""
+    parts: list[list[str]] = [[]]
+    for step in steps[:-1]:
+        if step == "**":
+            parts.append([])
+        else:
+            parts[-1].append(_step(step) + "/")
+    last = ".+" if steps[-1] == "**" else _step(steps[-1])
+    first, *between = ["".join(part) for part in parts]
+    if not between:
+        return first + last
+    tried_once = "".join(f"(?>(?:[^/]+/)*?{part})" for part in between[:-1] if part)
+    if steps[-1] == "**":
+        return f"{first}{tried_once}(?>(?:[^/]+/)*?{between[-1]}){last}"
+    return f"{first}{tried_once}(?:[^/]+/)*{between[-1]}{last}"
+
+
+def _step(step: str) -> str:
+    stars = re.split(r"\*+", re.sub(r"\[!?\]?[^\]]*\]", lambda found: found[0].replace("*", _STAR), step))
+    texts = [_text(text.replace(_STAR, "*")) for text in stars]
+    if len(texts) == 1:
+        return texts[0]
+    first, *between, last = texts
+    return first + "".join(f"(?>[^/]*?{text})" for text in between) + f"[^/]*{last}"
+
+
+def _text(text: str) -> str:
+    return "".join(map(_piece, re.split(r"(\?|\[!?\]?[^\]]*\])", text)))
+
+
+def _piece(piece: str) -> str:
+    if piece == "?":
+        return "[^/]"
+    if len(piece) > 1 and piece.startswith("["):
+        inner = piece[1:-1]
+        negated, inner = ("^", inner[1:]) if inner.startswith("!") else ("", inner)
+        negated, inner = (f"{negated}/", inner) if negated else ("", inner)
+        return "[{}{}]".format(negated, inner.replace("\\", r"\\").replace("[", r"\[").replace("^", r"\^"))
+    return re.escape(piece)
+
+
+# A project, as its file ``counterfoil.yaml`` declares it.
+#
+# Paths are relative to the folder of that file, with ``/``.
+
+PROJECT_FILE_NAME: Final = "counterfoil.yaml"
 PLACEHOLDERS: Final = ("stem", "name", "folder")
 """What a subject may contain in braces: the file's name without suffix, the schema's name, the folder's name."""
 PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 
-_S = TypeVar("_S", "Settings", "Terms")
+_S = TypeVar("_S", "ProjectSettings", "SubjectTerms")
 
 
 def _completed(own: _S, other: _S) -> _S:
@@ -41,7 +136,7 @@ def _completed(own: _S, other: _S) -> _S:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ProjectSettings:
     """How files are checked; a setting is None where the file does not have it.
 
     ``owner`` is the team that is responsible, ``registry`` the address of the registry with the subjects; ``gate``
@@ -53,15 +148,15 @@ class Settings:
     fail_on: FailOn | None = None
     owner: str | None = None
     registry: str | None = None
-    gate: Gate | None = None
+    gate: CheckGate | None = None
 
-    def or_else(self, other: Settings) -> Settings:
+    def or_else(self, other: ProjectSettings) -> ProjectSettings:
         """Return these settings, completed by those of ``other`` where they are None."""
         return _completed(self, other)
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class SubjectTerms:
     """How the schemas of a subject are registered; None is what the project does not determine.
 
     ``normalize`` lets the registry normalize them, ``metadata`` are the metadata that they have at least.
@@ -70,7 +165,7 @@ class Terms:
     normalize: bool | None = None
     metadata: Metadata | None = None
 
-    def or_else(self, other: Terms) -> Terms:
+    def or_else(self, other: SubjectTerms) -> SubjectTerms:
         """Return these terms, completed by those of ``other`` where they are None."""
         return _completed(self, other)
 
@@ -79,14 +174,14 @@ class DeclaredSubject(NamedTuple):
     """A subject as an entry of ``schemas`` writes it, with ``{placeholders}``, and the terms that it has of its own."""
 
     template: str
-    terms: Terms = Terms()
+    terms: SubjectTerms = SubjectTerms()
 
 
 class NamedSubject(NamedTuple):
     """A subject of a file, and the terms under which its schemas are registered."""
 
     name: str
-    terms: Terms = Terms()
+    terms: SubjectTerms = SubjectTerms()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +195,10 @@ class SchemaLine:
     """
 
     files: tuple[str, ...]
-    settings: Settings
+    settings: ProjectSettings
     position: Position
     subjects: tuple[DeclaredSubject, ...] = ()
-    terms: Terms = Terms()
+    terms: SubjectTerms = SubjectTerms()
     is_part: bool = False
     mode: Mode | None = None
     aliases: tuple[str, ...] = ()
@@ -114,7 +209,7 @@ class FileMapping(NamedTuple):
     """What the project says of one file: the line that maps it, its settings, and its subjects; a part has none."""
 
     line: SchemaLine
-    settings: Settings
+    settings: ProjectSettings
     subjects: tuple[NamedSubject, ...] = ()
 
     @property
@@ -168,7 +263,7 @@ class Project:
     ``consumers`` are the globs of the product files whose reads are compared with contracts.
     """
 
-    settings: Settings = Settings()
+    settings: ProjectSettings = ProjectSettings()
     schemas: tuple[SchemaLine, ...] = ()
     contracts: tuple[str, ...] = ()
     ignored: tuple[IgnoredRule, ...] = ()
@@ -195,7 +290,7 @@ class Project:
 
         It is a file that a glob names by the end of its name, or JSON that any glob matches.
         """
-        if path.endswith(AGREEMENT_SUFFIXES) or posixpath.basename(path) == FILE_NAME:
+        if path.endswith(AGREEMENT_SUFFIXES) or posixpath.basename(path) == PROJECT_FILE_NAME:
             return False
         line = self.line_of(path)
         return line is not None and (is_plain(path) or says_suffix(path, line.files))
@@ -215,7 +310,7 @@ class Project:
         return is_match(path, (*self.contracts, *self.consumers))
 
     @property
-    def gates(self) -> frozenset[Gate | None]:
+    def gates(self) -> frozenset[CheckGate | None]:
         """The gates that are set, for all files or for some."""
         return frozenset(each.gate for each in (self.settings, *(line.settings for line in self.schemas)))
 
@@ -281,3 +376,43 @@ def _subjects(line: SchemaLine, path: str, name: str | None) -> tuple[NamedSubje
         subject = PLACEHOLDER.sub(lambda part: str(known[part[1]]), declared.template)
         found.setdefault(subject, NamedSubject(subject, declared.terms.or_else(line.terms)))
     return tuple(found.values())
+
+
+# What a project says of the files of a tree.
+
+
+def mapping_of(project: Project | None, tree: SchemaTree, path: str) -> FileMapping | None:
+    """Return what the project says of the file at ``path``; None where no line maps it, or without a project."""
+    if project is None:
+        return None
+    names = tree.outline(path)
+    return project.mapping(path, name=names.name if names else None)
+
+
+def settings_of(project: Project | None, tree: SchemaTree, path: str) -> ProjectSettings:
+    """Return how the project has the file at ``path`` checked: the settings of all files where no line maps it."""
+    if project is None:
+        return ProjectSettings()
+    names = tree.outline(path)
+    return settings_at(project, path, names.name if names else None)
+
+
+def settings_at(project: Project | None, path: str, name: str | None) -> ProjectSettings:
+    """Return the settings of a file that may not exist any more, and declared ``name``."""
+    if project is None:
+        return ProjectSettings()
+    mapping = project.mapping(path, name=name)
+    return mapping.settings if mapping else project.settings
+
+
+def agreement_test(project: Project | None, named: Sequence[str]) -> Callable[[str], bool]:
+    """Return the test for contract and product files: by suffix, by the project, or because they were named."""
+
+    def test(path: str) -> bool:
+        if path.endswith(AGREEMENT_SUFFIXES):
+            return True
+        if not is_yaml(path) or path.rpartition("/")[2] == PROJECT_FILE_NAME:
+            return False
+        return path in named or (project is not None and project.is_agreement(path))
+
+    return test

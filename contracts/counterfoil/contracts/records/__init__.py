@@ -1,1 +1,1 @@
-"""Records of topics for commands: read and printed, or made of printed lines and written."""
+"""Records of topics: decoded, encoded, consumed and produced."""

@@ -8,22 +8,23 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.contracts.decoding.report import json_problem
+from counterfoil.contracts.records.message import json_problem
 from counterfoil.contracts.values.form import misfit_at_top, one_line, read_bytes, shown_bytes
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.misfits import misfit, placed
+from counterfoil.sdk.serde.context import misfit, placed
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.records.parts import Part
-    from counterfoil.contracts.records.topic import TopicRecord
+    from counterfoil.contracts.records.message import RecordPart
+    from counterfoil.contracts.records.topic import KafkaRecord
     from counterfoil.sdk.errors import SerdeError
+
 
 _PARTS: Final = tuple(f"{field}{fact}" for field in ("key", "value") for fact in ("", "Form", "Id", "Guid"))
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MEMBERS: Final = frozenset((*_PARTS, "topic", "partition", "offset", "timestamp", "headers", "errors"))
 
 
-def document_of(record: TopicRecord, key: Part, value: Part) -> dict[str, Any]:
+def document_of(record: KafkaRecord, key: RecordPart, value: RecordPart) -> dict[str, Any]:
     """Return the JSON of a record; members are only ever added to this form."""
     moment = record.timestamp_ms
     found = {
@@ -40,12 +41,12 @@ def document_of(record: TopicRecord, key: Part, value: Part) -> dict[str, Any]:
     return {name: fact for name, fact in found.items() if name in always or fact not in (None, [], {})}
 
 
-def errors_of(key: Part, value: Part) -> dict[str, SerdeError]:
+def errors_of(key: RecordPart, value: RecordPart) -> dict[str, SerdeError]:
     """Return why the key or the value could not be read."""
     return {field: part.error for field, part in (("key", key), ("value", value)) if part.error is not None}
 
 
-def row_of(record: TopicRecord, key: Part, value: Part) -> str:
+def row_of(record: KafkaRecord, key: RecordPart, value: RecordPart) -> str:
     """Return a record as one line of text."""
     errors = errors_of(key, value)
     shown = [
@@ -55,7 +56,7 @@ def row_of(record: TopicRecord, key: Part, value: Part) -> str:
     return "  ".join((f"{record.partition}:{record.offset}", *shown))
 
 
-def _facts(field: str, part: Part) -> dict[str, Any]:
+def _facts(field: str, part: RecordPart) -> dict[str, Any]:
     return {
         field: part.shown,
         f"{field}Form": part.form and part.form.value,

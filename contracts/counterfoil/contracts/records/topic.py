@@ -1,28 +1,34 @@
-"""Records of a topic: read from given places, or written."""
+"""Records of a topic: where reading starts, records that are read, and records that are written."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from counterfoil.contracts.errors import BrokerRefused, InputNotFound
-from counterfoil.schema.extras import needed_by
+from counterfoil.contracts.errors import InputNotFound, TopicAccessRefused, UsageMistake
+from counterfoil.schema.errors import needed_by
+from counterfoil.schema.sampling import milliseconds_of
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
-from counterfoil.sdk.kafka.ranges import READING, RangeReader
-from counterfoil.sdk.serde.headers import read_header
+from counterfoil.sdk.kafka import READING, RangeReader
+from counterfoil.sdk.serde.context import read_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from counterfoil.schema.sampling.selection import Offsets
-    from counterfoil.sdk.kafka.access import KafkaAccess
+    from counterfoil.schema.sampling import Bounds, Offsets
+    from counterfoil.sdk.kafka import KafkaAccess
+
+
+# Records of a topic: read from given places, or written.
 
 _TIMEOUT_S: Final = 30.0
 _POLL_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class TopicRecord:
+class KafkaRecord:
     """A record of a topic; ``timestamp_ms`` is None if it has none."""
 
     topic: str
@@ -50,7 +56,7 @@ class NewRecord:
     timestamp_ms: int | None = None
 
 
-class Topic:
+class KafkaTopic:
     """The records of a topic; a context manager. Its methods raise ``ConnectionError`` if no broker answers."""
 
     def __init__(self, access: KafkaAccess, name: str) -> None:
@@ -92,7 +98,7 @@ class Topic:
         found = self._try(lambda: self._consumer.offsets_for_times(places, timeout=_TIMEOUT_S))
         return {each.partition: each.offset for each in found if each.offset >= 0}
 
-    def read(self, ranges: Mapping[int, tuple[int, int | None]]) -> Iterator[TopicRecord]:
+    def read(self, ranges: Mapping[int, tuple[int, int | None]]) -> Iterator[KafkaRecord]:
         """Yield the records of each partition from an offset to another, which is not included.
 
         Without a second offset it waits for new records. Offsets without a record, as after compaction, are left out.
@@ -167,7 +173,7 @@ def fetch_record(
 
     Raises ``InputNotFound`` if there is no such record or it is null, and ``ConnectionError`` if no broker answers.
     """
-    with Topic(access, name) as topic:
+    with KafkaTopic(access, name) as topic:
         first, end = topic.bounds(partition)
         wanted = end - 1 if offset is None else offset
         place = f"offset {wanted} of partition {partition} of topic {name!r}"
@@ -193,15 +199,15 @@ def _failure(unreadable: str, error: Any) -> Exception:
         KafkaError.SASL_AUTHENTICATION_FAILED,
     )
     if error.code() in refusals:
-        return BrokerRefused(f"{unreadable}: {error.str()}")
+        return TopicAccessRefused(f"{unreadable}: {error.str()}")
     if error.code() in {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}:  # noqa: SLF001 (the names of the codes)
         return ConnectionError(f"{unreadable}: no broker answers there; check the address, and that the broker runs")
     return ConnectionError(f"{unreadable}: {error.str()}")
 
 
-def _record_of(message: Any) -> TopicRecord:
+def _record_of(message: Any) -> KafkaRecord:
     kind, timestamp_ms = message.timestamp()
-    return TopicRecord(
+    return KafkaRecord(
         message.topic(),
         message.partition(),
         message.offset(),
@@ -210,3 +216,47 @@ def _record_of(message: Any) -> TopicRecord:
         message.value(),
         tuple(message.headers() or ()),
     )
+
+
+# Where the reading of a topic starts: the value of ``--from``.
+
+_NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A place in every partition: an ``offset`` (negative: so many records before the end), or a ``moment``.
+
+    Both are None for the end.
+    """
+
+    offset: int | None = None
+    moment: datetime | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Start:
+        """Return the start that ``text`` names: beginning, end, an offset, ``-N``, or a time in ISO 8601.
+
+        >>> Start.parse("-10")
+        Start(offset=-10, moment=None)
+        """
+        if text in {"beginning", "end"}:
+            return cls(0 if text == "beginning" else None)
+        if _NUMBER.fullmatch(text):
+            return cls(int(text))
+        try:
+            return cls(None, datetime.fromisoformat(text).astimezone())
+        except (ValueError, OverflowError):
+            expected = "beginning, end, an offset, -N for the last N records, or a time such as 2026-01-31T12:00Z"
+            raise UsageMistake(f"--from is {text!r}; expected {expected}") from None
+
+    def offsets(self, topic: KafkaTopic, bounds: Bounds) -> dict[int, int]:
+        """Return the offset at which the reading of each partition starts; ``bounds`` are the offsets that it has."""
+        ends = {partition: end for partition, (_, end) in bounds.items()}
+        if self.moment is not None:
+            found = topic.offsets_at(milliseconds_of(self.moment))
+            return {partition: found.get(partition, end) for partition, end in ends.items()}
+        offset = self.offset
+        if offset is None:
+            return ends
+        return {one: max(first, offset if offset >= 0 else end + offset) for one, (first, end) in bounds.items()}

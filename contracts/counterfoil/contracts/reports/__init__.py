@@ -1,1 +1,1 @@
-"""Reports: one module per format, each a function that turns a report into text. Nothing is written to files here."""
+"""The reports of the commands about schemas and contracts: as text, as JSON, and for any writer."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counterfoil.contracts.sides import SIDE_NAMES_BY_DIRECTION
+from counterfoil.contracts.advice import SIDE_NAMES_BY_DIRECTION
 from counterfoil.schema.change import ChangeKind
-from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, Direction
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.judgement.judge import judge
+from counterfoil.schema.judgement import judge
 from counterfoil.schema.paths import print_path
 
 if TYPE_CHECKING:
@@ -18,27 +17,28 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.change import Change
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.judgement.judge import Incompatibility
+    from counterfoil.schema.judgement import Incompatibility
     from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.texts import Pointer
+
 
 _HARMLESS: Final = frozenset({ChangeKind.DOC_CHANGED, ChangeKind.TITLE_CHANGED, ChangeKind.SORT_ORDER_CHANGED})
 """The kinds of changes that break nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class BreakTerms:
     """The level and the policy in force."""
 
     level: CompatibilityLevel = CompatibilityLevel.BACKWARD
     policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
 
 
-USUAL_TERMS: Final = Terms()
+USUAL_TERMS: Final = BreakTerms()
 """The terms where nothing else is known."""
 
 
-class Break(NamedTuple):
+class BreakingChange(NamedTuple):
     """One reason why a schema cannot read what the other one writes; ``is_allowed``: the level does not forbid it.
 
     ``BACKWARD``: the later schema is the reader. ``element`` is the place in names.
@@ -55,9 +55,9 @@ class Break(NamedTuple):
 class Breaks:
     """The breaks between two schemas under ``terms``: those of each change, and ``others`` that no change explains."""
 
-    terms: Terms
-    by_change: tuple[tuple[Break, ...], ...]
-    others: tuple[Break, ...] = ()
+    terms: BreakTerms
+    by_change: tuple[tuple[BreakingChange, ...], ...]
+    others: tuple[BreakingChange, ...] = ()
 
     @property
     def is_compatible(self) -> bool:
@@ -71,13 +71,13 @@ class Breaks:
         return changes + sum(not each.is_allowed for each in self.others)
 
 
-def find_breaks(was: ParsedSchema, now: ParsedSchema, changes: Sequence[Change], terms: Terms) -> Breaks:
+def find_breaks(was: ParsedSchema, now: ParsedSchema, changes: Sequence[Change], terms: BreakTerms) -> Breaks:
     """Return which of ``changes`` from ``was`` to ``now`` break under ``terms``, in both directions.
 
     The differences are those of the judgement, which compares whole schemas; each is found at the change that is
     nearest to its place. Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
     """
-    found: list[list[Break]] = [[] for _ in changes]
+    found: list[list[BreakingChange]] = [[] for _ in changes]
     others = []
     places = _Places(changes)
     judgement = judge(now, [Earlier(was)], CompatibilityLevel.FULL, policy=terms.policy)
@@ -91,11 +91,11 @@ def find_breaks(was: ParsedSchema, now: ParsedSchema, changes: Sequence[Change],
     return Breaks(terms, tuple(map(tuple, found)), tuple(others))
 
 
-def _break(found: Incompatibility, terms: Terms) -> Break:
+def _break(found: Incompatibility, terms: BreakTerms) -> BreakingChange:
     direction, difference = found.failure.direction, found.difference
     text = difference.sentence.render(SIDE_NAMES_BY_DIRECTION[direction], is_start=False)
     is_allowed = direction not in terms.level.directions
-    return Break(direction, difference.rule, print_path(difference.element), text, is_allowed)
+    return BreakingChange(direction, difference.rule, print_path(difference.element), text, is_allowed)
 
 
 class _Places:

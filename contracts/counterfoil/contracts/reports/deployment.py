@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from counterfoil.contracts.model import fingerprint
+from counterfoil.contracts.findings import fingerprint
 from counterfoil.contracts.reports.text import COLOUR_BY_SEVERITY, printable
-from counterfoil.schema.counting import counted
+from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.reads.rules import RULE_BY_ID
-from counterfoil.schema.reports.model import PROJECT, Checked, Entry, Report, Rule, Severity
-from counterfoil.schema.rest.verdicts import Reason, verdict_document
+from counterfoil.schema.reports import PROJECT, CheckedSubject, Report, ReportedRule, ReportEntry, Severity
+from counterfoil.schema.rest.verdicts import ReasonCode, verdict_document
+from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,28 +22,33 @@ if TYPE_CHECKING:
     from counterfoil.contracts.reports.text import TextStyle
     from counterfoil.schema.rest.verdicts import DeploymentVerdict, VerdictReason
 
+
 SCHEMA_VERSION: Final = 1
 _PAGE: Final = f"{PROJECT}/blob/main/docs/reference/contract-rules.md"
-UNKNOWN_REASONS: Final = frozenset({Reason.NO_CONTRACT, Reason.UNKNOWN_VERSION, Reason.NOT_VERIFIED, Reason.UNDECIDED})
+UNKNOWN_REASONS: Final = frozenset(
+    {ReasonCode.NO_CONTRACT, ReasonCode.UNKNOWN_VERSION, ReasonCode.NOT_VERIFIED, ReasonCode.UNDECIDED}
+)
 """The reasons because of which a verdict is neither yes nor no."""
 _SEVERITY: Final = {
-    Reason.UNBACKED: Severity.WARNING,
-    Reason.PENDING: Severity.NOTICE,
-    Reason.APPROVED_BREAK: Severity.NOTICE,
+    ReasonCode.UNBACKED: Severity.WARNING,
+    ReasonCode.PENDING: Severity.NOTICE,
+    ReasonCode.APPROVED_BREAK: Severity.NOTICE,
 }
 _ADVICE: Final = {
-    Reason.UNKNOWN_VERSION: "Publish its contracts with counterfoil publish.",
-    Reason.NO_CONTRACT: "Publish the contract, and record what is live with counterfoil record.",
-    Reason.NOT_VERIFIED: "Run counterfoil test --publish with the contract, against the environment.",
-    Reason.UNDECIDED: "Take alternatives, references or nested types out of the schema, so that it can be compared.",
-    Reason.VERIFICATION_FAILED: "Change the contract or the records, and run counterfoil test --publish again.",
-    Reason.MIGRATION_NOT_READY: "Deploy and verify the converter first: counterfoil bridge run, bridge verify.",
-    Reason.STILL_READ: "Deploy versions of the consumers that no longer read it, or end their support.",
+    ReasonCode.UNKNOWN_VERSION: "Publish its contracts with counterfoil publish.",
+    ReasonCode.NO_CONTRACT: "Publish the contract, and record what is live with counterfoil record.",
+    ReasonCode.NOT_VERIFIED: "Run counterfoil test --publish with the contract, against the environment.",
+    ReasonCode.UNDECIDED: (
+        "Take alternatives, references or nested types out of the schema, so that it can be compared."
+    ),
+    ReasonCode.VERIFICATION_FAILED: "Change the contract or the records, and run counterfoil test --publish again.",
+    ReasonCode.MIGRATION_NOT_READY: "Deploy and verify the converter first: counterfoil bridge run, bridge verify.",
+    ReasonCode.STILL_READ: "Deploy versions of the consumers that no longer read it, or end their support.",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class DeploymentQuestion:
     """What was requested of a registry: whether ``about`` may be ``done`` in ``environment``, or on a branch.
 
     ``done`` is "deployed to", "merged into" or "retired in".
@@ -64,7 +69,7 @@ class Question:
 class VerdictForms:
     """The report of a verdict."""
 
-    question: Question
+    question: DeploymentQuestion
     verdict: DeploymentVerdict
     is_explained: bool = False
 
@@ -89,7 +94,7 @@ def exit_code_of(verdict: DeploymentVerdict) -> ExitCode:
 
 
 def text_verdict(
-    question: Question, verdict: DeploymentVerdict, *, is_explained: bool, is_coloured: bool = False
+    question: DeploymentQuestion, verdict: DeploymentVerdict, *, is_explained: bool, is_coloured: bool = False
 ) -> str:
     """Return the reasons against it, notices, and a last line with the answer.
 
@@ -97,7 +102,7 @@ def text_verdict(
     """
     lines: list[str] = []
     for each in verdict.reasons:
-        if is_explained or each.reason is not Reason.OK:
+        if is_explained or each.reason is not ReasonCode.OK:
             kind = f"{each.reason:<19}"
             painted = click.style(kind, fg=_colour_of(each)) if is_coloured else kind
             lines.append(f"{painted}  {printable(each.text)}")
@@ -108,12 +113,12 @@ def text_verdict(
 
 
 def _colour_of(reason: VerdictReason) -> str:
-    return "green" if reason.reason is Reason.OK else COLOUR_BY_SEVERITY[severity_of(reason)]
+    return "green" if reason.reason is ReasonCode.OK else COLOUR_BY_SEVERITY[severity_of(reason)]
 
 
-def summary(question: Question, verdict: DeploymentVerdict) -> str:
+def summary(question: DeploymentQuestion, verdict: DeploymentVerdict) -> str:
     """Return the last line: the answer, how many reasons there are for it, and the exit code that stands for it."""
-    fine = sum(each.reason is Reason.OK for each in verdict.reasons)
+    fine = sum(each.reason is ReasonCode.OK for each in verdict.reasons)
     found = len(verdict.reasons) - fine
     counts = counted(found, "finding") if found else "no finding"
     if fine:
@@ -121,7 +126,7 @@ def summary(question: Question, verdict: DeploymentVerdict) -> str:
     return f"{question.answer(verdict)}: {counts} (exit {int(exit_code_of(verdict))})"
 
 
-def json_verdict(question: Question, verdict: DeploymentVerdict) -> str:
+def json_verdict(question: DeploymentQuestion, verdict: DeploymentVerdict) -> str:
     """Return the verdict as indented JSON, as the registry has it, with what was requested."""
     document = {
         "schemaVersion": SCHEMA_VERSION,
@@ -134,9 +139,9 @@ def json_verdict(question: Question, verdict: DeploymentVerdict) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def report_of(question: Question, verdict: DeploymentVerdict, *, version: str) -> Report:
+def report_of(question: DeploymentQuestion, verdict: DeploymentVerdict, *, version: str) -> Report:
     """Return the report for any writer; ``version`` is that of the program."""
-    found = [each for each in verdict.reasons if each.reason is not Reason.OK]
+    found = [each for each in verdict.reasons if each.reason is not ReasonCode.OK]
     return Report(
         command="can-i-deploy",
         version=version,
@@ -145,10 +150,11 @@ def report_of(question: Question, verdict: DeploymentVerdict, *, version: str) -
         against=question.environment,
         entries=tuple(map(_entry, found)),
         checked=tuple(
-            Checked(_pair(each), "", each.text, is_skipped=each.reason in UNKNOWN_REASONS) for each in verdict.reasons
+            CheckedSubject(_pair(each), "", each.text, is_skipped=each.reason in UNKNOWN_REASONS)
+            for each in verdict.reasons
         ),
         rules={
-            each.rule: Rule(RULE_BY_ID[each.rule].why, f"{_PAGE}#{each.rule}")
+            each.rule: ReportedRule(RULE_BY_ID[each.rule].why, f"{_PAGE}#{each.rule}")
             for each in found
             if each.rule in RULE_BY_ID
         },
@@ -156,9 +162,9 @@ def report_of(question: Question, verdict: DeploymentVerdict, *, version: str) -
     )
 
 
-def _entry(reason: VerdictReason) -> Entry:
+def _entry(reason: VerdictReason) -> ReportEntry:
     severity, rule = severity_of(reason), rule_of(reason)
-    return Entry(
+    return ReportEntry(
         rule=rule,
         severity=severity,
         text=reason.text,

@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 import click
 
 from counterfoil.contracts.errors import InvalidOperand, PreconditionFailed
-from counterfoil.contracts.reports.breaks import USUAL_TERMS, Break, Breaks, Terms, find_breaks
+from counterfoil.contracts.reports.breaks import USUAL_TERMS, BreakingChange, Breaks, BreakTerms, find_breaks
 from counterfoil.contracts.reports.text import Verbosity, printable
 from counterfoil.schema.agreements.changes import agreement_changes
-from counterfoil.schema.counting import counted
-from counterfoil.schema.diff import find_changes
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.reports.markdown import code, plain
+from counterfoil.schema.parsing import find_changes
+from counterfoil.schema.reports.forms import code, plain
+from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from counterfoil.contracts.baselines.operands import Folder, ReadAgreement
+    from counterfoil.contracts.project.tree import ReadSchema
     from counterfoil.contracts.reports.text import TextStyle
-    from counterfoil.contracts.tree import ReadSchema
     from counterfoil.schema.change import Change
-    from counterfoil.schema.compatibility.levels import Direction
+    from counterfoil.schema.compatibility.policies import Direction
     from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.position import Position
+    from counterfoil.schema.texts import Position
+
 
 SCHEMA_VERSION = 1
 _COLOURS: Final = {"~": "yellow", "+": "green", "-": "red", "!": "red"}
@@ -42,7 +43,7 @@ class PlacedChange(NamedTuple):
     text: str
     earlier_position: Position | None
     later_position: Position | None
-    breaks: tuple[Break, ...] = ()
+    breaks: tuple[BreakingChange, ...] = ()
 
 
 class DiffSide(NamedTuple):
@@ -65,7 +66,7 @@ class DiffReport:
     breaks: Breaks | None = None
 
     @classmethod
-    def of(cls, earlier: ReadSchema, later: ReadSchema, terms: Terms = USUAL_TERMS) -> Self:
+    def of(cls, earlier: ReadSchema, later: ReadSchema, terms: BreakTerms = USUAL_TERMS) -> Self:
         """Return the report on two schemas that were read without problem, judged under ``terms``.
 
         Schemas of two languages cannot be compared, nor those that are nested too deep.
@@ -114,7 +115,7 @@ class DiffReport:
         return self.later, change.later_position
 
 
-def _placed(change: Change, was: ParsedSchema, now: ParsedSchema, breaks: tuple[Break, ...]) -> PlacedChange:
+def _placed(change: Change, was: ParsedSchema, now: ParsedSchema, breaks: tuple[BreakingChange, ...]) -> PlacedChange:
     return PlacedChange(
         change.kind,
         change.element,
@@ -141,7 +142,7 @@ class FolderDiffReport:
     changed: dict[str, DiffReport]
 
     @classmethod
-    def of(cls, earlier: Folder, later: Folder, terms: Callable[[str], Terms] = lambda _: USUAL_TERMS) -> Self:
+    def of(cls, earlier: Folder, later: Folder, terms: Callable[[str], BreakTerms] = lambda _: USUAL_TERMS) -> Self:
         """Return the report on two folders; ``terms`` returns those of a schema file by its path inside them."""
         was, now = {*earlier.path_by_name, *earlier.agreements}, {*later.path_by_name, *later.agreements}
         reports = {name: _compared(name, earlier, later, terms) for name in sorted(was & now)}
@@ -159,7 +160,7 @@ class FolderDiffReport:
         return counted(len(self.names), "changed file")
 
 
-def _compared(name: str, earlier: Folder, later: Folder, terms: Callable[[str], Terms]) -> DiffReport:
+def _compared(name: str, earlier: Folder, later: Folder, terms: Callable[[str], BreakTerms]) -> DiffReport:
     if name in earlier.agreements and name in later.agreements:
         return DiffReport.of_agreements(earlier.read_agreement(name), later.read_agreement(name))
     return DiffReport.of(earlier.read(name), later.read(name), terms(name))
@@ -199,11 +200,11 @@ def _lines(report: DiffReport, style: TextStyle) -> list[str]:
     ]
 
 
-def _named(found: Break) -> str:
+def _named(found: BreakingChange) -> str:
     return f"{found.element}: " if found.element else ""
 
 
-def _breaks_text(breaks: Sequence[Break]) -> str:
+def _breaks_text(breaks: Sequence[BreakingChange]) -> str:
     """Return which directions break, with the rules; ``allowed`` is what the level in force does not forbid."""
     rules: dict[tuple[Direction, bool], list[str]] = {}
     for each in breaks:
@@ -300,7 +301,7 @@ def _verdict_document(breaks: Breaks | None) -> dict[str, Any] | None:
     }
 
 
-def _break(found: Break) -> dict[str, Any]:
+def _break(found: BreakingChange) -> dict[str, Any]:
     return {
         "direction": found.direction.name,
         "rule": found.rule,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import FILE_RULE_BY_ID
-from counterfoil.contracts.linting.rules import LINT_RULE_BY_ID
-from counterfoil.contracts.model import Status
-from counterfoil.contracts.reports.sentences import (
+from counterfoil.contracts.findings import Status
+from counterfoil.contracts.lint.rules import LINT_RULE_BY_ID
+from counterfoil.contracts.reports.text import (
     how_it_is_proved,
     summary,
     what_also_breaks,
@@ -15,21 +15,22 @@ from counterfoil.contracts.reports.sentences import (
     what_is_found,
     who_fails,
 )
-from counterfoil.schema.formats.rules import RULE_BY_ID
-from counterfoil.schema.reads import rules as reads
-from counterfoil.schema.reports.model import PROJECT, Checked, Entry, Report, Rule
+from counterfoil.schema.agreements import rules as reads
+from counterfoil.schema.languages.rules import RULE_BY_ID
+from counterfoil.schema.reports import PROJECT, CheckedSubject, Report, ReportedRule, ReportEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.contracts.model import CheckReport, FailOn, Finding
+    from counterfoil.contracts.findings import CheckReport, FailOn, Finding
     from counterfoil.schema.exit_codes import ExitCode
+
 
 _PAGES: Final = f"{PROJECT}/blob/main/docs"
 _JUDGED: Final = frozenset({Status.COMPARED, Status.UNCHANGED})
 
 
-def report_of(report: CheckReport, *, exit_code: ExitCode, fail_on: FailOn | None, version: str) -> Report:
+def check_report_of(report: CheckReport, *, exit_code: ExitCode, fail_on: FailOn | None, version: str) -> Report:
     """Return the report of a check for any writer; ``version`` is that of the program."""
     return Report(
         command="check",
@@ -39,7 +40,7 @@ def report_of(report: CheckReport, *, exit_code: ExitCode, fail_on: FailOn | Non
         against=report.against,
         entries=tuple(_entry(one, is_failing=report.is_failing(one, fail_on)) for one in report.findings),
         checked=tuple(
-            Checked(
+            CheckedSubject(
                 each.subject,
                 each.path,
                 what_is_fine(each) if each.status in _JUDGED else each.status,
@@ -47,13 +48,13 @@ def report_of(report: CheckReport, *, exit_code: ExitCode, fail_on: FailOn | Non
             )
             for each in report.files
         ),
-        rules={finding.rule: _rule(finding.rule) for finding in report.findings},
+        rules={finding.rule: _check_rule(finding.rule) for finding in report.findings},
         note=report.note,
     )
 
 
-def _entry(finding: Finding, *, is_failing: bool) -> Entry:
-    return Entry(
+def _entry(finding: Finding, *, is_failing: bool) -> ReportEntry:
+    return ReportEntry(
         rule=finding.rule,
         severity=finding.severity,
         text=_text(finding),
@@ -89,11 +90,11 @@ def _details(finding: Finding) -> Iterator[str]:
         yield what_also_breaks(finding)
 
 
-def _rule(name: str) -> Rule:
+def _check_rule(name: str) -> ReportedRule:
     if (known := RULE_BY_ID.get(name)) is not None:
-        return Rule(known.why, f"{_PAGES}/reference/{known.page}")
+        return ReportedRule(known.why, f"{_PAGES}/reference/{known.page}")
     about_files = FILE_RULE_BY_ID.get(name)
     about_agreements = reads.RULE_BY_ID.get(name) or LINT_RULE_BY_ID.get(name)
     if about_files is None and about_agreements is not None:
-        return Rule(about_agreements.why, f"{_PAGES}/reference/contract-rules.md#{name}")
-    return Rule(about_files.why if about_files else "", f"{_PAGES}/check-reference.md#rules-about-files")
+        return ReportedRule(about_agreements.why, f"{_PAGES}/reference/contract-rules.md#{name}")
+    return ReportedRule(about_files.why if about_files else "", f"{_PAGES}/check-reference.md#rules-about-files")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.contracts.model import FINGERPRINT_LENGTH, Status
-from counterfoil.contracts.reports import deployment, diff, json, lint
-from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.contracts.findings import FINGERPRINT_LENGTH, Status
+from counterfoil.contracts.reports import check as json
+from counterfoil.contracts.reports import deployment, diff, lint
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, Direction
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.reports.model import Severity
+from counterfoil.schema.reports import Severity
 from counterfoil.schema.rest.object_forms import FLAG, INTEGER, TEXT, TEXTS
-from counterfoil.schema.rest.topic_stats import TOPIC_STATS
-from counterfoil.schema.rest.verdicts import CONSUMER, VERDICT_REASON, Reason
+from counterfoil.schema.rest.observations import TOPIC_STATS
+from counterfoil.schema.rest.verdicts import CONSUMER, VERDICT_REASON, ReasonCode
 
 if TYPE_CHECKING:
     from counterfoil.schema.rest.object_forms import ObjectForm
+
 
 _KINDS = ("lint", "check", "diff", "plan", "can-i-deploy", "test", "usage", "topic")
 _TEXT = {"type": "string"}
@@ -200,7 +201,7 @@ def _plan() -> dict[str, Any]:
 
 def _can_i_deploy() -> dict[str, Any]:
     members = {
-        each.key: {"enum": [*Reason]} if each.key == "reason" else _TEXTS if each.type is TEXTS else _TEXT
+        each.key: {"enum": [*ReasonCode]} if each.key == "reason" else _TEXTS if each.type is TEXTS else _TEXT
         for each in VERDICT_REASON.members
     }
     optional = [each.key for each in VERDICT_REASON.members if each.is_optional]

@@ -1,15 +1,31 @@
-"""Batches of records as lists, one for each part; where they come from does not matter."""
+"""Batches of records, keys that a JSON object has twice, and why a record cannot be read, without its values."""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.sdk.errors import (
+    DecodeError,
+    EncodeError,
+    FrameError,
+    IncompatibleReader,
+    UnknownSchemaId,
+    ValidationError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from counterfoil.contracts.records.topic import TopicRecord
+    from counterfoil.contracts.records.topic import KafkaRecord
+    from counterfoil.sdk.errors import SerdeError
 
+
+# Batches of records as lists, one for each part; where they come from does not matter.
+
+if TYPE_CHECKING:
     Headers = Sequence[tuple[str, bytes | None]] | None
 
 
@@ -46,7 +62,7 @@ class RecordBatch:
         )
 
     @classmethod
-    def of_records(cls, records: Iterable[TopicRecord]) -> RecordBatch:
+    def of_records(cls, records: Iterable[KafkaRecord]) -> RecordBatch:
         """Return the batch of single records."""
         made = cls()
         for each in records:
@@ -57,3 +73,72 @@ class RecordBatch:
             made.values.append(each.value)
             made.headers.append(each.headers or None)
         return made
+
+
+# JSON objects that have a key twice: readers keep the last value, the first one, or refuse the message.
+#
+# RFC 8259 leaves it open, so that consumers in different languages may see different values.
+
+_STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*)"([ \t\r\n]*:)?', re.DOTALL)
+"""A string of a JSON text; with a colon after it, it is a key."""
+
+
+class _Repeated(Exception):
+    """A key is there twice."""
+
+
+def repeated_key(data: bytes) -> str | None:
+    """Return a key that an object of a JSON text has twice, at any depth; None if there is none, or for no JSON.
+
+    >>> repeated_key(b'{"a": 1, "b": {"c": 1, "c": 2}}'), repeated_key(b'[{"a": 1}, {"a": 2}]')
+    ('c', None)
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    keys = [name for name, colon in _STRING.findall(text) if colon]
+    if len(keys) == len(set(keys)) and not any("\\" in each for each in keys):
+        return None  # the whole text has no key twice
+    try:
+        json.loads(text, object_pairs_hook=_object)
+    except _Repeated as found:
+        return str(found)
+    except (ValueError, RecursionError):
+        return None
+    return None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> None:
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            raise _Repeated(name)
+        seen.add(name)
+
+
+# Why a record cannot be read or written, in words that quote no value unless values may be shown.
+
+_SAFE = (FrameError, IncompatibleReader, UnknownSchemaId)
+"""Errors about schemas and frames, whose texts have no value of a record."""
+
+
+def reason_of(error: SerdeError, *, shows_values: bool) -> str:
+    """Return why a message cannot be read, or a value not be written."""
+    if shows_values or isinstance(error, _SAFE):
+        return error.problem
+    if isinstance(error, ValidationError) and error.violations:
+        first = error.violations[0]
+        return f"{first.path or 'the value'} violates {first.keyword!r}"
+    if isinstance(error, EncodeError) and error.expected is not None:
+        return f"{error.path or 'the value'} is not {error.expected}"
+    if isinstance(error, DecodeError):
+        where = f" at {error.path}" if error.path else ""
+        return f"the bytes are no value of the schema{where}{_byte(error)}"
+    if isinstance(error, EncodeError):
+        return f"{error.path or 'the value'} does not fit"
+    return type(error).__name__
+
+
+def _byte(error: DecodeError) -> str:
+    return "" if error.offset is None else f" (byte {error.offset})"

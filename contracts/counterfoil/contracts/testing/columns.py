@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from counterfoil.contracts.constraints import MISSING, OneOf, Required, Within
-from counterfoil.schema.paths.model import StepKind
+from counterfoil.contracts.values.constraints import MISSING, OneOfValues, Required, Within
+from counterfoil.schema.paths import StepKind
 from counterfoil.sdk.errors import SerdeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.paths import FieldPath
     from counterfoil.sdk.serde.codec import Decode
+
 
 _PLAIN: Final = (
     pa.types.is_string,
@@ -35,7 +36,7 @@ _PLAIN: Final = (
 """The types whose values in Python are those of the decoder."""
 
 
-class Columns:
+class RecordColumns:
     """The rows of some messages of one writer. ``odd`` are messages that no column takes, by number."""
 
     def __init__(self, table: pa.Table, kept: list[int], errors: dict[int, SerdeError], odd: list[int]) -> None:
@@ -45,7 +46,7 @@ class Columns:
         self.odd = odd
 
     @classmethod
-    def read(cls, source: Any, decode: Decode, messages: list[bytes | None], prefix: bytes) -> Columns | None:
+    def read(cls, source: Any, decode: Decode, messages: list[bytes | None], prefix: bytes) -> RecordColumns | None:
         """Return the rows of messages that begin with ``prefix``; None for a schema without columns in Arrow.
 
         ``decode`` decides which messages cannot be read.
@@ -144,7 +145,7 @@ def _failing(constraint: Any, column: pa.ChunkedArray) -> Any:
         mask = _outside(constraint, column)
         if mask is not None:
             return mask
-    if isinstance(constraint, OneOf) and pa.types.is_string(column.type):
+    if isinstance(constraint, OneOfValues) and pa.types.is_string(column.type):
         listed = pa.array([each for each in constraint.values if isinstance(each, str)], pa.string())
         return pc.and_(pc.is_valid(column), pc.invert(pc.is_in(column, value_set=listed)))
     if not _is_plain(column.type):

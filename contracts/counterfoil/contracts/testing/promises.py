@@ -5,25 +5,45 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.contracts.constraints import Constraint, Matching, OneOf, Required, Within, constraints_of
-from counterfoil.contracts.testing.checks import CelCheck, Check, HeaderCheck, KeyCheck, ValueCheck
-from counterfoil.contracts.testing.hidden import hidden_paths, is_hidden
-from counterfoil.contracts.testing.quality import LIMITS, FreshnessCheck, Metric, NotListed, QualityCheck
-from counterfoil.contracts.testing.rules import UNDECODABLE, UNREADABLE, UNWRITABLE
+from counterfoil.contracts.testing.checks import (
+    LIMITS,
+    UNDECODABLE,
+    UNREADABLE,
+    UNWRITABLE,
+    CelCheck,
+    Check,
+    FreshnessCheck,
+    HeaderCheck,
+    KeyCheck,
+    Metric,
+    NotListed,
+    QualityCheck,
+    ValueCheck,
+    hidden_paths,
+    is_hidden,
+)
+from counterfoil.contracts.values.constraints import Constraint, Matching, OneOfValues, Required, Within, constraints_of
 from counterfoil.schema.agreements.model import EnumPolicy
-from counterfoil.schema.formats.jsonschema.read.patterns import mistake_in_pattern
-from counterfoil.schema.paths import InvalidPath, StepKind, parse_path, print_path
-from counterfoil.schema.paths.model import member
-from counterfoil.schema.reports.model import Severity
-from counterfoil.schema.sampling.moments import read_duration_ms
+from counterfoil.schema.paths import InvalidPath, StepKind, member, parse_path, print_path
+from counterfoil.schema.patterns.matching import mistake_in_pattern
+from counterfoil.schema.reports import Severity
+from counterfoil.schema.sampling import read_duration_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from counterfoil.contracts.consumers.agreements import Consumer
-    from counterfoil.schema.agreements.model import Contract, FieldPromise, Promise, QualityRule, Read, ServiceLevel
-    from counterfoil.schema.paths.model import FieldPath
-    from counterfoil.schema.position import Position
+    from counterfoil.contracts.check.agreements import DeclaredConsumer
+    from counterfoil.schema.agreements.model import (
+        Contract,
+        ExpectedRead,
+        FieldPromise,
+        Promise,
+        QualityRule,
+        ServiceLevel,
+    )
+    from counterfoil.schema.paths import FieldPath
+    from counterfoil.schema.texts import Position
+
 
 _CEL: Final = "cel"
 _WINDOW: Final = "window"
@@ -65,7 +85,7 @@ class TopicTest:
 
 
 def topic_test(
-    contract: Contract, promise: Promise, *, file: str, consumers: Iterable[Consumer] = (), window_ms: int = 0
+    contract: Contract, promise: Promise, *, file: str, consumers: Iterable[DeclaredConsumer] = (), window_ms: int = 0
 ) -> TopicTest:
     """Return what is checked of the records of one topic of the contract in ``file``.
 
@@ -128,7 +148,7 @@ class _Compiler:
         for level in self._contract.service_levels:
             self._add_level(level)
 
-    def add_read(self, read: Read, consumer: Consumer) -> None:
+    def add_read(self, read: ExpectedRead, consumer: DeclaredConsumer) -> None:
         """Add what a consumer expects of a field."""
         if read.path and read.path[0].kind in (StepKind.KEY, StepKind.HEADER):
             return
@@ -139,7 +159,7 @@ class _Compiler:
 
     def _add_field(self, promised: FieldPromise) -> None:
         for each in constraints_of(promised):
-            is_open = isinstance(each, OneOf) and promised.enum_policy is EnumPolicy.OPEN
+            is_open = isinstance(each, OneOfValues) and promised.enum_policy is EnumPolicy.OPEN
             self._add_value(promised.path, each, Severity.WARNING if is_open else Severity.ERROR, promised.position)
         if promised.is_unique:
             self._add_unique(promised)
@@ -296,7 +316,7 @@ def _sentence(element: str, constraint: Constraint) -> str:
             return f"{element} is missing"
         case Within(range=limits):
             return f"{element} is not {limits}"
-        case OneOf(values=values):
+        case OneOfValues(values=values):
             shown = ", ".join(sorted(map(str, values)))
             return f"{element} is none of {shown}"
         case Matching(pattern=pattern):
@@ -325,7 +345,9 @@ def _counted(metric: Metric, arguments: Any) -> Any:
     if metric is Metric.INVALID:
         values, pattern = arguments.get("validValues"), arguments.get("pattern")
         if isinstance(values, list):
-            return OneOf(frozenset(map(str, values)) | frozenset(each for each in values if not isinstance(each, str)))
+            return OneOfValues(
+                frozenset(map(str, values)) | frozenset(each for each in values if not isinstance(each, str))
+            )
         if pattern is None:
             raise ValueError("it names neither validValues nor a pattern")
         mistake = mistake_in_pattern(str(pattern))

@@ -4,30 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.consumers.agreements import read_file
+from counterfoil.contracts.check.agreements import read_file
 from counterfoil.contracts.errors import Conflict, NotKnown, UsageMistake
-from counterfoil.contracts.linting.selection import is_failing
-from counterfoil.contracts.model import FailOn
-from counterfoil.contracts.testing.collecting import environment_of
+from counterfoil.contracts.findings import FailOn
+from counterfoil.contracts.reports.lint import is_failing
 from counterfoil.contracts.testing.plan import UNREADABLE, UNWRITABLE
-from counterfoil.contracts.testing.sources import FILE
+from counterfoil.contracts.testing.sources import FILE, environment_of
 from counterfoil.contracts.testing.tally import Failures
-from counterfoil.schema.agreements.identity import content_hash
-from counterfoil.schema.documents.blocks import likely
+from counterfoil.schema.agreements.files import content_hash
+from counterfoil.schema.documents import likely
 from counterfoil.schema.errors import ContractNotFound, InvalidVerification
-from counterfoil.schema.excerpt import excerpt
-from counterfoil.schema.rest.topic_stats import SchemaCount, TopicStats
-from counterfoil.schema.rest.verifications import CheckResult, NewVerification, OffsetRange, Outcome, RecordSample
+from counterfoil.schema.rest.observations import (
+    CheckOutcome,
+    CheckResult,
+    NewVerification,
+    OffsetRange,
+    RecordSample,
+    SchemaCount,
+    TopicStats,
+)
+from counterfoil.schema.texts import excerpt
 from counterfoil.sdk import operations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from counterfoil.contracts.testing.checks import Check
-    from counterfoil.contracts.testing.collecting import ChosenTest
     from counterfoil.contracts.testing.promises import TopicTest
+    from counterfoil.contracts.testing.sources import ChosenTest
     from counterfoil.contracts.testing.verdict import TestReport, TopicResult
     from counterfoil.sdk.client import Registry
+
 
 _MAX_TEXT: Final = 1000
 _MAX_NAME: Final = 200
@@ -36,7 +43,7 @@ _MAX_ID: Final = 2**31 - 1
 """A greater id is no id of a registry: its records are among those that cannot be read."""
 
 
-class Publisher:
+class ResultPublisher:
     """Stores the results of tests in the registry of ``client``; ``read`` returns the content of a file here.
 
     ``environment`` is that of the records, None for that of the contract's server.
@@ -112,10 +119,10 @@ def verification_of(result: TopicResult, *, contract_hash: str, build_url: str =
         if check.file == test.file and number not in {UNREADABLE, UNWRITABLE}
     ]
     unchecked = (
-        CheckResult(excerpt(each.name, _MAX_NAME), Outcome.SKIPPED, text=excerpt(each.reason, _MAX_TEXT))
+        CheckResult(excerpt(each.name, _MAX_NAME), CheckOutcome.SKIPPED, text=excerpt(each.reason, _MAX_TEXT))
         for each in test.unchecked
     )
-    results = sorted((*own, *unchecked), key=lambda each: each.outcome is not Outcome.FAILED)
+    results = sorted((*own, *unchecked), key=lambda each: each.outcome is not CheckOutcome.FAILED)
     is_of_topic = sample.strategy != FILE
     offsets = [OffsetRange(number, each.first, each.last + 1) for number, each in sorted(tally.spans.items())]
     return NewVerification(
@@ -157,14 +164,14 @@ def _result(result: TopicResult, number: int, check: Check) -> CheckResult:
     tally, finding = result.tally, result.finding(check)
     failures = tally.failures.get(number) or tally.counts.get(number, Failures())
     if finding is not None and is_failing(finding, FailOn.ERROR):
-        outcome = Outcome.FAILED
+        outcome = CheckOutcome.FAILED
     else:
         is_kept = finding is None and number not in tally.failures
-        outcome = Outcome.PASSED if is_kept else Outcome.SKIPPED
+        outcome = CheckOutcome.PASSED if is_kept else CheckOutcome.SKIPPED
     return CheckResult(
         excerpt(f"{check.rule} {check.element}".rstrip(), _MAX_NAME),
         outcome,
         result.tested,
         failures.count,
-        "" if outcome is Outcome.PASSED else excerpt(check.text, _MAX_TEXT),
+        "" if outcome is CheckOutcome.PASSED else excerpt(check.text, _MAX_TEXT),
     )

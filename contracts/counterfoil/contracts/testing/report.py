@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.contracts.reports.lint import PAGE, entry_of, finding_document
 from counterfoil.contracts.reports.text import Verbosity, finding_blocks, printable
-from counterfoil.contracts.testing.rules import RECORD_RULE_BY_ID
-from counterfoil.schema.counting import counted
-from counterfoil.schema.reports.model import Checked, Report, Rule, Severity
+from counterfoil.contracts.testing.checks import RECORD_RULE_BY_ID
+from counterfoil.schema.reports import CheckedSubject, Report, ReportedRule, Severity
+from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.contracts.model import FailOn, Finding
+    from counterfoil.contracts.findings import FailOn, Finding
     from counterfoil.contracts.reports.text import TextStyle
     from counterfoil.contracts.testing.tally import Failures, Outcomes
     from counterfoil.contracts.testing.verdict import TestReport, TopicResult
     from counterfoil.schema.exit_codes import ExitCode
+
 
 SCHEMA_VERSION: Final = 1
 _HEAD: Final = ("writer", "records", "fine", "undecodable", "unreadable", "unwritable", "failing")
@@ -97,10 +98,12 @@ def report_of(report: TestReport, *, exit_code: ExitCode, limit: FailOn, version
         exit_code=exit_code,
         entries=tuple(entry_of(one, limit) for one in report.findings),
         checked=tuple(
-            Checked(each.test.subject, each.test.file, _in_words(each), is_skipped=not each.tested)
+            CheckedSubject(each.test.subject, each.test.file, _in_words(each), is_skipped=not each.tested)
             for each in report.results
         ),
-        rules={one.rule: Rule(RECORD_RULE_BY_ID[one.rule].why, f"{PAGE}#{one.rule}") for one in report.findings},
+        rules={
+            one.rule: ReportedRule(RECORD_RULE_BY_ID[one.rule].why, f"{PAGE}#{one.rule}") for one in report.findings
+        },
         note="; ".join(line for each in report.results if (line := _confidence(each))),
     )
 

@@ -5,35 +5,31 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from counterfoil.contracts.constraints import MISSING, is_key_of, values_at
-from counterfoil.contracts.testing.duplicate_keys import repeated_key
-from counterfoil.contracts.testing.hidden import EVERYTHING, names_in
+from counterfoil.contracts.testing.batches import reason_of, repeated_key
+from counterfoil.contracts.testing.checks import EVERYTHING, names_in
 from counterfoil.contracts.testing.plan import UNDECODABLE, UNREADABLE, UNWRITABLE, key_value, texts_of
-from counterfoil.contracts.testing.reasons import reason_of
-from counterfoil.contracts.testing.repeats import Key, digest_of
-from counterfoil.contracts.testing.tally import Place
+from counterfoil.contracts.testing.tally import Key, RecordPlace, digest_of
+from counterfoil.contracts.values.constraints import MISSING, is_key_of, values_at
 from counterfoil.contracts.values.form import one_line
-from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.texts import excerpt
 from counterfoil.sdk.errors import RuleError, SerdeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from counterfoil.contracts.testing.batches import RecordBatch
-    from counterfoil.contracts.testing.checks import Check, HeaderCheck, KeyCheck
-    from counterfoil.contracts.testing.columns import Columns
-    from counterfoil.contracts.testing.plan import Plan, Rule
-    from counterfoil.contracts.testing.quality import QualityCheck
-    from counterfoil.contracts.testing.repeats import RepeatedKeys
-    from counterfoil.contracts.testing.writers import Layout, Writer
-    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.contracts.testing.checks import Check, HeaderCheck, KeyCheck, QualityCheck
+    from counterfoil.contracts.testing.columns import RecordColumns
+    from counterfoil.contracts.testing.plan import CompiledRule, Layout, TestPlan, Writer
+    from counterfoil.contracts.testing.tally import RepeatedKeys
+    from counterfoil.schema.paths import FieldPath
 
 
 _Value = TypeVar("_Value")
 
 
-class Group(NamedTuple):
+class RecordGroup(NamedTuple):
     """Records of a batch with one writer and one layout; ``rows`` are their numbers in the batch.
 
     Values begin at ``offset`` of each message, after ``prefix``.
@@ -57,10 +53,10 @@ class _Read(NamedTuple):
     records: list[Iterator[dict[str, Any]]]
 
 
-class Run:
+class RecordGroupTest:
     """The test of a group of records."""
 
-    def __init__(self, plan: Plan, group: Group) -> None:
+    def __init__(self, plan: TestPlan, group: RecordGroup) -> None:
         self._plan = plan
         self._batch, self._rows, self._writer, self._layout, self._offset, self._prefix = group
         self._messages = [group.batch.values[row] for row in group.rows]
@@ -83,20 +79,20 @@ class Run:
         self._outcomes.records += len(self._rows)
         self._outcomes.failing += len(self._failed)
 
-    def _columns(self, *, is_proposed: bool, decode: Any) -> Columns | None:
+    def _columns(self, *, is_proposed: bool, decode: Any) -> RecordColumns | None:
         """Return the records as columns; None without a compiled package that makes them."""
         if not _has_columns():
             return None
         source = self._layout.row_source(is_proposed=is_proposed)
         if source is None:
             return None
-        from counterfoil.contracts.testing.columns import Columns
+        from counterfoil.contracts.testing.columns import RecordColumns
 
-        return Columns.read(source, decode, self._messages, self._prefix)
+        return RecordColumns.read(source, decode, self._messages, self._prefix)
 
     # --- on columns ---------------------------------------------------------------------------------------------------
 
-    def _test_columns(self, columns: Columns) -> bool:
+    def _test_columns(self, columns: RecordColumns) -> bool:
         """Test the records on columns; return False, with nothing counted, if these do not have what is needed."""
         read = self._read(columns)
         if read is None:
@@ -120,7 +116,7 @@ class Run:
         self._test_values(columns.odd)
         return True
 
-    def _read(self, columns: Columns) -> _Read | None:
+    def _read(self, columns: RecordColumns) -> _Read | None:
         """Return what columns have; None if they lack something, so that every record is read as a value."""
         plan = self._plan
         suspects: set[int] = set()
@@ -137,7 +133,7 @@ class Run:
             return None
         return _Read(suspects, keys, equal, moments, records)
 
-    def _key_columns(self, columns: Columns, paths: Sequence[FieldPath]) -> list[tuple[Any, ...]] | None:
+    def _key_columns(self, columns: RecordColumns, paths: Sequence[FieldPath]) -> list[tuple[Any, ...]] | None:
         found = [columns.values(path) for path in paths]
         return None if any(each is None for each in found) else list(zip(*filter(None, found), strict=True))
 
@@ -178,7 +174,7 @@ class Run:
                         self._fail(position, number, self._shown(position, path, value))
                     break
 
-    def _test_rule(self, position: int, rule: Rule, number: int, record: Any) -> None:
+    def _test_rule(self, position: int, rule: CompiledRule, number: int, record: Any) -> None:
         given = {"message": record}
         if rule.reads_key:
             given["key"] = self._key_value(number)
@@ -284,9 +280,9 @@ class Run:
         self._failed.add(number)
         self._plan.fail(position, self._place(number)._replace(reason=reason))
 
-    def _place(self, number: int) -> Place:
+    def _place(self, number: int) -> RecordPlace:
         row = self._rows[number]
-        return Place(self._batch.partitions[row], self._batch.offsets[row], self._writer.label)
+        return RecordPlace(self._batch.partitions[row], self._batch.offsets[row], self._writer.label)
 
     def _key_value(self, number: int) -> Any:
         row = self._rows[number]
@@ -309,7 +305,7 @@ class Run:
 
 def _has_columns() -> bool:
     """Return whether messages of Avro become columns faster than values: with the accelerator, and pyarrow."""
-    from counterfoil.sdk.serde.tier import find_accelerator
+    from counterfoil.sdk.serde.accelerator import find_accelerator
 
     return find_accelerator() is not None and _has_arrow()
 

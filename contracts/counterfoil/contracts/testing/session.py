@@ -1,4 +1,4 @@
-"""One run of the tests: topics one after the other, each from its source to findings."""
+"""One run of the tests: each topic from its source to findings."""
 
 from __future__ import annotations
 
@@ -6,35 +6,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counterfoil.contracts.acceptance import Source, with_approval
 from counterfoil.contracts.baselines.operands import read_operand
 from counterfoil.contracts.errors import UsageMistake
-from counterfoil.contracts.linting.selection import is_failing
-from counterfoil.contracts.testing.collecting import environment_of
-from counterfoil.contracts.testing.files import RecordFile
-from counterfoil.contracts.testing.plan import Plan
-from counterfoil.contracts.testing.sources import FILE, Sample, batches_of, choose_sample, open_topic
+from counterfoil.contracts.project.acceptance import AcceptanceSource, with_approval
+from counterfoil.contracts.reports.lint import is_failing
+from counterfoil.contracts.testing.plan import Proposed, TestPlan, Writers
+from counterfoil.contracts.testing.sources import (
+    FILE,
+    RecordFile,
+    TestedSample,
+    batches_of,
+    choose_sample,
+    environment_of,
+    open_topic,
+)
 from counterfoil.contracts.testing.tester import TopicTester
 from counterfoil.contracts.testing.verdict import TestReport, TopicResult, findings_of
-from counterfoil.contracts.testing.writers import Proposed, Writers
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.sdk.kafka.access import KafkaAccess
+from counterfoil.sdk.kafka import KafkaAccess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date
 
-    from counterfoil.contracts.model import FailOn, Finding
+    from counterfoil.contracts.findings import FailOn, Finding
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.testing.collecting import ChosenTest
     from counterfoil.contracts.testing.promises import TopicTest
-    from counterfoil.contracts.testing.sources import SampleChoice
+    from counterfoil.contracts.testing.sources import ChosenTest, SampleChoice
     from counterfoil.contracts.testing.tally import Tally
     from counterfoil.sdk.client import Registry
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TestSettings:
     """What the command was called with. ``registry`` opens what schemas come from; ``proposed`` names a schema.
 
     ``environment`` is that of the records; None is that of the contract's server.
@@ -52,10 +56,10 @@ class Settings:
     project: Project | None = None
 
 
-class Session:
+class TestSession:
     """Runs tests with the same settings."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: TestSettings) -> None:
         self._settings = settings
 
     def run(self, tests: Sequence[ChosenTest]) -> TestReport:
@@ -82,14 +86,14 @@ class Session:
             raise UsageMistake(f"--proposed {name} is no schema")
         return Proposed(found, found.schema.schema_type)
 
-    def _of_file(self, test: TopicTest, path: str, proposed: Proposed | None) -> tuple[Sample, Tally]:
+    def _of_file(self, test: TopicTest, path: str, proposed: Proposed | None) -> tuple[TestedSample, Tally]:
         file = RecordFile(path, Path(path).read_bytes(), topic=test.topic, registry=self._settings.registry)
         tester = self._tester(test, file.registry, proposed)
         for batch in file.batches():
             tester.feed(batch)
-        return Sample(path, FILE, has_ids=file.has_ids), tester.tally
+        return TestedSample(path, FILE, has_ids=file.has_ids), tester.tally
 
-    def _of_topic(self, test: TopicTest, access: KafkaAccess, proposed: Proposed | None) -> tuple[Sample, Tally]:
+    def _of_topic(self, test: TopicTest, access: KafkaAccess, proposed: Proposed | None) -> tuple[TestedSample, Tally]:
         choice = self._settings.choice
         with open_topic(access, test) as topic:
             sample = choose_sample(topic, choice, source=f"{test.topic} at {access.servers}")
@@ -100,8 +104,10 @@ class Session:
                 tester.feed(batch)
         return sample, tester.tally
 
-    def _distributed(self, test: TopicTest, sample: Sample, access: KafkaAccess, proposed: Proposed | None) -> Tally:
-        from counterfoil.contracts.testing.distributed import DistributedTest, open_scanner, sendable, wanted_of
+    def _distributed(
+        self, test: TopicTest, sample: TestedSample, access: KafkaAccess, proposed: Proposed | None
+    ) -> Tally:
+        from counterfoil.contracts.testing.tester import DistributedTest, open_scanner, sendable, wanted_of
 
         sent = DistributedTest(
             test, wanted_of(sample), self._settings.registry(), sendable(proposed), self._settings.shows_values
@@ -110,7 +116,7 @@ class Session:
             return sent.run(scanner, access)
 
     def _tester(self, test: TopicTest, registry: Callable[[], Registry], proposed: Proposed | None) -> TopicTester:
-        plan = Plan(
+        plan = TestPlan(
             test,
             keys=Writers(registry),
             shows_values=self._settings.shows_values,
@@ -133,7 +139,11 @@ class Session:
 
     def _judged(self, finding: Finding) -> Finding:
         project = self._settings.project
-        return finding if project is None else with_approval(finding, [Source("", project)], self._settings.today)
+        return (
+            finding
+            if project is None
+            else with_approval(finding, [AcceptanceSource("", project)], self._settings.today)
+        )
 
 
 def exit_code_of(report: TestReport, limit: FailOn, *, is_empty_fine: bool) -> ExitCode:

@@ -1,24 +1,117 @@
-"""Where the tested records come from, and which of them were taken: a topic, or a file."""
+"""Which topics are tested, and where their records come from: a topic, or a file with its schemas."""
 
 from __future__ import annotations
 
+import bz2
+import lzma
 import time
+import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from counterfoil.contracts.errors import InputNotFound, UsageMistake
-from counterfoil.contracts.records.topic import Topic
+from counterfoil.contracts.check.agreements import Agreements, read_file
+from counterfoil.contracts.errors import InputNotFound, InvalidOperand, UsageMistake
+from counterfoil.contracts.project.languages import language_of
+from counterfoil.contracts.records.topic import KafkaRecord, KafkaTopic
+from counterfoil.contracts.records.writing import PartChoice, RecordMaker
 from counterfoil.contracts.testing.batches import RecordBatch
-from counterfoil.schema.documents.blocks import likely
-from counterfoil.schema.sampling.moments import FORMS, read_moment_ms
-from counterfoil.schema.sampling.selection import Strategy, choose_offsets
+from counterfoil.contracts.testing.promises import TopicTest, topic_test
+from counterfoil.contracts.values.form import read_json
+from counterfoil.schema.agreements.model import Contract
+from counterfoil.schema.documents import likely
+from counterfoil.schema.errors import InvalidSchema, SchemaParseError
+from counterfoil.schema.fingerprint import content_guid
+from counterfoil.schema.model import Schema
+from counterfoil.schema.parsed import Validation
+from counterfoil.schema.sampling import FORMS, Strategy, choose_offsets, read_moment_ms
+from counterfoil.schema.texts import Position
+from counterfoil.schema.wire import id_prefix
+from counterfoil.sdk.client.bundle import URL, Bundle, BundledVersion, BundleTransport
+from counterfoil.sdk.errors import SerdeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from counterfoil.contracts.testing.promises import TopicTest
-    from counterfoil.schema.sampling.selection import Bounds, Offsets
-    from counterfoil.sdk.kafka.access import KafkaAccess
+    from counterfoil.contracts.lint.lint import LintInput
+    from counterfoil.schema.agreements.model import Server
+    from counterfoil.schema.sampling import Bounds, Offsets
+    from counterfoil.sdk.client import Registry
+    from counterfoil.sdk.kafka import KafkaAccess
+
+
+# Which topics are tested: those of contract files, with what the consumers among the files expect of them.
+
+
+class ChosenTest(NamedTuple):
+    """A test of a topic, and the server of its contract that was named."""
+
+    test: TopicTest
+    server: Server | None
+
+
+def chosen_tests(
+    given: LintInput, *, topics: Sequence[str] = (), server: str | None = None, window_ms: int = 0
+) -> list[ChosenTest]:
+    """Return the tests of all topics of the contracts among the files, or of those that are named.
+
+    ``window_ms`` is the length of the windows of rules that name none; 0: they are about all records. Where consumers
+    alone are among the files, their contracts are looked for in the other files. Raises ``InvalidOperand`` for a file
+    that is not valid, and ``UsageMistake`` for an unknown topic or server.
+    """
+    wanted = frozenset(given.agreements)
+    files = [read_file(path, given.read(path) or b"") for path in given.agreements]
+    if not any(isinstance(each.reading.agreement, Contract) for each in files):
+        files += [read_file(path, given.read(path) or b"") for path in given.others] if files else []
+    for file in files:
+        if file.path in wanted and file.reading.faults:
+            fault = file.reading.faults[0]
+            raise InvalidOperand(file.path, fault.problem, position=fault.position, what="contract or product file")
+    agreements = Agreements.of(files, consumer_files=wanted)
+    read = {each.expectation.contract_id for each in agreements.consumers}
+    contracts = [
+        (path, contract) for path, contract in agreements.contracts.values() if path in wanted or contract.id in read
+    ]
+    found = [
+        ChosenTest(
+            topic_test(
+                contract, promise, file=path, consumers=agreements.of_contract(contract.id), window_ms=window_ms
+            ),
+            _server(contract, server),
+        )
+        for path, contract in contracts
+        for promise in contract.promises
+    ]
+    return _of_topics(found, topics)
+
+
+def environment_of(chosen: ChosenTest, given: str | None) -> str:
+    """Return the environment of the records: the given one, else that of the server, else nothing."""
+    server = chosen.server
+    return given or (server.environment or server.name if server is not None else "")
+
+
+def _of_topics(found: list[ChosenTest], topics: Sequence[str]) -> list[ChosenTest]:
+    known = {each.test.topic for each in found}
+    for topic in topics:
+        if topic not in known:
+            raise UsageMistake(f"--topic {topic}: no contract here names it; {likely(topic, known)}")
+    return [each for each in found if not topics or each.test.topic in topics]
+
+
+def _server(contract: Contract, name: str | None) -> Server | None:
+    if name is None:
+        return None
+    found = next((each for each in contract.servers if each.name == name), None)
+    if found is None:
+        known = [each.name for each in contract.servers]
+        raise UsageMistake(f"--server {name}: the contract {contract.id} has no such server; {likely(name, known)}")
+    return found
+
+
+# Where the tested records come from, and which of them were taken: a topic, or a file.
 
 _SINCE: Final = "since"
 FILE: Final = "file"
@@ -58,7 +151,7 @@ class SampleChoice:
 
 
 @dataclass(slots=True)
-class Sample:
+class TestedSample:
     """What was taken, and from where: ``source`` in words, offsets by partition, and the moment of the first request.
 
     ``bounds`` are the offsets that there were. ``is_cut``: the limit of bytes ended it early. ``has_ids``: the schema
@@ -100,14 +193,14 @@ class Sample:
         return not self.is_cut and bool(self.offsets) and all(len(ranges) == 1 for ranges in self.offsets.values())
 
 
-def choose_sample(topic: Topic, choice: SampleChoice, *, source: str) -> Sample:
+def choose_sample(topic: KafkaTopic, choice: SampleChoice, *, source: str) -> TestedSample:
     """Return the sample of a topic, whose bounds are requested now."""
     bounds = {number: topic.bounds(number) for number in topic.partitions()}
     wanted: Mapping[int, tuple[int, int]] = bounds
     if choice.since_ms is not None:
         first = topic.offsets_at(choice.since_ms)
         wanted = {number: (max(low, first.get(number, high)), high) for number, (low, high) in bounds.items()}
-    return Sample(
+    return TestedSample(
         source,
         choice.name,
         choice.seed,
@@ -119,9 +212,9 @@ def choose_sample(topic: Topic, choice: SampleChoice, *, source: str) -> Sample:
     )
 
 
-def open_topic(access: KafkaAccess, test: TopicTest) -> Topic:
+def open_topic(access: KafkaAccess, test: TopicTest) -> KafkaTopic:
     """Return the topic of a test; raise ``InputNotFound`` with the contract that names it if there is none."""
-    topic = Topic(access, test.topic)
+    topic = KafkaTopic(access, test.topic)
     try:
         topic.partitions()
     except InputNotFound as missing:
@@ -131,7 +224,7 @@ def open_topic(access: KafkaAccess, test: TopicTest) -> Topic:
     return topic
 
 
-def batches_of(topic: Topic, sample: Sample, *, limit_bytes: int | None = None) -> Iterator[RecordBatch]:
+def batches_of(topic: KafkaTopic, sample: TestedSample, *, limit_bytes: int | None = None) -> Iterator[RecordBatch]:
     """Yield the records of a sample; with a limit of bytes it ends with the batch that exceeds it."""
     read = 0
     for messages in topic.sample(sample.offsets):
@@ -142,3 +235,186 @@ def batches_of(topic: Topic, sample: Sample, *, limit_bytes: int | None = None) 
             if read >= limit_bytes:
                 sample.is_cut = True
                 return
+
+
+# Schemas by id from a folder, for tests without a registry.
+
+
+def registry_of_folder(folder: str) -> Registry:
+    """Return a client that has the schemas in a folder: files that are named by their ids, such as ``7.avsc``.
+
+    Raises ``InputNotFound`` if there is no such file, and ``InvalidOperand`` for one that is not UTF-8.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise InputNotFound(f"there is no folder {folder!r}")
+    versions = tuple(_version(path) for path in sorted(place.iterdir()) if path.stem.isdecimal())
+    if not versions:
+        raise InputNotFound(f"the folder {folder!r} has no schema; the files are named by their ids, such as 7.avsc")
+    return registry_of(folder, versions)
+
+
+def registry_of(source: str, versions: tuple[BundledVersion, ...]) -> Registry:
+    """Return a client that has these schemas alone; ``source`` names where they come from."""
+    from counterfoil.sdk.client import Registry
+
+    return Registry(URL, transport=BundleTransport(Bundle(source, datetime.now(UTC).isoformat(), versions)))
+
+
+def bundled(subject: str, schema_id: int, schema: Schema) -> BundledVersion:
+    """Return a schema as the only version of a subject."""
+    guid = content_guid(schema.text, schema.references, schema.metadata, schema.rule_set)
+    return BundledVersion(subject, 1, schema_id, guid, schema)
+
+
+def _version(path: Path) -> BundledVersion:
+    try:
+        schema = Schema(path.read_text(encoding="utf-8"), language_of(path.name))
+    except UnicodeDecodeError as error:
+        raise InvalidOperand(str(path), f"it is not UTF-8 ({error.reason})") from None
+    return bundled(path.stem, int(path.stem), schema)
+
+
+# Records in a file: lines of ``counterfoil consume --json``, lines of hexadecimal digits, one message, a container.
+#
+# Source of the last: Apache Avro 1.12, Object Container Files.
+
+_CONTAINER: Final = b"Obj\x01"
+_SYNC_SIZE: Final = 16
+_BATCH: Final = 5_000
+_ID: Final = 1
+_CODECS: Final[dict[str, Callable[[bytes], bytes]]] = {
+    "null": lambda data: data,
+    "deflate": lambda data: zlib.decompress(data, -15),
+    "bzip2": bz2.decompress,
+    "xz": lzma.decompress,
+}
+
+
+class RecordFile:
+    """The records of a file. ``registry`` opens what their schemas come from; ``has_ids``: their ids are its own."""
+
+    def __init__(self, path: str, data: bytes, *, topic: str, registry: Callable[[], Registry]) -> None:
+        self._path = path
+        self._data = data
+        self._topic = topic
+        self._container = _Container(path, data) if data.startswith(_CONTAINER) else None
+        self.registry = registry if self._container is None else self._container.registry
+        self.has_ids = self._container is None
+
+    def batches(self) -> Iterator[RecordBatch]:
+        """Yield the records; raise ``InvalidOperand`` for what is none."""
+        records = iter(self._records())
+        while batch := list(islice(records, _BATCH)):
+            yield RecordBatch.of_records(batch)
+
+    def _records(self) -> Iterable[KafkaRecord]:
+        if self._container is not None:
+            return (self._record(number, data) for number, data in enumerate(self._container.messages()))
+        if self._data[:1] in {b"\0", b"\1"}:
+            return [self._record(0, self._data)]
+        return self._of_lines()
+
+    def _record(self, offset: int, value: bytes) -> KafkaRecord:
+        return KafkaRecord(self._topic, 0, offset, None, None, value, ())
+
+    def _of_lines(self) -> Iterator[KafkaRecord]:
+        maker = RecordMaker(self._topic, key=PartChoice(), value=PartChoice(), registry=self.registry)
+        for number, line in enumerate(self._data.split(b"\n"), 1):
+            if line.strip():
+                try:
+                    yield self._of_line(maker, number, line.decode())
+                except (ValueError, SerdeError) as error:
+                    position = Position(number, 1)
+                    raise InvalidOperand(self._path, str(error), position=position, what="record") from None
+
+    def _of_line(self, maker: RecordMaker, number: int, line: str) -> KafkaRecord:
+        if not line.lstrip().startswith("{"):
+            return self._record(number - 1, bytes.fromhex(line.strip()))
+        given = read_json(line)
+        made = maker.make(given)
+        offset = given.get("offset")
+        return KafkaRecord(
+            self._topic,
+            made.partition or 0,
+            offset if isinstance(offset, int) else number - 1,
+            made.timestamp_ms,
+            made.key,
+            made.value,
+            tuple(made.headers),
+        )
+
+
+class _Container:
+    """An object container file, whose values become messages with the id 1."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self._path = path
+        self._data = data
+        metadata, self._at = self._metadata()
+        name = metadata.get("avro.codec", b"null").decode("utf-8", "replace")
+        if name not in _CODECS:
+            raise self._invalid(f"its codec {name} is not among {', '.join(_CODECS)}")
+        self._decompress = _CODECS[name]
+        self._schema = Schema(metadata.get("avro.schema", b"").decode("utf-8", "replace"))
+
+    def registry(self) -> Registry:
+        """Return a client that has the schema of the file alone."""
+        return registry_of(self._path, (bundled("file", _ID, self._schema),))
+
+    def messages(self) -> Iterator[bytes]:
+        """Yield the values as messages: a block is read as an array, since values in it have no lengths."""
+        from counterfoil.sdk.serde.avro import AvroCodec
+        from counterfoil.sdk.serde.avro.numbers import encode_long
+
+        codec = AvroCodec(names_records=True)
+        items = Schema(f'{{"type": "array", "items": {self._schema.text}}}')
+        try:
+            encode = codec.encoder(codec.parse(self._schema, (), validation=Validation.LENIENT))
+            decode = codec.decoder(codec.parse(items, (), validation=Validation.LENIENT), None, b"")
+        except (InvalidSchema, SchemaParseError) as error:
+            raise self._invalid(f"its schema cannot be read: {error}") from None
+        prefix = id_prefix(_ID)
+        at = self._at
+        while at < len(self._data):
+            count, at = self._long(at)
+            size, at = self._long(at)
+            try:
+                block = self._decompress(self._data[at : at + size])
+                values: list[Any] = decode(encode_long(count) + block + b"\0", 0)
+            except (SerdeError, OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
+                problem = error.problem if isinstance(error, SerdeError) else error
+                raise self._invalid(f"the block at byte {at} cannot be read: {problem}") from None
+            for value in values:
+                yield encode(value, prefix)
+            at += size + _SYNC_SIZE
+
+    def _metadata(self) -> tuple[dict[str, bytes], int]:
+        found: dict[str, bytes] = {}
+        at = len(_CONTAINER)
+        while True:
+            count, at = self._long(at)
+            if count == 0:
+                return found, at + _SYNC_SIZE
+            if count < 0:  # with the size of the block in front
+                count, (_, at) = -count, self._long(at)
+            for _ in range(count):
+                name, at = self._bytes(at)
+                found[name.decode("utf-8", "replace")], at = self._bytes(at)
+
+    def _bytes(self, at: int) -> tuple[bytes, int]:
+        size, at = self._long(at)
+        if size < 0 or at + size > len(self._data):
+            raise self._invalid("it ends inside its header")
+        return self._data[at : at + size], at + size
+
+    def _long(self, at: int) -> tuple[int, int]:
+        from counterfoil.sdk.serde.avro.numbers import read_long
+
+        try:
+            return read_long(self._data, at)
+        except (SerdeError, IndexError, ValueError):
+            raise self._invalid(f"it ends at byte {at}") from None
+
+    def _invalid(self, problem: str) -> InvalidOperand:
+        return InvalidOperand(self._path, problem, what="object container file")

@@ -1,15 +1,19 @@
-"""What was counted while records were tested; the counts of parts of a topic can be added.
-
-A tally is sent between processes as JSON. Its size does not grow with the number of records: places are the first few.
-"""
+"""What was counted while records were tested; the counts of parts of a topic can be added."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+# What was counted while records were tested; the counts of parts of a topic can be added.
+#
+# A tally is sent between processes as JSON. Its size does not grow with the number of records: places are the first
+# few.
 
 FIRST_PLACES: Final = 5
 """How many places of failing records are kept, for each kind of failure."""
@@ -17,7 +21,7 @@ _SUMS: Final = ("records", "tombstones", "null_keys", "with_headers", "size_byte
 """The numbers of a tally that are added up."""
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """A record that fails: where it is, its writer's label, and why."""
 
     partition: int
@@ -31,9 +35,9 @@ class Failures:
     """The records that fail one check: how many, and the first of each partition's batch, by partition and offset."""
 
     count: int = 0
-    places: list[Place] = field(default_factory=list)
+    places: list[RecordPlace] = field(default_factory=list)
 
-    def add(self, place: Place) -> None:
+    def add(self, place: RecordPlace) -> None:
         """Count a record."""
         self.count += 1
         if len(self.places) < FIRST_PLACES or place < self.places[-1]:
@@ -176,7 +180,7 @@ def _failures(document: dict[str, Any]) -> dict[int, Failures]:
 
 
 def _failed(document: dict[str, Any]) -> Failures:
-    return Failures(document["count"], [Place(*place) for place in document["places"]])
+    return Failures(document["count"], [RecordPlace(*place) for place in document["places"]])
 
 
 def _window(document: dict[str, Any]) -> Window:
@@ -197,3 +201,79 @@ def _least(moments: Iterable[int | None]) -> int | None:
 
 def _most(moments: Iterable[int | None]) -> int | None:
     return max((each for each in moments if each is not None), default=None)
+
+
+# Values that occur more than once in a window of time, found with digests of them.
+
+MOST_KEYS: Final = 1_000_000
+"""How many different values are kept, for all windows together: about 100 MB."""
+
+
+def digest_of(values: tuple[Any, ...]) -> int:
+    """Return a number of 64 bits for values; equal values have the same in every process."""
+    return int.from_bytes(blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+class Key(NamedTuple):
+    """The values of one record, as a digest, with its timestamp in milliseconds and its place."""
+
+    digest: int
+    moment_ms: int | None
+    place: RecordPlace
+
+
+def window_start(moment_ms: int | None, length_ms: int) -> int | None:
+    """Return the start of the window of a moment; 0 for windows of no length, None without a moment.
+
+    >>> window_start(5_500, 1_000), window_start(None, 0)
+    (5000, 0)
+    """
+    if not length_ms:
+        return 0
+    return None if moment_ms is None else moment_ms // length_ms * length_ms
+
+
+class RepeatedKeys(Protocol):
+    """What keys are added to: they are compared, or collected."""
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether keys had to be forgotten that may occur again."""
+
+    def add(self, keys: Iterable[Key]) -> list[tuple[int, int]]:
+        """Add keys; return those that were there before: their numbers, and the starts of their windows."""
+
+
+class Repeats:
+    """The values of one rule; windows begin at multiples of ``window_ms``, and 0 is one window for all records."""
+
+    def __init__(self, window_ms: int, *, most_keys: int = MOST_KEYS) -> None:
+        self._window_ms = window_ms
+        self._most_keys = most_keys
+        self._seen: dict[int, set[int]] = {}
+        self._keys = 0
+        self.is_crowded = False
+        """Whether keys had to be forgotten that may occur again."""
+
+    def add(self, keys: Iterable[Key]) -> list[tuple[int, int]]:
+        """Add keys; return those that were there before: their numbers, and the starts of their windows."""
+        repeated = []
+        for number, key in enumerate(keys):
+            start = window_start(key.moment_ms, self._window_ms)
+            if start is None:
+                continue
+            seen = self._seen.setdefault(start, set())
+            if key.digest in seen:
+                repeated.append((number, start))
+                continue
+            seen.add(key.digest)
+            self._keys += 1
+            if self._keys > self._most_keys:
+                self._forget()
+        return repeated
+
+    def _forget(self) -> None:
+        """Forget the oldest window."""
+        oldest = min(self._seen)
+        self._keys -= len(self._seen.pop(oldest))
+        self.is_crowded = True

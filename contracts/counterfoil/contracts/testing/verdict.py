@@ -1,4 +1,4 @@
-"""The result of the tests: findings, made of what was counted, and the exit code."""
+"""The result of the tests: findings, made of what was counted in which windows of time, and the exit code."""
 
 from __future__ import annotations
 
@@ -6,24 +6,63 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.model import Finding, fingerprint
-from counterfoil.contracts.testing.checks import facts_of
-from counterfoil.contracts.testing.quality import FreshnessCheck, Metric, QualityCheck
-from counterfoil.contracts.testing.rules import RECORD_RULE_BY_ID, REPEATED_KEY, UNCHECKED
+from counterfoil.contracts.findings import Finding, fingerprint
+from counterfoil.contracts.testing.checks import (
+    RECORD_RULE_BY_ID,
+    REPEATED_KEY,
+    UNCHECKED,
+    FreshnessCheck,
+    Metric,
+    QualityCheck,
+    facts_of,
+)
 from counterfoil.contracts.testing.sources import FILE
-from counterfoil.contracts.testing.windows import complete_windows
-from counterfoil.schema.counting import counted
-from counterfoil.schema.position import Position
-from counterfoil.schema.reports.model import Severity
-from counterfoil.schema.sampling.confidence import share_at_most
+from counterfoil.schema.reports import Severity
+from counterfoil.schema.sampling import share_at_most
+from counterfoil.schema.texts import Position, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from counterfoil.contracts.testing.checks import Check
     from counterfoil.contracts.testing.promises import TopicTest
-    from counterfoil.contracts.testing.sources import Sample
-    from counterfoil.contracts.testing.tally import Failures, Place, Tally
+    from counterfoil.contracts.testing.sources import TestedSample
+    from counterfoil.contracts.testing.tally import Failures, RecordPlace, Tally
+
+
+# Which windows of time lie completely within the records that were read.
+
+_MOST: Final = 100_000
+"""How many windows are looked at, beginning with the newest."""
+
+
+def complete_windows(sample: TestedSample, tally: Tally, length_ms: int) -> Sequence[int]:
+    """Return the starts of the windows of which every record was read, ascending; none if that is not known.
+
+    A partition that was not read from its beginning limits them by its first timestamp, one that was not read to its
+    end by its last.
+    """
+    if not sample.is_contiguous:
+        return ()
+    earliest = [span.earliest_ms for span in tally.spans.values() if span.earliest_ms is not None]
+    if not earliest:
+        return ()
+    low, high = min(earliest), sample.taken_ms
+    for partition, ((first, end),) in sample.offsets.items():
+        bounds, span = sample.bounds.get(partition, (first, end)), tally.spans.get(partition)
+        if span is None:
+            continue
+        if first > bounds[0] and span.earliest_ms is not None:
+            low = max(low, span.earliest_ms)
+        if end < bounds[1] and span.latest_ms is not None:
+            high = min(high, span.latest_ms)
+    if any(number not in sample.offsets for number, (first, end) in sample.bounds.items() if first < end):
+        return ()
+    start = max(-(-low // length_ms), high // length_ms - _MOST)
+    return [number * length_ms for number in range(start, high // length_ms)]
+
+
+# The result of the tests: findings, made of what was counted, and the exit code.
 
 _NAMED_PLACES: Final = 3
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -37,7 +76,7 @@ class TopicResult:
     """
 
     test: TopicTest
-    sample: Sample
+    sample: TestedSample
     tally: Tally
     findings: tuple[Finding, ...] = ()
     environment: str = ""
@@ -87,14 +126,14 @@ class TestReport:
         return sum(finding.severity is severity and finding.approval is None for finding in self.findings)
 
 
-def findings_of(test: TopicTest, tally: Tally, sample: Sample) -> tuple[Finding, ...]:
+def findings_of(test: TopicTest, tally: Tally, sample: TestedSample) -> tuple[Finding, ...]:
     """Return what is wrong with the records of a topic, and what could not be checked, in the order of the files."""
     found = _Maker(test, tally, sample).findings()
     return tuple(sorted(found, key=lambda one: (one.path, one.position or Position(0, 0), one.rule, one.element)))
 
 
 class _Maker:
-    def __init__(self, test: TopicTest, tally: Tally, sample: Sample) -> None:
+    def __init__(self, test: TopicTest, tally: Tally, sample: TestedSample) -> None:
         self._test = test
         self._tally = tally
         self._sample = sample
@@ -267,7 +306,7 @@ def _first(failures: Failures) -> str:
     return f"; first at {', '.join(named)}{f': {common}' if common else ''}" if named else ""
 
 
-def _place(place: Place, reason: str) -> str:
+def _place(place: RecordPlace, reason: str) -> str:
     return f"partition {place.partition} offset {place.offset} ({place.writer}{f': {reason}' if reason else ''})"
 
 

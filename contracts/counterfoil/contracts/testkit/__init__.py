@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.testkit.producing import BrokenPromise, ContractWarning
     from counterfoil.contracts.testkit.stream import Stream, StreamRecord
 
+
 __all__ = [
     "BrokenPromise",
     "ContractWarning",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.contracts.testkit.session import SESSION
-from counterfoil.schema.extras import needed_by
+from counterfoil.schema.errors import needed_by
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-    from counterfoil.contracts.library import FoundContract
+    from counterfoil.contracts.generate.library import FoundContract
 
 
 def assert_produces(contract: FoundContract | str, value: Any, *, key: Any = ..., headers: Any = ...) -> None:

@@ -6,18 +6,18 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.contracts.conformance.fields import Violation, shown_value
-from counterfoil.contracts.conformance.record import RecordParts
+from counterfoil.contracts.testing.record import PromiseViolation, RecordParts, shown_value
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import EncodeError, SerdeError, ValidationError
-from counterfoil.sdk.serde.languages import LANGUAGES
+from counterfoil.sdk.serde.multi import LANGUAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from counterfoil.contracts.examples.examples import Examples
-    from counterfoil.contracts.library import FoundContract
-    from counterfoil.contracts.testkit.session import Session
+    from counterfoil.contracts.generate.examples import Examples
+    from counterfoil.contracts.generate.library import FoundContract
+    from counterfoil.contracts.testkit.session import TestkitSession
+
 
 UNKNOWN: Final = ...
 """Stands for a key or headers that are not checked."""
@@ -26,7 +26,7 @@ UNKNOWN: Final = ...
 class BrokenPromise(AssertionError):
     """A record that does not keep a contract; ``violations`` has each promise that is broken."""
 
-    def __init__(self, message: str, violations: tuple[Violation, ...]) -> None:
+    def __init__(self, message: str, violations: tuple[PromiseViolation, ...]) -> None:
         super().__init__(message)
         self.violations = violations
 
@@ -37,7 +37,7 @@ class ContractWarning(UserWarning):
 
 def check_record(found: FoundContract, value: Any, *, key: Any = UNKNOWN, headers: Any = UNKNOWN) -> None:
     """Raise ``BrokenPromise`` if a record does not keep the contract, and warn of what the contract only warns of."""
-    broken: list[Violation] = []
+    broken: list[PromiseViolation] = []
     plain = _written(found.examples, value, "", broken)
     plain_key = None if key is UNKNOWN else _plain_key(found, key, broken)
     if not broken:
@@ -52,27 +52,27 @@ def check_record(found: FoundContract, value: Any, *, key: Any = UNKNOWN, header
         raise BrokenPromise(f"The record does not keep {found.path} ({found.topic}):{lines}", errors)
 
 
-def assert_produces_of(session: Session, contract: FoundContract | str, value: Any, **parts: Any) -> None:
+def assert_produces_of(session: TestkitSession, contract: FoundContract | str, value: Any, **parts: Any) -> None:
     """Check a record against a contract, or the one with this name."""
     found = session.library().find(contract) if isinstance(contract, str) else contract
     check_record(found, value, **parts)
 
 
-def _written(examples: Examples, value: Any, place: str, broken: list[Violation]) -> Any:
+def _written(examples: Examples, value: Any, place: str, broken: list[PromiseViolation]) -> Any:
     """Return a value as deserializers return it once it was written; a misfit is added to ``broken``."""
     try:
         data = _message(examples, value)
     except ValidationError as error:
-        broken += [Violation(_at(place, each.path), "schema", None, each.message) for each in error.violations]
+        broken += [PromiseViolation(_at(place, each.path), "schema", None, each.message) for each in error.violations]
         if not error.violations:
-            broken.append(Violation(place, "schema", value, error.problem))
+            broken.append(PromiseViolation(place, "schema", value, error.problem))
         return None
     except EncodeError as error:
         problem = error.problem if error.expected is None else f"expected {error.expected}; got {error.got}"
-        broken.append(Violation(_at(place, error.path or ""), "schema", error.got, problem))
+        broken.append(PromiseViolation(_at(place, error.path or ""), "schema", error.got, problem))
         return None
     except SerdeError as error:
-        broken.append(Violation(place, "schema", value, error.problem))
+        broken.append(PromiseViolation(place, "schema", value, error.problem))
         return None
     return examples.decode(data)
 
@@ -100,19 +100,19 @@ def _message(examples: Examples, value: Any) -> bytes:
 
 
 def _is_model(value: Any) -> bool:
-    from counterfoil.sdk.serde.models.kinds import kind_of
+    from counterfoil.sdk.serde.models.description import kind_of
 
     return not isinstance(value, Mapping) and kind_of(type(value)) is not None
 
 
-def _plain_key(found: FoundContract, key: Any, broken: list[Violation]) -> Any:
+def _plain_key(found: FoundContract, key: Any, broken: list[PromiseViolation]) -> Any:
     if found.key_examples is not None:
         return _written(found.key_examples, key, "$key", broken)
     if isinstance(key, bytes):
         try:
             return key.decode()
         except UnicodeDecodeError:
-            broken.append(Violation("$key", "schema", key, f"{shown_value(key)} is no UTF-8 text"))
+            broken.append(PromiseViolation("$key", "schema", key, f"{shown_value(key)} is no UTF-8 text"))
     return key
 
 

@@ -12,8 +12,9 @@ import pytest
 from counterfoil.contracts.testkit.session import CONSUMER_INI, SESSION
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.library import FoundContract
+    from counterfoil.contracts.generate.library import FoundContract
     from counterfoil.contracts.testkit.stream import Stream
+
 
 _MARKER = "contract"
 _INI = "counterfoil_contract"

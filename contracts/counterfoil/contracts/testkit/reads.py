@@ -1,18 +1,27 @@
-"""What tests read of the values of each contract, as the paths of consumers' files."""
+"""What tests read of the values of each contract, compared with the reads in a consumer's product file."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from counterfoil.sdk.usage.places import Place
-from counterfoil.sdk.usage.recording import WHOLE, recorded
+from counterfoil.contracts.errors import InvalidOperand, PreconditionFailed
+from counterfoil.contracts.generate.documents import ConsumerFacts, Uneditable, consumer_text, with_reads
+from counterfoil.schema.agreements.files import read_agreement
+from counterfoil.schema.agreements.model import DataProduct, major_of
+from counterfoil.schema.paths import print_path
+from counterfoil.sdk.usage.recording import WHOLE, ObservedPlace, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
-    from counterfoil.contracts.examples.examples import Examples
+    from counterfoil.contracts.generate.examples import Examples
+    from counterfoil.contracts.generate.library import ContractLibrary
     from counterfoil.sdk.usage.observation import Usage
+
+
+# What tests read of the values of each contract, as the paths of consumers' files.
 
 KEY: Final = "$key"
 _ALL: Final = WHOLE[0]
@@ -48,7 +57,7 @@ class ReadRecorder:
         def note(texts: tuple[str, ...]) -> None:
             self.note(contract, (_in_key(text) for text in texts) if is_key else texts)
 
-        return recorded(value, Place.root(examples.parsed), note)
+        return recorded(value, ObservedPlace.root(examples.parsed), note)
 
     def add_usage(self, usage: Usage) -> None:
         """Take what is observed of a deserializer at the end of each test."""
@@ -129,3 +138,103 @@ def untouched(read: Iterable[str], declared: Iterable[str]) -> list[str]:
 def _is_inside(path: str, around: str) -> bool:
     """Return whether a path leads into another one."""
     return path.startswith(around) and path[len(around) : len(around) + 1] in (".", "[", "{", "<")
+
+
+# A consumer's product file (ODPS), whose reads are compared with those of tests and completed.
+
+_SUFFIXES = (".odps.yaml", ".odps.yml", ".yaml", ".yml")
+
+
+class ProductFile:
+    """A product file: its text, and what it declares. The text of a file that does not exist yet is empty."""
+
+    def __init__(self, place: Path, text: str) -> None:
+        self._place = place
+        self._text = text
+        self.has_changed = False
+        self._reads = _declared(place, text) if text else {}
+
+    @classmethod
+    def read(cls, place: Path) -> Self:
+        """Return the file at a place; raise ``InvalidOperand`` for one that is no valid product file."""
+        try:
+            return cls(place, place.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise PreconditionFailed(f"there is no file {place}") from None
+        except UnicodeDecodeError as error:
+            raise InvalidOperand(str(place), f"it is not UTF-8 ({error.reason})", what="product file") from None
+
+    @classmethod
+    def empty(cls, place: Path) -> Self:
+        """Return a file that does not exist yet."""
+        return cls(place, "")
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self._place.name
+
+    @property
+    def contracts(self) -> Sequence[str]:
+        """The ids of the contracts that are read."""
+        return sorted(self._reads)
+
+    def reads(self, contract: str) -> Sequence[str] | None:
+        """Return the declared paths of a contract; None without an input port for it."""
+        return self._reads.get(contract)
+
+    def add(self, contract: str, version: str, paths: Sequence[str]) -> list[str]:
+        """Add the paths that are not declared yet, and return them. Raises ``PreconditionFailed``."""
+        missing = undeclared(paths, self._reads.get(contract, ()))
+        if not missing:
+            return []
+        major = major_of(version)
+        try:
+            if self._text:
+                text = with_reads(self._text, contract, major, missing)
+            else:
+                text = consumer_text(ConsumerFacts(self._stem, contract, major), missing)
+            declared = _declared(self._place, text)
+        except (Uneditable, InvalidOperand) as problem:
+            raise PreconditionFailed(
+                f"{self._place} cannot be completed ({problem}); add to the reads of {contract}: {', '.join(missing)}"
+            ) from None
+        self._text, self._reads, self.has_changed = text, declared, True
+        return missing
+
+    def write(self) -> None:
+        """Write the file; one that is read meanwhile is either the old one or the new one."""
+        beside = self._place.with_name(f"{self._place.name}.new")
+        beside.write_text(self._text, encoding="utf-8")
+        beside.replace(self._place)
+
+    @property
+    def _stem(self) -> str:
+        return next((self.name.removesuffix(each) for each in _SUFFIXES if self.name.endswith(each)), self.name)
+
+
+def product_of_project(library: ContractLibrary) -> ProductFile:
+    """Return the only product file that belongs to a folder; raise ``PreconditionFailed`` for none or several."""
+    found = library.product_files()
+    if len(found) == 1:
+        return ProductFile.read(found[0])
+    names = ", ".join(place.name for place in found) or "none"
+    raise PreconditionFailed(
+        f"the product file (.odps.yaml) to compare with is not clear: {names}; name it with counterfoil_consumer in "
+        "pytest's section"
+    )
+
+
+def _declared(place: Path, text: str) -> dict[str, list[str]]:
+    reading = read_agreement(text)
+    if not isinstance(reading.agreement, DataProduct) or reading.faults:
+        fault = reading.faults[0] if reading.faults else None
+        problem = "it is a contract file" if fault is None else fault.problem
+        raise InvalidOperand(
+            str(place), problem, position=None if fault is None else fault.position, what="product file"
+        )
+    declared: dict[str, list[str]] = {}
+    for each in reading.agreement.expectations:
+        paths = ["*"] if each.reads is None else [print_path(read.path) for read in each.reads]
+        declared.setdefault(each.contract_id, []).extend(paths)
+    return declared

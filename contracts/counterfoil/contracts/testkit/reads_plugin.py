@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.contracts.testkit.product_file import ProductFile, product_of_project
-from counterfoil.contracts.testkit.reads import ReadRecorder, least, undeclared, untouched
+from counterfoil.contracts.testkit.reads import (
+    ProductFile,
+    ReadRecorder,
+    least,
+    product_of_project,
+    undeclared,
+    untouched,
+)
 from counterfoil.contracts.testkit.session import CONSUMER_INI, SESSION
 from counterfoil.schema.errors import CounterfoilError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
+
 
 _OUTPUT = "counterfoil_reads"
 

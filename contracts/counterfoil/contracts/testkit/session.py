@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.library import ContractLibrary
+    from counterfoil.contracts.generate.library import ContractLibrary
     from counterfoil.contracts.testkit.reads import ReadRecorder
+
 
 CONSUMER_INI: Final = "counterfoil_consumer"
 """The option of pytest that names the product file whose reads are compared."""
 
 
 @dataclass(slots=True)
-class Session:
+class TestkitSession:
     """``root`` is the folder of the contracts, by default the current one; without a ``recorder`` nothing is noted."""
 
     root: str = "."
@@ -24,7 +25,7 @@ class Session:
     def library(self) -> ContractLibrary:
         """Return the contracts, which are read once."""
         if self._library is None:
-            from counterfoil.contracts.library import ContractLibrary
+            from counterfoil.contracts.generate.library import ContractLibrary
 
             self._library = ContractLibrary(self.root)
         return self._library
@@ -34,5 +35,5 @@ class Session:
         self.root, self.recorder, self._library = root, None, None
 
 
-SESSION = Session()
+SESSION = TestkitSession()
 """The run of tests of this process; pytest's plugin begins it."""

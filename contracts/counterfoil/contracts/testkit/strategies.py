@@ -12,21 +12,22 @@ from hypothesis import reject
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 
-from counterfoil.contracts.conformance.record import RecordParts
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.examples.choices import MAX_LENGTH, SINGLE_BITS, SeededChoices
-from counterfoil.contracts.examples.examples import Examples
+from counterfoil.contracts.generate.choices import MAX_LENGTH, SINGLE_BITS, SeededChoices
+from counterfoil.contracts.generate.examples import Examples
+from counterfoil.contracts.testing.record import RecordParts
 from counterfoil.schema.caches import cached_if_short
-from counterfoil.schema.excerpt import excerpt
-from counterfoil.schema.formats.jsonschema.read.matching import matching_strings
-from counterfoil.schema.formats.jsonschema.read.patterns import holds_match, is_too_large
 from counterfoil.schema.model import Schema
+from counterfoil.schema.patterns.matching import holds_match, is_too_large
+from counterfoil.schema.patterns.samples import matching_strings
+from counterfoil.schema.texts import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from counterfoil.contracts.library import FoundContract
+    from counterfoil.contracts.generate.library import FoundContract
     from counterfoil.schema.model import SchemaType
+
 
 T = TypeVar("T")
 

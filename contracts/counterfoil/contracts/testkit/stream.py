@@ -6,28 +6,29 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.contracts.baselines.baseline import read_schema
 from counterfoil.contracts.baselines.operands import read_operand
-from counterfoil.contracts.baselines.registry import read_schema
 from counterfoil.contracts.errors import UsageMistake
-from counterfoil.contracts.examples.choices import USUAL, SeededChoices, Shape
-from counterfoil.contracts.library import of_schema
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.contracts.generate.choices import USUAL, ExampleShape, SeededChoices
+from counterfoil.contracts.generate.library import of_schema
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
 from counterfoil.schema.model import Reference, Schema
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk.serde.context import SerializationContext
 from counterfoil.sdk.serde.serializer import Serializer
-from counterfoil.sdk.testing.in_memory import InMemoryRegistry
+from counterfoil.sdk.testing.registries import InMemoryRegistry
 from counterfoil.sdk.usage.observation import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from counterfoil.contracts.examples.examples import Examples
-    from counterfoil.contracts.library import FoundContract
-    from counterfoil.contracts.testkit.session import Session
+    from counterfoil.contracts.generate.examples import Examples
+    from counterfoil.contracts.generate.library import FoundContract
+    from counterfoil.contracts.testkit.session import TestkitSession
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.serde.deserializer import Deserializer
     from counterfoil.sdk.subjects import Field
+
 
 LATEST: Final = "latest"
 ALL_LIVE: Final = "all-live"
@@ -113,7 +114,7 @@ class Stream:
     ``registry`` is its client, for the deserializers of the program. It is part of the extra ``registry``.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TestkitSession) -> None:
         self._session = session
         self.registry = InMemoryRegistry(level=CompatibilityLevel.NONE).client()
         self._contract_by_id: dict[int, str] = {}
@@ -143,7 +144,7 @@ class Stream:
         found = self._session.library().find(contract, topic)
         versions = [*self._versions(found, schema)]
         shape = (
-            Shape(leaves_out=missing_optional, has_unknown_symbols=unknown_enum)
+            ExampleShape(leaves_out=missing_optional, has_unknown_symbols=unknown_enum)
             if missing_optional or unknown_enum
             else USUAL
         )
@@ -155,7 +156,7 @@ class Stream:
 
     def deserializer(self, contract: str, **options: Any) -> Deserializer[Any]:
         """Return a deserializer of the values of a contract, which is observed; ``options`` are those of its class."""
-        from counterfoil.sdk.serde.languages import LANGUAGES
+        from counterfoil.sdk.serde.multi import LANGUAGES
 
         language = self._session.library().find(contract).examples.schema.schema_type
         return self.observe(LANGUAGES[language].make_deserializer(self.registry, **options))
@@ -236,7 +237,7 @@ PREFIX_BYTES: Final = 5
 class _Writer:
     """Writes records with one version of a contract's schema, which is registered."""
 
-    def __init__(self, registry: Registry, found: FoundContract, shape: Shape) -> None:
+    def __init__(self, registry: Registry, found: FoundContract, shape: ExampleShape) -> None:
         self._found = found
         self._shape = shape
         self.value = found.examples.with_unknown_symbols() if shape.has_unknown_symbols else found.examples

@@ -1,1 +1,1 @@
-"""Values of messages as JSON, in the one form that commands print and read."""
+"""Values of records: their JSON form, their fields, and what is promised of them."""

@@ -27,20 +27,21 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from counterfoil.contracts.values.form import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
-from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union, branch_name
+from counterfoil.schema.languages.avro.types import AvroArray, AvroKind, AvroMap, AvroRecord, AvroUnion, branch_name
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.avro_codec.branches import branch_named, is_optional
-from counterfoil.sdk.serde.avro_codec.decode import compile_hinted_decoder
-from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk, describe
-from counterfoil.sdk.serde.avro_codec.logical import conversion_of
-from counterfoil.sdk.serde.misfits import misfit, placed
+from counterfoil.sdk.serde.avro.coders import compile_hinted_decoder
+from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk, describe
+from counterfoil.sdk.serde.avro.logical_types import conversion_of
+from counterfoil.sdk.serde.avro.values import branch_named, is_optional
+from counterfoil.sdk.serde.context import misfit, placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from counterfoil.schema.formats.avro.schema import AvroSchema
-    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.languages.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.types import AvroType
     from counterfoil.sdk.serde.codec import Codec, Decode
+
 
 _NANOSECONDS: Final = re.compile(r"[.,]\d{6}\d*[1-9]")
 """Digits below microseconds, which Python would drop without an error."""
@@ -70,19 +71,19 @@ _TEXT_FORM: Final[dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]]]
 """How the values of logical types are written as texts and read; the others are written as their base type's values."""
 
 _JSON_TYPES: Final = {
-    Kind.NULL: {"null"},
-    Kind.BOOLEAN: {"boolean"},
-    Kind.INT: {"number"},
-    Kind.LONG: {"number"},
-    Kind.FLOAT: {"number", "string"},
-    Kind.DOUBLE: {"number", "string"},
-    Kind.BYTES: {"string"},
-    Kind.STRING: {"string"},
-    Kind.FIXED: {"string"},
-    Kind.ENUM: {"string"},
-    Kind.ARRAY: {"array"},
-    Kind.MAP: {"object"},
-    Kind.RECORD: {"object"},
+    AvroKind.NULL: {"null"},
+    AvroKind.BOOLEAN: {"boolean"},
+    AvroKind.INT: {"number"},
+    AvroKind.LONG: {"number"},
+    AvroKind.FLOAT: {"number", "string"},
+    AvroKind.DOUBLE: {"number", "string"},
+    AvroKind.BYTES: {"string"},
+    AvroKind.STRING: {"string"},
+    AvroKind.FIXED: {"string"},
+    AvroKind.ENUM: {"string"},
+    AvroKind.ARRAY: {"array"},
+    AvroKind.MAP: {"object"},
+    AvroKind.RECORD: {"object"},
 }
 _PYTHON_TYPES: Final = {
     "null": type(None),
@@ -124,13 +125,13 @@ class AvroForm:
 def _shown(node: AvroType, value: Any) -> Any:
     """Return the JSON of a value that may have hints."""
     match node:
-        case Union():
+        case AvroUnion():
             return _shown_branch(node, value)
-        case Record():
+        case AvroRecord():
             return {field.name: _shown(field.type, value[field.name]) for field in node.fields}
-        case Array():
+        case AvroArray():
             return [_shown(node.items, item) for item in value]
-        case Map():
+        case AvroMap():
             return {key: _shown(node.values, item) for key, item in value.items()}
     conversion = conversion_of(node)
     if conversion is not None and type(value) in _TEXT_FORM:
@@ -141,7 +142,7 @@ def _shown(node: AvroType, value: Any) -> Any:
     return shown_real(base) if isinstance(base, float) else base
 
 
-def _shown_branch(union: Union, value: Any) -> Any:
+def _shown_branch(union: AvroUnion, value: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, tuple):
@@ -153,7 +154,7 @@ def _shown_branch(union: Union, value: Any) -> Any:
     return {branch_name(branch): shown} if is_named(union) else shown
 
 
-def is_named(union: Union) -> bool:
+def is_named(union: AvroUnion) -> bool:
     """Return whether two types of the union have the same JSON."""
     types = [name for branch in union.branches for name in _json_types(branch)]
     return not is_optional(union) and len(types) != len(set(types))
@@ -166,15 +167,15 @@ def _json_types(node: AvroType) -> set[str]:
 
 def _value(node: AvroType, given: Any) -> Any:
     match node:
-        case Union():
+        case AvroUnion():
             return _branch_value(node, given)
-        case Record():
+        case AvroRecord():
             return _record_value(node, given)
-        case Array():
+        case AvroArray():
             if not isinstance(given, list):
                 raise misfit("an array", given)
             return [_under(f"[{index}]", node.items, item) for index, item in enumerate(given)]
-        case Map():
+        case AvroMap():
             if not isinstance(given, dict):
                 raise misfit("an object", given)
             return {key: _under(f"[{key!r}]", node.values, item) for key, item in given.items()}
@@ -188,7 +189,7 @@ def _under(part: str, node: AvroType, given: Any) -> Any:
         raise placed(error, part) from None
 
 
-def _record_value(record: Record, given: Any) -> dict[str, Any]:
+def _record_value(record: AvroRecord, given: Any) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise misfit(f"an object ({record.full_name})", given)
     names = {field.name for field in record.fields}
@@ -204,7 +205,7 @@ def _record_value(record: Record, given: Any) -> dict[str, Any]:
     }
 
 
-def _branch_value(union: Union, given: Any) -> Any:
+def _branch_value(union: AvroUnion, given: Any) -> Any:
     if is_named(union):
         if given is None and branch_named(union, "null") is not None:
             return None
@@ -226,12 +227,12 @@ def _branch_value(union: Union, given: Any) -> Any:
     return _as_branch(union, named, next(iter(given.values())))
 
 
-def _as_branch(union: Union, branch: AvroType, given: Any) -> Any:
+def _as_branch(union: AvroUnion, branch: AvroType, given: Any) -> Any:
     value = _value(branch, given)
     return value if is_optional(union) else (branch_name(branch), value)
 
 
-def _in_avro_json(union: Union, given: Any) -> AvroType | None:
+def _in_avro_json(union: AvroUnion, given: Any) -> AvroType | None:
     """Return the branch that an object with one key names, which is how Avro's own JSON writes values of unions."""
     name = next(iter(given)) if isinstance(given, dict) and len(given) == 1 else None
     index = branch_named(union, name) if isinstance(name, str) else None
@@ -246,11 +247,11 @@ def _scalar(node: AvroType, given: Any) -> Any:
     conversion = conversion_of(node)
     if conversion is not None and conversion.native in _TEXT_FORM and isinstance(given, str):
         return _logical(node, conversion.native, conversion.expected, given)
-    if node.kind in (Kind.BYTES, Kind.FIXED) and conversion is not None and conversion.native is Decimal:
+    if node.kind in (AvroKind.BYTES, AvroKind.FIXED) and conversion is not None and conversion.native is Decimal:
         return _logical(node, Decimal, conversion.expected, repr(given))
-    if node.kind in (Kind.BYTES, Kind.FIXED):
+    if node.kind in (AvroKind.BYTES, AvroKind.FIXED):
         return read_bytes(given)
-    if node.kind in (Kind.FLOAT, Kind.DOUBLE):
+    if node.kind in (AvroKind.FLOAT, AvroKind.DOUBLE):
         given = read_real(given)
     try:
         EncodeWalk(strict=True).write(node, given)

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.misfits import misfit
+from counterfoil.sdk.serde.context import misfit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.sdk.serde.codec import Codec, Decode
+
+
+# The JSON form of values: what a language defines, the table of languages, and numbers that JSON does not have.
 
 _NOT_FINITE: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _BASE64: Final = "bytes in base64"
@@ -51,7 +54,7 @@ def form_of(language: SchemaType) -> ValueForm:
 
 _FORMS: Final = {
     SchemaType.AVRO: ("avro", "AvroForm"),
-    SchemaType.JSON: ("json", "JsonForm"),
+    SchemaType.JSON: ("form", "JsonForm"),
     SchemaType.PROTOBUF: ("protobuf", "ProtobufForm"),
 }
 
@@ -104,3 +107,21 @@ def misfit_at_top(error: EncodeError) -> EncodeError:
     """Return the error with its path in its message."""
     problem = f"{error.path or 'The value'}: {error.problem}"
     return EncodeError(problem, path=error.path, expected=error.expected, got=error.got)
+
+
+# Values of JSON schemas: they are JSON already.
+
+
+class JsonForm:
+    """The form of JSON Schema's values; they are validated when they are written."""
+
+    options: Final[Mapping[str, Any]] = {"validate": "write"}
+
+    def decoder(self, codec: Codec[Any], writer: Any, reader: Any, suffix: bytes) -> Decode:
+        """Return the decoder of the codec."""
+        return codec.decoder(writer, reader, suffix)
+
+    def value(self, parsed: Any, given: Any, message: str | None = None) -> Any:
+        """Return the value as it is."""
+        del parsed, message
+        return given

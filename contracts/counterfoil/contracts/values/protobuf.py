@@ -13,17 +13,18 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.contracts.values.form import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
-from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
+from counterfoil.schema.languages.protobuf.runtime import is_map
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.misfits import misfit, placed
-from counterfoil.sdk.serde.protobuf_codec.well_known import ANY, CONVERSION_BY_NAME, WRAPPERS
+from counterfoil.sdk.serde.context import misfit, placed
+from counterfoil.sdk.serde.protobuf.well_known import ANY, CONVERSION_BY_NAME, WRAPPERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField
+    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField
     from counterfoil.sdk.serde.codec import Codec, Decode
-    from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes
+    from counterfoil.sdk.serde.protobuf.message_types import MessageTypes
+
 
 _TYPE_URL: Final = "@type"
 _BOOLEANS: Final = {"true": True, "false": False}

@@ -1,1 +1,1 @@
-"""What is checked before a run: topics, and a trial with sampled records."""
+"""``counterfoil bridge check``: the topics are inspected, and the engine is tried on sampled records."""

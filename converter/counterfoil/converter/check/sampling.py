@@ -7,21 +7,22 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.engines.protocol import CONVERTED_KEY, RECORD_COLUMNS
-from counterfoil.converter.engines.record import Converted
+from counterfoil.converter.engines.reference import Converted
 from counterfoil.converter.kafka import headers
-from counterfoil.converter.run.record_size import too_large
-from counterfoil.schema.counting import counted
-from counterfoil.schema.sampling.selection import Strategy, choose_offsets
+from counterfoil.converter.kafka.headers import too_large
+from counterfoil.schema.sampling import Strategy, choose_offsets
+from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from counterfoil.converter.engines.keyed import KeyConverter
     from counterfoil.converter.engines.protocol import Engine
+    from counterfoil.converter.engines.reference import KeyConverter
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.kafka.headers import Headers
+
 
 _SCHEMA: Final = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "

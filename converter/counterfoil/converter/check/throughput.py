@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from counterfoil.converter.engines.protocol import Engine
 
+
 _WARM_UP_RECORDS: Final = 20_000
 _WANTED_S: Final = 2.0
 _MOST_RECORDS: Final = 2_000_000

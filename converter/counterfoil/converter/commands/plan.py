@@ -7,34 +7,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from counterfoil.converter.bridge.file import load_bridge_file
-from counterfoil.converter.bridge.resolve import resolve_with
-from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.bridge import load_bridge_file, resolve_with
 from counterfoil.converter.engines.choice import AUTO, choose_engine
-from counterfoil.converter.engines.protocol import Conversion
+from counterfoil.converter.engines.protocol import Conversion, EngineCannot
 from counterfoil.converter.errors import BridgeError, why_unreadable
-from counterfoil.converter.reports import give, parse_forms
+from counterfoil.converter.outputs import give, parse_forms
 from counterfoil.converter.run.checkpoint import begun_plan
-from counterfoil.converter.sketch.samples import load_samples
-from counterfoil.schema.counting import counted
+from counterfoil.converter.sketch.command import load_samples
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.evolution import derive_both_ways, with_message
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.formats.file_language import NAME_BY_TYPE, language_of_schema_file
+from counterfoil.schema.languages.table import NAME_BY_TYPE, language_of_schema_file
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.suggestions.suggest import suggest_rules
+from counterfoil.schema.plans.derivations import derive_both_ways
+from counterfoil.schema.plans.languages import with_message
+from counterfoil.schema.plans.suggest import suggest_rules
+from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from counterfoil.converter.bridge.resolve import ResolvedBridge
-    from counterfoil.schema.bridges.model import BridgeFile
-    from counterfoil.schema.evolution import ConversionPlan, Loss
+    from counterfoil.converter.bridge import ResolvedBridge
     from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.suggestions.suggest import Suggestion
-    from counterfoil.sdk.kafka.access import KafkaAccess
-    from counterfoil.sdk.registry_options import RegistryAccess
+    from counterfoil.schema.plans.bridge import BridgeFile
+    from counterfoil.schema.plans.derivations import RoundTripLoss
+    from counterfoil.schema.plans.model import ConversionPlan
+    from counterfoil.schema.plans.suggest import Suggestion
+    from counterfoil.sdk.commands.options import RegistryAccess
+    from counterfoil.sdk.kafka import KafkaAccess
 
 
 def show_plan(
@@ -167,7 +167,7 @@ def _suggestion_lines(suggestions: Sequence[Suggestion]) -> list[str]:
     return ["# suggestions for fields:", *(f"#   {each}" for each in suggestions)] if suggestions else []
 
 
-def _loss_lines(losses: Sequence[Loss]) -> list[str]:
+def _loss_lines(losses: Sequence[RoundTripLoss]) -> list[str]:
     return (
         [
             f"{counted(len(losses), 'field')} of the source that the target does not keep:",

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from counterfoil.converter.bridge.file import load_bridge_file
-from counterfoil.converter.bridge.resolve import resolve_with
+from counterfoil.converter.bridge import load_bridge_file, resolve_with
 from counterfoil.converter.kafka.cluster import named_cluster
-from counterfoil.converter.monitoring.display import ProgressForm, display_of
-from counterfoil.converter.run.checkpoint import Checkpoint, Identity, begun_plan, default_folder
+from counterfoil.converter.monitoring.observers import ProgressForm, display_of
+from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointIdentity, begun_plan, default_folder
 from counterfoil.converter.spark.java import check_java
 from counterfoil.converter.spark.session import connector_settings, is_submitted, refuse_connect, refuse_real_time
 from counterfoil.converter.spark.start import starting
@@ -27,12 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from counterfoil.converter.monitoring.display import Display
-    from counterfoil.converter.run.id_service import ServiceAddress
+    from counterfoil.converter.monitoring.observers import Display
+    from counterfoil.converter.run.writers import ServiceAddress
     from counterfoil.converter.spark.start import SessionStart
-    from counterfoil.schema.bridges.model import BridgeFile
-    from counterfoil.sdk.kafka.access import KafkaAccess
-    from counterfoil.sdk.registry_options import RegistryAccess
+    from counterfoil.schema.plans.bridge import BridgeFile
+    from counterfoil.sdk.commands.options import RegistryAccess
+    from counterfoil.sdk.kafka import KafkaAccess
+
 
 _SAME_REQUEST_S: Final = 2.0
 """A second SIGTERM within this time is the same request."""
@@ -94,8 +94,7 @@ def _run_with(
     """Check plan and topics, and run the bridge in the session that is starting."""
     from counterfoil.converter.check.preflight import ready_topics
     from counterfoil.converter.engines.choice import choose_engine
-    from counterfoil.converter.run.id_service import WriterService
-    from counterfoil.converter.run.writers import decisions_for
+    from counterfoil.converter.run.writers import WriterService, decisions_for
 
     resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name, checkpoint))
     writers = WriterService(display.say, id_service)
@@ -104,7 +103,7 @@ def _run_with(
         keys = replace(keys, lookup=writers.key_lookup)
     cluster = named_cluster(kafka)
     choice = choose_engine(engine, conversion, keys)
-    folder.check(Identity.of(resolved), force=force)
+    folder.check(CheckpointIdentity.of(resolved), force=force)
     ready = ready_topics(resolved.file, cluster, folder, create_target=create_topics, require=start.check)
     for line in (*ready, *resolved.kept_lines()):
         display.say(line)

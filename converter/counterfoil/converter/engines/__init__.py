@@ -1,1 +1,1 @@
-"""Engines: implementations of one interface, which return the same bytes."""
+"""The engines, which convert the values of records: Java classes, and the reference evaluator."""

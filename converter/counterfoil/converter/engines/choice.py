@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.protocol import EngineCannot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from counterfoil.converter.engines.protocol import Conversion, Engine
+
 
 AUTO: Final = "auto"
 """The name for the first engine of the table that can carry out the plan."""
@@ -36,26 +37,26 @@ ENGINES: Final[Mapping[str, Callable[[Conversion], Engine]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class EngineChoice:
     """An engine, and the reason why it was chosen, as one sentence."""
 
     engine: Engine
     why: str
 
 
-def choose_engine(name: str, conversion: Conversion, keys: Conversion | None = None) -> Choice:
+def choose_engine(name: str, conversion: Conversion, keys: Conversion | None = None) -> EngineChoice:
     """Return the engine that ``--engine`` names: one of the table, or with ``AUTO`` the fastest that can do the plan.
 
     Where ``keys`` are converted, it consists of one engine for values and one for keys. Raises ``EngineCannot`` if the
     named engine, or the last of the table, cannot.
     """
     if keys is not None:
-        from counterfoil.converter.engines.keyed import KeyedEngine
+        from counterfoil.converter.engines.reference import KeyedEngine
 
         values, own = choose_engine(name, conversion), choose_engine(name, keys)
-        return Choice(KeyedEngine(values.engine, own.engine), f"{values.why}; for keys: {own.why}")
+        return EngineChoice(KeyedEngine(values.engine, own.engine), f"{values.why}; for keys: {own.why}")
     if name != AUTO:
-        return Choice(ENGINES[name](conversion), f"engine {name}, as requested")
+        return EngineChoice(ENGINES[name](conversion), f"engine {name}, as requested")
     refusals: list[str] = []
     *fast, last = ENGINES
     for each in fast:
@@ -67,8 +68,8 @@ def choose_engine(name: str, conversion: Conversion, keys: Conversion | None = N
             where = f"{refusal.field}: " if refusal.field else ""
             refusals.append(f"{each} cannot ({where}{refusal.why})")
         else:
-            return Choice(engine, _sentence(each, refusals))
-    return Choice(ENGINES[last](conversion), _sentence(last, refusals))
+            return EngineChoice(engine, _sentence(each, refusals))
+    return EngineChoice(ENGINES[last](conversion), _sentence(last, refusals))
 
 
 def _sentence(name: str, refusals: list[str]) -> str:

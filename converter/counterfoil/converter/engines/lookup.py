@@ -2,7 +2,7 @@
 
 A task that reads an unknown schema id waits for the answer of the driver: what converts records of this id, or that
 they are dead letters, or that the run ends. So no record is written before its id is decided, order is kept, and the
-query goes on without a restart. :mod:`counterfoil.converter.run.id_service` is the driver's part.
+query goes on without a restart. :mod:`counterfoil.converter.run.writers` is the driver's part.
 
 A request is the letters of a form and of key or value, the id, and their signature; an answer is the letter of an
 outcome, the length of a content, the content, and a signature of the request and all this. Both sides sign with a
@@ -23,6 +23,7 @@ from counterfoil.schema.caches import cached_by_size
 if TYPE_CHECKING:
     from typing import BinaryIO
 
+
 REQUEST_BYTES: Final = 6
 SIGNATURE_BYTES: Final = 32
 _HEAD_BYTES: Final = 5
@@ -32,7 +33,7 @@ _TIMEOUT_S: Final = 180
 """Longer than the driver waits for the registry."""
 
 
-class Form(Enum):
+class RecipeForm(Enum):
     """What executors need to convert records of one id."""
 
     JAVA = b"J"
@@ -48,7 +49,7 @@ class Half(Enum):
     VALUE = b"V"
 
 
-class Outcome(Enum):
+class LookupOutcome(Enum):
     """What becomes of the records of an id."""
 
     CONVERT = b"C"
@@ -80,12 +81,12 @@ class WriterLookup:
         """Return whether the signature is that of the content."""
         return hmac.compare_digest(self.sign(content), signature)
 
-    def request(self, form: Form, schema_id: int) -> bytes:
+    def request(self, form: RecipeForm, schema_id: int) -> bytes:
         """Return the bytes of a request."""
         request = form.value + self.half.value + schema_id.to_bytes(4)
         return request + self.sign(request)
 
-    def answer(self, request: bytes, outcome: Outcome, content: bytes) -> bytes:
+    def answer(self, request: bytes, outcome: LookupOutcome, content: bytes) -> bytes:
         """Return the bytes of an answer."""
         answer = outcome.value + len(content).to_bytes(4) + content
         return answer + self.sign(request + answer)
@@ -99,19 +100,19 @@ def recipe_from_driver(lookup: WriterLookup, schema_id: int) -> bytes | None:
 
     Raises ``UnknownIdStop`` if the run ends, and ``OSError`` if the driver does not answer.
     """
-    request = lookup.request(Form.RECIPE, schema_id)
+    request = lookup.request(RecipeForm.RECIPE, schema_id)
     with socket.create_connection((lookup.host, lookup.port), _TIMEOUT_S) as connection:
         connection.sendall(request)
         with connection.makefile("rb") as answers:
             outcome, content = _read_answer(lookup, request[:REQUEST_BYTES], answers)
-    if outcome is Outcome.STOP:
+    if outcome is LookupOutcome.STOP:
         raise UnknownIdStop(content.decode())
-    return content if outcome is Outcome.CONVERT else None
+    return content if outcome is LookupOutcome.CONVERT else None
 
 
-def _read_answer(lookup: WriterLookup, request: bytes, answers: BinaryIO) -> tuple[Outcome, bytes]:
+def _read_answer(lookup: WriterLookup, request: bytes, answers: BinaryIO) -> tuple[LookupOutcome, bytes]:
     head = answers.read(_HEAD_BYTES)
     content = answers.read(int.from_bytes(head[1:]))
     if not lookup.is_signed(request + head + content, answers.read(SIGNATURE_BYTES)):
         raise ConnectionError("the answer about a schema id does not come from the driver of this run")
-    return Outcome(head[:1]), content
+    return LookupOutcome(head[:1]), content

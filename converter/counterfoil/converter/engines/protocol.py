@@ -1,13 +1,12 @@
-"""The interface of engines.
-
-Every engine turns the records of Spark's Kafka source into the same records with two more columns; the bytes are the
-same for every engine. The meaning is that of :func:`counterfoil.schema.evolution.evaluate`.
-"""
+"""The interface of engines, and the error of one that cannot carry out a plan."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
+
+from counterfoil.converter.errors import BridgeError
+from counterfoil.schema.languages.avro.schema import AvroSchema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,8 +14,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from counterfoil.converter.engines.lookup import WriterLookup
-    from counterfoil.schema.evolution import ConversionPlan
     from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.plans.model import ConversionPlan
+
+
+# The interface of engines.
+#
+# Every engine turns the records of Spark's Kafka source into the same records with two more columns; the bytes are the
+# same for every engine. The meaning is that of :func:`counterfoil.schema.plans.evaluate`.
 
 RECORD_COLUMNS: Final = (
     "key",
@@ -74,3 +79,35 @@ class Engine(Protocol):
         one of the two is set, except for a tombstone (``value`` null), where both are null. It must not shuffle:
         rows stay in the order and the task in which they came. An engine that converts keys adds ``CONVERTED_KEY``.
         """
+
+
+# The error of an engine that cannot carry out a plan.
+
+
+class EngineCannot(BridgeError):
+    """The engine cannot carry out this plan exactly.
+
+    ``field`` is the place in the source or target schema (empty for the whole), ``why`` the reason. The ``reference``
+    engine can carry out every plan.
+    """
+
+    def __init__(self, engine: str, *, field: str, why: str) -> None:
+        where = f"{field}: " if field else ""
+        super().__init__(f"The {engine} engine cannot do this plan: {where}{why}; use --engine reference")
+        self.engine = engine
+        self.field = field
+        self.why = why
+
+
+def require_avro(engine: str, schema: ParsedSchema) -> AvroSchema:
+    """Return an Avro schema; raise ``EngineCannot`` for a schema of another language."""
+    if not isinstance(schema, AvroSchema):
+        raise EngineCannot(engine, field="", why=f"it converts Avro, and one of the schemas is {schema.schema_type}")
+    return schema
+
+
+def require_frames(engine: str, conversion: Conversion) -> int:
+    """Return the schema id of converted values; raise ``EngineCannot`` if values of a topic have no frame."""
+    if conversion.target_id is None or conversion.unframed_id is not None:
+        raise EngineCannot(engine, field="", why="the values of a topic have no schema id (framing: none)")
+    return conversion.target_id

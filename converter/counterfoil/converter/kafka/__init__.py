@@ -1,1 +1,1 @@
-"""Topics and records of a Kafka cluster, outside Spark."""
+"""Requests to the broker, and the headers of records."""

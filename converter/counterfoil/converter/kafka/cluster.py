@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from counterfoil.converter.errors import BrokerRefused, BrokerUnreachable
-from counterfoil.converter.kafka.requests import committed, repeated
-from counterfoil.schema.extras import needed_by
+from counterfoil.converter.kafka.offsets import committed, repeated
+from counterfoil.schema.errors import needed_by
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.kafka.access import KafkaAccess
-from counterfoil.sdk.kafka.ranges import READING, RangeReader
+from counterfoil.sdk.kafka import READING, KafkaAccess, RangeReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from counterfoil.converter.errors import BridgeError
-    from counterfoil.schema.sampling.selection import Offsets
+    from counterfoil.schema.sampling import Offsets
+
 
 _FETCH = {"queued.min.messages": 200_000, "fetch.message.max.bytes": 4 << 20}
 _POLL_S = 0.2

@@ -1,8 +1,4 @@
-"""The headers that a bridge adds to a record, and how they are read back.
-
-A bridge keeps the headers of a record unchanged, with order, repeats and nulls, and adds its own after them. A record
-that several bridges copied has several of each; the last one is the last bridge's.
-"""
+"""The headers that a bridge adds to a record, how they are read back, and whether a converted record fits."""
 
 from __future__ import annotations
 
@@ -11,6 +7,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+# The headers that a bridge adds to a record, and how they are read back.
+#
+# A bridge keeps the headers of a record unchanged, with order, repeats and nulls, and adds its own after them. A record
+# that several bridges copied has several of each; the last one is the last bridge's.
 
 SOURCE: Final = "bridge.src"
 """The original: ``topic/partition/offset/timestamp/id``, the timestamp in milliseconds, the id that of the schema.
@@ -40,7 +42,7 @@ Headers: TypeAlias = "Sequence[tuple[str, bytes | None]] | None"
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RecordOrigin:
     """The position of a record's original, its timestamp (-1: not kept), and the schema id in its frame, if any."""
 
     topic: str
@@ -54,7 +56,7 @@ class Origin:
         return position if self.writer_id is None else f"{position}/{self.writer_id}"
 
 
-def parse_origin(text: bytes | str | None) -> Origin | None:
+def parse_origin(text: bytes | str | None) -> RecordOrigin | None:
     """Return the origin in a ``bridge.src`` header; None when it cannot be parsed.
 
     Bridges of earlier versions wrote the schema id to a header ``bridge.id`` of its own.
@@ -68,7 +70,7 @@ def parse_origin(text: bytes | str | None) -> Origin | None:
     parts = (spelt or "").split("/")
     try:
         topic, partition, offset, timestamp_ms, *writer_id = parts
-        return Origin(topic, int(partition), int(offset), int(timestamp_ms), *map(int, writer_id))
+        return RecordOrigin(topic, int(partition), int(offset), int(timestamp_ms), *map(int, writer_id))
     except (ValueError, TypeError):  # a part that is no number; too many parts
         return None
 
@@ -78,7 +80,7 @@ def last_value(headers: Headers, name: str) -> bytes | None:
     return next((value for key, value in reversed(headers or ()) if key == name), None)
 
 
-def written_by(headers: Headers, *, bridge: str, topic: str) -> Origin | None:
+def written_by(headers: Headers, *, bridge: str, topic: str) -> RecordOrigin | None:
     """Return the origin in ``topic`` of a record that ``bridge`` wrote; None for every other record."""
     if last_value(headers, VIA) != bridge.encode():
         return None
@@ -107,3 +109,26 @@ def is_replayed(headers: Headers) -> bool:
 def _place_of_source(own: list[tuple[str, bytes | None]]) -> int:
     """Return the place of the last ``bridge.src``, which begins the headers of the last bridge; else the end."""
     return next((place for place in range(len(own) - 1, -1, -1) if own[place][0] == SOURCE), len(own))
+
+
+# Whether a converted record fits into the target; ``Envelope.java`` has the same rule for the records of a run.
+
+RECORD_OVERHEAD_BYTES: Final = 120
+"""The size of a batch of one record without key, value and headers: 61 bytes, lengths, deltas, and a reserve."""
+HEADER_OVERHEAD_BYTES: Final = 10
+OWN_HEADERS_BYTES: Final = 1024
+"""An upper bound of the headers that a bridge adds: a topic name of 249 characters, a hash, numbers, names."""
+
+
+def too_large(
+    key: bytes | None, value: bytes, kept: Sequence[tuple[str, bytes | None]], *, largest: int | None
+) -> str | None:
+    """Return why a record does not fit into a topic whose ``max.message.bytes`` is ``largest``; None if it does.
+
+    ``kept`` are the headers of the original. Its size is an upper bound of what the broker counts, uncompressed.
+    """
+    own = RECORD_OVERHEAD_BYTES + OWN_HEADERS_BYTES + len(key or b"") + len(value)
+    size = own + sum(len(name.encode()) + len(text or b"") + HEADER_OVERHEAD_BYTES for name, text in kept)
+    if largest is None or size <= largest:
+        return None
+    return f"the converted record takes about {size} bytes, and the target takes {largest}"

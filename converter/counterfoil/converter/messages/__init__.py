@@ -1,1 +1,1 @@
-"""Messages of each language: their bytes as the base values of plans, and back."""
+"""Messages of each language as the base values of plans, and back."""

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.counting import counted
-from counterfoil.schema.evolution import ConversionError, FailureCode, base_text, derive_resolution, rounds_to_float
-from counterfoil.schema.evolution.evaluate import compile_op
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.policies import find_differences
+from counterfoil.schema.languages.avro.policies import find_differences
+from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.plans import ConversionError, FailureCode
+from counterfoil.schema.plans.avro import base_text
+from counterfoil.schema.plans.derivations import derive_resolution, rounds_to_float
+from counterfoil.schema.plans.evaluate import compile_op
+from counterfoil.schema.texts import counted
 from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.errors import DecodeError, EncodeError
-from counterfoil.sdk.serde.avro_codec import compile_encoder
-from counterfoil.sdk.serde.avro_codec.tagged import compile_tagged_decoder
+from counterfoil.sdk.serde.avro.coders import compile_encoder
+from counterfoil.sdk.serde.avro.tagged import compile_tagged_decoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.schema import AvroSchema
 
 
 def pack(schema: AvroSchema) -> str:

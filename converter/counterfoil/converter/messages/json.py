@@ -11,27 +11,28 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from counterfoil.converter.messages.walks import Misfit, Turns, each_item, each_value, expected
-from counterfoil.schema.evolution import ConversionError, FailureCode, derive_resolution
-from counterfoil.schema.evolution.errors import shown
-from counterfoil.schema.evolution.languages.jsonschema import test_of, tree_of
-from counterfoil.schema.evolution.model import Shape
-from counterfoil.schema.evolution.tree import Array, Leaf, Map, Null, Record, Union
-from counterfoil.schema.evolution.types import WHOLE, describe, range_of, shape_of, split_null, value_of_json
-from counterfoil.schema.formats.jsonschema.schema import JsonSchema
-from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
-from counterfoil.schema.steps import OutOfSteps
+from counterfoil.converter.messages.table import TypeTurns, ValueMisfit, each_item, each_value, expected
+from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
+from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
+from counterfoil.schema.plans import ConversionError, FailureCode, shown
+from counterfoil.schema.plans.derivations import derive_resolution
+from counterfoil.schema.plans.jsonschema import test_of, tree_of
+from counterfoil.schema.plans.model import ValueShape
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, NullType, RecordType, UnionType
+from counterfoil.schema.plans.types import WHOLE, describe, range_of, shape_of, split_null, value_of_json
 from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.errors import SerdeError, ValidationError
-from counterfoil.sdk.serde.json_codec import JsonCodec
-from counterfoil.sdk.serde.json_codec.read_text import exact_numbers
-from counterfoil.sdk.serde.json_codec.validate import compile_validator
+from counterfoil.sdk.serde.json import JsonCodec
+from counterfoil.sdk.serde.json.schemas import compile_validator
+from counterfoil.sdk.serde.json.text import exact_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.evolution.model import Scalar
-    from counterfoil.schema.evolution.tree import Field, Node
+    from counterfoil.schema.plans.model import Scalar
+    from counterfoil.schema.plans.tree import Node, RecordField
+
 
 Turn: TypeAlias = Callable[[Any], Any]
 Content: TypeAlias = "tuple[str, Any, dict[str, Any]]"
@@ -62,7 +63,7 @@ def make_reader(source: Content, writer_by_id: Mapping[int, Content]) -> Callabl
         del schema_id
         try:
             return turn(decode(data, offset))
-        except Misfit as misfit:
+        except ValueMisfit as misfit:
             raise misfit.as_error() from None
         except SerdeError as error:
             raise ConversionError(FailureCode.UNDECODABLE, "", error.problem) from None
@@ -92,7 +93,7 @@ def make_writer(target: Content, target_id: int | None) -> Callable[[Any], bytes
             raise ConversionError(FailureCode.UNENCODABLE, first.path, first.message) from None
         except SerdeError as error:
             raise ConversionError(FailureCode.UNENCODABLE, getattr(error, "path", ""), error.problem) from None
-        except Misfit as misfit:
+        except ValueMisfit as misfit:
             raise ConversionError(FailureCode.UNENCODABLE, misfit.path, misfit.problem) from None
         except RecursionError:
             raise ConversionError(FailureCode.UNENCODABLE, "", "the value is nested too deep") from None
@@ -104,46 +105,46 @@ class _Walk(ABC):
     """Makes the function of each type once: types may contain themselves."""
 
     def __init__(self) -> None:
-        self._turns = Turns()
+        self._turns = TypeTurns()
 
     def turn(self, node: Node) -> Turn:
         """Return the function that turns values of the type."""
-        if isinstance(node, Record):
+        if isinstance(node, RecordType):
             return self._turns.once(node, lambda: self.record(node))
-        if isinstance(node, Union):
+        if isinstance(node, UnionType):
             has_null, inner = split_null(node)
-            if isinstance(inner, Union) or inner is None:
+            if isinstance(inner, UnionType) or inner is None:
                 return self.tagged(node) if node.is_tagged else self._untagged(node)
             present = self.turn(inner)
             return (lambda value: None if value is None else present(value)) if has_null else present
-        if isinstance(node, Array):
+        if isinstance(node, ArrayType):
             items = self.turn(node.items)
             return lambda value: each_item(items, _checked(value, list, node))
-        if isinstance(node, Map):
+        if isinstance(node, MapType):
             values = self.turn(node.values)
             return lambda value: each_value(values, _checked(value, dict, node))
         return self.leaf(node)
 
     @abstractmethod
-    def record(self, node: Record) -> Turn:
+    def record(self, node: RecordType) -> Turn:
         """Return the function that turns objects."""
 
     @abstractmethod
-    def tagged(self, node: Union) -> Turn:
+    def tagged(self, node: UnionType) -> Turn:
         """Return the function that turns values of a ``oneOf``, whose branches are distinguished by tests."""
 
     @abstractmethod
     def leaf(self, node: Node) -> Turn:
         """Return the function that turns values without parts."""
 
-    def _untagged(self, node: Union) -> Turn:
+    def _untagged(self, node: UnionType) -> Turn:
         """Return the function of a union whose branches have values of different classes."""
         found: dict[type, Turn] = {}
         for branch in node.branches:
             shape = shape_of(branch)
             if shape is not None:
                 found.update(dict.fromkeys(_CLASSES_BY_SHAPE[shape], self.turn(branch)))
-            elif isinstance(branch, Null):
+            elif isinstance(branch, NullType):
                 found[type(None)] = lambda value: value
         if int in found:
             found.setdefault(float, found[int])  # 1.0 is a whole number in JSON
@@ -158,21 +159,21 @@ class _Walk(ABC):
         return turn
 
 
-_CLASSES_BY_SHAPE: Final[dict[Shape, tuple[type, ...]]] = {
-    Shape.BOOLEAN: (bool,),
-    Shape.INTEGER: (int,),
-    Shape.REAL: (float, int),
-    Shape.TEXT: (str,),
-    Shape.BYTES: (bytes,),
-    Shape.LIST: (list,),
-    Shape.OBJECT: (dict,),
+_CLASSES_BY_SHAPE: Final[dict[ValueShape, tuple[type, ...]]] = {
+    ValueShape.BOOLEAN: (bool,),
+    ValueShape.INTEGER: (int,),
+    ValueShape.REAL: (float, int),
+    ValueShape.TEXT: (str,),
+    ValueShape.BYTES: (bytes,),
+    ValueShape.LIST: (list,),
+    ValueShape.OBJECT: (dict,),
 }
 
 
 class _Reader(_Walk):
     """JSON values to base values."""
 
-    def record(self, node: Record) -> Turn:
+    def record(self, node: RecordType) -> Turn:
         members = [(member.name, self.turn(_present(member)), _absent(member)) for member in node.fields]
 
         def read(value: Any) -> dict[str, Any]:
@@ -185,17 +186,17 @@ class _Reader(_Walk):
                         made[name] = turn(given[name])
                     else:
                         made[name] = _filled(absent)
-            except Misfit as misfit:
+            except ValueMisfit as misfit:
                 raise misfit.under(name) from None
             return made
 
         return read
 
-    def tagged(self, node: Union) -> Turn:
+    def tagged(self, node: UnionType) -> Turn:
         branches = [
             (index, test_of(node, index), self.turn(branch))
             for index, branch in enumerate(node.branches)
-            if not isinstance(branch, Null)
+            if not isinstance(branch, NullType)
         ]
         has_null = len(branches) < len(node.branches)
 
@@ -212,14 +213,14 @@ class _Reader(_Walk):
 
     def leaf(self, node: Node) -> Turn:
         if not isinstance(node, Leaf):
-            return _null if isinstance(node, Null) else lambda value: value
+            return _null if isinstance(node, NullType) else lambda value: value
         return _leaf_check(node)
 
 
 class _Writer(_Walk):
     """Base values to JSON values."""
 
-    def record(self, node: Record) -> Turn:
+    def record(self, node: RecordType) -> Turn:
         members = [(member.name, self.turn(member.type), member.has_null) for member in node.fields]
 
         def write(value: dict[str, Any]) -> dict[str, Any]:
@@ -234,7 +235,7 @@ class _Writer(_Walk):
 
         return write
 
-    def tagged(self, node: Union) -> Turn:
+    def tagged(self, node: UnionType) -> Turn:
         turns = [self.turn(branch) for branch in node.branches]
         return lambda value: None if value is None else turns[value[0]](value[1])
 
@@ -245,16 +246,16 @@ class _Writer(_Walk):
 
 def _filled(absent: Any) -> Any:
     if absent is _ABSENT:
-        raise Misfit("the property is required, and it is left out")
+        raise ValueMisfit("the property is required, and it is left out")
     return absent
 
 
-def _present(member: Field) -> Node:
+def _present(member: RecordField) -> Node:
     """Return the type of a property that is there: without null, if null only stands for a property left out."""
     return member.type if member.has_null else split_null(member.type)[1] or member.type
 
 
-def _absent(member: Field) -> Any:
+def _absent(member: RecordField) -> Any:
     """Return the base value of a property that is left out; ``_ABSENT`` if it may not be."""
     if member.may_be_absent:
         return None
@@ -305,5 +306,5 @@ def _whole(value: Any, scalar: Scalar) -> int:
         raise expected("a whole number", value)
     low, high = range_of(scalar)
     if not low <= value <= high:
-        raise Misfit(f"{shown(value)} does not fit {scalar}", FailureCode.OUT_OF_RANGE)
+        raise ValueMisfit(f"{shown(value)} does not fit {scalar}", FailureCode.OUT_OF_RANGE)
     return value

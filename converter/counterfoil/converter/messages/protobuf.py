@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from google.protobuf.message import EncodeError as RuntimeEncodeError
 
-from counterfoil.converter.messages.walks import Misfit, Turns, each_item, each_value, expected
+from counterfoil.converter.messages.table import TypeTurns, ValueMisfit, each_item, each_value, expected
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.evolution import ConversionError, FailureCode
-from counterfoil.schema.evolution.languages.protobuf import MessageOf, tree_of
-from counterfoil.schema.evolution.tree import Array, Leaf, Map, NotPlannable, Opaque, Record, Union
-from counterfoil.schema.evolution.types import split_null
-from counterfoil.schema.formats.protobuf.describe.pools import PoolRefuses, pooled_file
-from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.runtime import PoolRefuses, pooled_file
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.plans import ConversionError, FailureCode
+from counterfoil.schema.plans.protobuf import MessageOf, tree_of
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, NotPlannable, Opaque, RecordType, UnionType
+from counterfoil.schema.plans.types import split_null
 from counterfoil.schema.wire import (
     BadMessageIndexes,
     WireError,
@@ -28,15 +28,16 @@ from counterfoil.schema.wire import (
     read_message_indexes,
 )
 from counterfoil.sdk.errors import DecodeError, EncodeError, IncompatibleReader, SerdeError
-from counterfoil.sdk.serde.protobuf_codec.codec import ProtobufCodec
-from counterfoil.sdk.serde.protobuf_codec.dict_writer import DictWriter
-from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of, path_of
+from counterfoil.sdk.serde.protobuf.codec import ProtobufCodec
+from counterfoil.sdk.serde.protobuf.encode import DictWriter
+from counterfoil.sdk.serde.protobuf.message_types import MessageTypes, class_of, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.evolution.tree import Node
-    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField, AnyMessage
+    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage
+    from counterfoil.schema.plans.tree import Node
+
 
 Turn: TypeAlias = Callable[[Any], Any]
 Content: TypeAlias = "tuple[str, Any, dict[str, Any], str | None]"
@@ -94,10 +95,10 @@ class PooledSchema:
             raise SchemaParseError(f"Google's runtime refuses the schema: {refused}") from refused
 
     @cached_property
-    def tree(self) -> Record:
+    def tree(self) -> RecordType:
         """The message as a record; raises ``NotPlannable`` if there is none."""
         tree = tree_of(self.parsed)
-        if not isinstance(tree, Record):  # the tree of a Protobuf schema always is one
+        if not isinstance(tree, RecordType):  # the tree of a Protobuf schema always is one
             raise TypeError
         return tree
 
@@ -115,14 +116,14 @@ class _Reader:
         self._writer_by_id = writer_by_id
         self._codec = ProtobufCodec(message=source.tree.full_name)
         self._decode_by_frame: dict[tuple[int, bytes], Callable[[bytes, int], Any]] = {}
-        self._turns = Turns()
+        self._turns = TypeTurns()
         self._turn = self._message(source.tree, source.descriptor)
 
     def read(self, schema_id: int, data: bytes, offset: int) -> Any:
         try:
             end = read_message_indexes(data, offset)[1]
             return self._turn(self._decoder(schema_id, data[offset:end])(data, end))
-        except Misfit as misfit:
+        except ValueMisfit as misfit:
             raise misfit.as_error() from None
         except (WireError, BadMessageIndexes) as error:
             raise ConversionError(FailureCode.NOT_FRAMED, "", str(error)) from None
@@ -137,11 +138,11 @@ class _Reader:
             self._decode_by_frame[schema_id, suffix] = known
         return known
 
-    def _message(self, node: Record, descriptor: AnyDescriptor) -> Turn:
+    def _message(self, node: RecordType, descriptor: AnyDescriptor) -> Turn:
         """Return the function from messages of a type to base values."""
         return self._turns.once(node, lambda: self._record(node, descriptor))
 
-    def _record(self, node: Record, descriptor: AnyDescriptor) -> Turn:
+    def _record(self, node: RecordType, descriptor: AnyDescriptor) -> Turn:
         members = [
             (field.name, field.has_presence, member.may_be_absent, self._value(member.type, field))
             for member, field in _pairs(node, descriptor)
@@ -158,7 +159,7 @@ class _Reader:
                         made[name] = None
                     else:
                         _refuse_unset()
-            except Misfit as misfit:
+            except ValueMisfit as misfit:
                 raise misfit.under(name) from None
             return made
 
@@ -166,15 +167,15 @@ class _Reader:
 
     def _value(self, node: Node, field: AnyField) -> Turn:
         _, inner = split_null(node)
-        if isinstance(inner, Map):
+        if isinstance(inner, MapType):
             values = self._value(inner.values, field.message_type.fields_by_name["value"])
             key = _WORDS_BY_BOOLEAN.__getitem__ if inner.key == "boolean" else str
             # indexing, since items() of a map of messages has no defined order, and returns them all the same
             return lambda entries: each_value(values, {key(each): entries[each] for each in _sorted(entries)})
-        if isinstance(inner, Array):
+        if isinstance(inner, ArrayType):
             items = self._value(inner.items, field)
             return lambda given: each_item(items, given)
-        if isinstance(inner, Record):
+        if isinstance(inner, RecordType):
             return self._message(inner, field.message_type)
         if isinstance(inner, Leaf) and field.message_type is not None:
             return _READ_BY_WORD.get(inner.scalar.word, lambda message: message.value)
@@ -193,7 +194,7 @@ class _Writer:
         self._prefix = id_prefix(target_id) + encode_message_indexes(path_of(descriptor))
         self._class = class_of(descriptor)
         self._fill = DictWriter().fill(descriptor)
-        self._turns = Turns()
+        self._turns = TypeTurns()
         self._turn = self._message(target.tree)
 
     def write(self, value: Any) -> bytes:
@@ -201,17 +202,17 @@ class _Writer:
         try:
             self._fill(message, self._turn(value))
             return self._prefix + bytes(message.SerializeToString(deterministic=True))
-        except Misfit as misfit:
+        except ValueMisfit as misfit:
             raise ConversionError(FailureCode.UNENCODABLE, misfit.path, misfit.problem) from None
         except EncodeError as error:
             raise ConversionError(FailureCode.UNENCODABLE, error.path, error.problem) from None
         except (RuntimeEncodeError, SerdeError, ValueError, TypeError) as error:
             raise ConversionError(FailureCode.UNENCODABLE, "", str(error)) from None
 
-    def _message(self, node: Record) -> Turn:
+    def _message(self, node: RecordType) -> Turn:
         return self._turns.once(node, lambda: self._record(node))
 
-    def _record(self, node: Record) -> Turn:
+    def _record(self, node: RecordType) -> Turn:
         members = [(member.name, self._value(member.type)) for member in node.fields]
 
         def write(value: dict[str, Any]) -> dict[str, Any]:
@@ -222,7 +223,7 @@ class _Writer:
                     item = value[name]
                     if item is not None:
                         made[name] = turn(item)
-            except Misfit as misfit:
+            except ValueMisfit as misfit:
                 raise misfit.under(name) from None
             return made
 
@@ -230,48 +231,48 @@ class _Writer:
 
     def _value(self, node: Node) -> Turn:
         _, inner = split_null(node)
-        if isinstance(inner, Map):
+        if isinstance(inner, MapType):
             values, read_key = self._value(inner.values), _KEY_BY_WORD.get(inner.key, _whole_key)
             return lambda entries: _keyed(each_value(values, entries), read_key)
-        if isinstance(inner, Array):
+        if isinstance(inner, ArrayType):
             items = self._value(inner.items)
             return lambda given: each_item(items, given)
-        if isinstance(inner, Record):
+        if isinstance(inner, RecordType):
             return self._message(inner)
         if isinstance(inner, Leaf):
             return _WRITE_BY_WORD.get(inner.scalar.word, _unchanged)
-        if isinstance(inner, Union | Opaque) or inner is None:
+        if isinstance(inner, UnionType | Opaque) or inner is None:
             return _unchanged
         raise TypeError(inner)
 
 
-def _pairs(node: Record, descriptor: AnyDescriptor) -> list[tuple[Any, AnyField]]:
+def _pairs(node: RecordType, descriptor: AnyDescriptor) -> list[tuple[Any, AnyField]]:
     """Return each field of a record with the runtime's field of the same number."""
     return [(member, descriptor.fields_by_number[member.number]) for member in node.fields]
 
 
 def _refuse_unset() -> None:
-    raise Misfit("the field is required, and it is not set")
+    raise ValueMisfit("the field is required, and it is not set")
 
 
 def _symbol(symbols: Mapping[int, str], number: int) -> str:
     found = symbols.get(number)
     if found is None:
-        raise Misfit(f"the number {number} has no symbol in the enum")
+        raise ValueMisfit(f"the number {number} has no symbol in the enum")
     return found
 
 
 def _text(value: str | bytes) -> str:
     """Return a text; the runtime returns the bytes of one that is not UTF-8, which proto2 permits."""
     if isinstance(value, bytes):
-        raise Misfit("the text is not UTF-8")
+        raise ValueMisfit("the text is not UTF-8")
     return value
 
 
 def _sorted(entries: Any) -> list[Any]:
     keys = list(entries)
     if any(isinstance(key, bytes) for key in keys):
-        raise Misfit("the text is not UTF-8").under("{}")
+        raise ValueMisfit("the text is not UTF-8").under("{}")
     return sorted(keys)
 
 
@@ -279,7 +280,7 @@ def _keyed(values: dict[str, Any], read_key: Turn) -> dict[Any, Any]:
     try:
         return {read_key(key): value for key, value in values.items()}
     except (ValueError, KeyError):
-        raise Misfit("a key of the map is no key of the target's type").under("{}") from None
+        raise ValueMisfit("a key of the map is no key of the target's type").under("{}") from None
 
 
 def _whole_key(key: str) -> int:
@@ -301,7 +302,7 @@ def _days(message: AnyMessage) -> int:
         return date(message.year, message.month, message.day).toordinal() - _EPOCH_DAY
     except ValueError:
         shown = f"{message.year}-{message.month}-{message.day}"
-        raise Misfit(f"{shown} is no complete date") from None
+        raise ValueMisfit(f"{shown} is no complete date") from None
 
 
 def _instant(nanos: int) -> dict[str, int]:

@@ -1,7 +1,4 @@
-"""The table of languages: how the bytes of each become base values of plans, and base values bytes.
-
-A schema is *packed* to be sent to another process. A language is loaded when one of its schemas occurs.
-"""
+"""The table of languages: how the bytes of each become base values of plans and back, and walks over such values."""
 
 from __future__ import annotations
 
@@ -9,11 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.plans import ConversionError, FailureCode, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from counterfoil.schema.parsed import ParsedSchema
+
+
+# The table of languages: how the bytes of each become base values of plans, and base values bytes.
+#
+# A schema is *packed* to be sent to another process. A language is loaded when one of its schemas occurs.
 
 Packed: TypeAlias = tuple[SchemaType, Any]
 """The language of a schema, and its content in a form that can be pickled."""
@@ -55,3 +58,67 @@ def make_writer(target: Packed, target_id: int | None) -> Callable[[Any], bytes]
 
 def _load(schema_type: SchemaType, name: str) -> Any:
     return getattr(import_module(f"counterfoil.converter.messages.{_MODULE_BY_TYPE[schema_type]}"), name)
+
+
+# Walks over values along a tree: functions of types, and the place of a value that does not fit.
+
+
+class TypeTurns:
+    """The functions of types, each made once: types may contain themselves."""
+
+    def __init__(self) -> None:
+        self._turn_by_key: dict[object, Callable[[Any], Any]] = {}
+
+    def once(self, key: object, make: Callable[[], Callable[[Any], Any]]) -> Callable[[Any], Any]:
+        """Return the function of a type, made by ``make`` the first time."""
+        known = self._turn_by_key.get(key)
+        if known is not None:
+            return known
+
+        def later(value: Any) -> Any:
+            return self._turn_by_key[key](value)
+
+        self._turn_by_key[key] = later
+        made = self._turn_by_key[key] = make()
+        return made
+
+
+class ValueMisfit(Exception):
+    """A value that does not fit; the place is completed by the callers, from the inside to the outside."""
+
+    def __init__(self, problem: str, code: FailureCode = FailureCode.UNDECODABLE) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.code = code
+        self.path = ""
+
+    def under(self, step: str) -> ValueMisfit:
+        """Return the same error for the value that contains this one at ``step``: a name, ``[]`` or ``{}``."""
+        joint = "." if self.path and self.path[0] not in "[{" else ""
+        self.path = f"{step}{joint}{self.path}"
+        return self
+
+    def as_error(self) -> ConversionError:
+        """Return the error for the whole record."""
+        return ConversionError(self.code, self.path, self.problem)
+
+
+def expected(words: str, value: Any) -> ValueMisfit:
+    """Return the error of a value that is not what ``words`` describe."""
+    return ValueMisfit(f"expected {words}; got {shown(value)}")
+
+
+def each_item(turn: Callable[[Any], Any], values: Any) -> list[Any]:
+    """Return the items of an array, each turned."""
+    try:
+        return [turn(value) for value in values]
+    except ValueMisfit as misfit:
+        raise misfit.under("[]") from None
+
+
+def each_value(turn: Callable[[Any], Any], values: Any) -> dict[str, Any]:
+    """Return a map with each value turned."""
+    try:
+        return {key: turn(value) for key, value in values.items()}
+    except ValueMisfit as misfit:
+        raise misfit.under("{}") from None

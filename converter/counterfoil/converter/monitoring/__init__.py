@@ -1,1 +1,1 @@
-"""What people and programs see of a run: displays, a history on disk, reports, measures, and its status."""
+"""What is done with the states of a run: displays, a history, a topic, the registry, Prometheus."""

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.run.snapshot import RunState
-from counterfoil.schema.extras import needed_by
-
-with needed_by("--metrics-port", extra="converter"):
-    from prometheus_client import CollectorRegistry, start_http_server
-    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
-    from prometheus_client.registry import Collector
+from counterfoil.schema.errors import needed_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prometheus_client.core import Metric
 
-    from counterfoil.converter.run.snapshot import Snapshot
+    from counterfoil.converter.run.snapshot import RunSnapshot
+
+
+with needed_by("--metrics-port", extra="converter"):
+    from prometheus_client import CollectorRegistry, start_http_server
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+    from prometheus_client.registry import Collector
+
 
 _BUCKETS_S: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 
@@ -41,13 +43,13 @@ class RunMeasures(Collector):
     """The measures of one run; it is called with each state, and read when it is scraped."""
 
     def __init__(self) -> None:
-        self._state: Snapshot | None = None
+        self._state: RunSnapshot | None = None
         self._seen = -1
         self._last_batch_ts = 0
         self._counts = [0] * (len(_BUCKETS_S) + 1)
         self._sum_s = 0.0
 
-    def __call__(self, state: Snapshot) -> None:
+    def __call__(self, state: RunSnapshot) -> None:
         """Take the state of the run."""
         self._state = state
         if state.batch > self._seen:
@@ -84,7 +86,7 @@ class RunMeasures(Collector):
         info = GaugeMetricFamily("counterfoil_bridge_info", "Always 1; what runs.", labels=labels)
         yield _one(info, [state.bridge, state.engine, state.plan_hash[:16], metadata.version("counterfoil")], 1)
 
-    def _partitions(self, state: Snapshot) -> Iterator[Metric]:
+    def _partitions(self, state: RunSnapshot) -> Iterator[Metric]:
         labels = ["bridge", "partition"]
         lag = GaugeMetricFamily(
             "counterfoil_bridge_lag_offsets", "Offsets of the source that are still to be read.", labels=labels
@@ -98,7 +100,7 @@ class RunMeasures(Collector):
         yield lag
         yield position
 
-    def _durations(self, state: Snapshot) -> Metric:
+    def _durations(self, state: RunSnapshot) -> Metric:
         durations = HistogramMetricFamily("counterfoil_bridge_batch_seconds", "Time of a batch.", labels=["bridge"])
         ends = [*map(str, _BUCKETS_S), "+Inf"]
         buckets = list(zip(ends, accumulate(map(float, self._counts)), strict=True))

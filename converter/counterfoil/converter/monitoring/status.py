@@ -1,19 +1,35 @@
-"""The status of a bridge, from any machine: what a checkpoint, a topic of progress, and a registry have about it."""
+"""``counterfoil bridge status``: what a checkpoint, a topic of progress and a registry have about a bridge."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.converter.run.progress import dead_letters_text, duration, lag_text
-from counterfoil.converter.run.snapshot import RunState, Snapshot, snapshot_json
-from counterfoil.converter.run.watch import now_ms
-from counterfoil.schema.counting import counted
+import click
+
+from counterfoil.converter.bridge import load_bridge_file
+from counterfoil.converter.kafka.cluster import named_cluster
+from counterfoil.converter.monitoring.records import latest_state, read_history
+from counterfoil.converter.outputs import give, parse_forms
+from counterfoil.converter.run.checkpoint import Checkpoint, default_folder
+from counterfoil.converter.run.progress import dead_letters_text, duration, lag_text, now_ms
+from counterfoil.converter.run.snapshot import RunSnapshot, RunState, snapshot_json
+from counterfoil.schema.errors import BridgeNotFound, CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.rest.bridges import PROGRESS, VERIFICATION
+from counterfoil.schema.rest.bridges import BRIDGE_VERIFICATION, PROGRESS
+from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.schema.rest.bridges import BridgeStatus, Progress
+    from counterfoil.sdk.commands.options import RegistryAccess
+    from counterfoil.sdk.kafka import KafkaAccess
+
+
+# The status of a bridge, from any machine: what a checkpoint, a topic of progress, and a registry have about it.
 
 _SILENT_S: Final = 90.0
 """A run reports every 30 seconds; one that has not reported for this time may have ended without a report."""
@@ -30,7 +46,7 @@ _WORDS: Final = {
 class KnownRun:
     """The latest state of a run, and where it was found. ``has_driver``: whether a driver uses the checkpoint now."""
 
-    state: Snapshot
+    state: RunSnapshot
     origin: str
     has_driver: bool | None = None
 
@@ -92,15 +108,17 @@ class BridgeStatusReport:
             document["registry"] = {
                 "isStale": self.stored.is_stale,
                 "progress": None if reports.progress is None else PROGRESS.write(reports.progress),
-                "verification": None if reports.verification is None else VERIFICATION.write(reports.verification),
+                "verification": None
+                if reports.verification is None
+                else BRIDGE_VERIFICATION.write(reports.verification),
             }
         return document
 
 
-def _figures(found: Snapshot | Progress, now: int) -> list[tuple[str, str]]:
+def _figures(found: RunSnapshot | Progress, now: int) -> list[tuple[str, str]]:
     """Return the figures of a run, from its own report or from the registry's."""
     rate = f"{found.rate_per_s:,.0f}/s" if found.rate_per_s is not None else ""
-    eta_s = found.eta_s if isinstance(found, Snapshot) else None
+    eta_s = found.eta_s if isinstance(found, RunSnapshot) else None
     written = [f"{found.converted:,} converted", dead_letters_text(found.dead_letters)]
     written += [counted(found.tombstones, "tombstone", spec=",")] if found.tombstones else []
     return [
@@ -109,3 +127,66 @@ def _figures(found: Snapshot | Progress, now: int) -> list[tuple[str, str]]:
         ("rate", rate + (f", {duration(eta_s)} to go" if eta_s is not None else "")),
         ("position", lag_text(found)),
     ]
+
+
+# ``counterfoil bridge status``: what is known about a bridge, named by its file or by its name.
+
+
+def show_status(
+    *,
+    bridge: str,
+    registry: RegistryAccess,
+    kafka: KafkaAccess | None,
+    checkpoint: Path | None,
+    progress_topic: str | None,
+    formats: Sequence[str],
+) -> ExitCode:
+    """Run ``bridge status``: print what is known about a bridge, named by its file or by its name."""
+    forms = parse_forms(formats)
+    file = Path(bridge)
+    declared = load_bridge_file(file) if file.is_file() else None
+    name = bridge if declared is None else declared.name
+    topic = progress_topic or (declared.progress_topic if declared is not None else None)
+    folder = checkpoint or (default_folder(file, declared.name) if declared is not None else None)
+    if topic is None and folder is None and registry.url is None:
+        raise click.UsageError(
+            f"there is no file {bridge}, so it is taken for the name of a bridge; say where its status is: --registry, "
+            "--progress-topic or --checkpoint"
+        )
+    cluster = named_cluster(kafka) if progress_topic or (topic and kafka) else None
+    run = _known_run(name, cluster, topic, folder)
+    stored, unread = (None, "") if registry.url is None else _stored(name, registry, is_only_source=run is None)
+    report = BridgeStatusReport(name, run, stored, unread)
+    give(forms, lines=report.lines, document=report.as_json)
+    return report.exit_code
+
+
+def _known_run(name: str, cluster: Cluster | None, topic: str | None, folder: Path | None) -> KnownRun | None:
+    """Return the latest state that the topic of progress or the checkpoint has."""
+    run = None
+    if topic is not None and cluster is not None:
+        state = latest_state(cluster, topic, bridge=name)
+        run = None if state is None else KnownRun(state, f"topic {topic}")
+    if folder is not None:
+        history = read_history(folder)
+        if history and (run is None or history[-1].ts >= run.state.ts):
+            run = KnownRun(history[-1], f"checkpoint {folder}", Checkpoint(folder).has_driver())
+    return run
+
+
+def _stored(name: str, access: RegistryAccess, *, is_only_source: bool) -> tuple[BridgeStatus | None, str]:
+    """Return what the registry has stored about a bridge, and a sentence if it cannot be read.
+
+    If nothing else is known, the error is raised.
+    """
+    from counterfoil.sdk import operations
+
+    try:
+        with access.open() as client:
+            return client.call(operations.bridge(name)), ""
+    except BridgeNotFound:
+        return None, ""
+    except CounterfoilError as failure:
+        if is_only_source:
+            raise
+        return None, str(failure)

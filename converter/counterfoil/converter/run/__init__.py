@@ -1,1 +1,1 @@
-"""The run of a bridge: one Spark query, its checkpoint, its progress and its restart."""
+"""The run of a bridge: read, convert and write, its checkpoint, and its state at each moment."""

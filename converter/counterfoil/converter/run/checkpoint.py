@@ -27,14 +27,15 @@ from counterfoil.converter.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from counterfoil.converter.bridge.resolve import ResolvedBridge
+    from counterfoil.converter.bridge import ResolvedBridge
+
 
 _STATE = "counterfoil.json"
 _LOCK = "counterfoil.lock"
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class CheckpointIdentity:
     """What a checkpoint belongs to. ``plan`` is a hash over everything that affects the written records."""
 
     bridge: str
@@ -44,14 +45,14 @@ class Identity:
     dead_letter_topic: str
 
     @classmethod
-    def of(cls, bridge: ResolvedBridge) -> Identity:
+    def of(cls, bridge: ResolvedBridge) -> CheckpointIdentity:
         """Return the identity of the checkpoint of a bridge."""
         file = bridge.file
         return cls(file.name, bridge.hash, file.source_topic, file.target_topic, file.dead_letter_topic)
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class CheckpointBatch:
     """A batch of the offset log: for each source partition, its first offset and the one after its last.
 
     ``started_ms`` is the driver's clock when the batch was planned, which is before any of its records was written.
@@ -89,7 +90,7 @@ class Checkpoint:
         """The path of Spark's own log."""
         return self.folder / "spark.log"
 
-    def check(self, identity: Identity, *, force: bool) -> None:
+    def check(self, identity: CheckpointIdentity, *, force: bool) -> None:
         """Raise ``CheckpointConflict`` if the checkpoint has another identity and ``force`` is false."""
         found = self.identity()
         if found is not None and found != identity and not force:
@@ -105,7 +106,7 @@ class Checkpoint:
                 f"The checkpoint {self.folder} is not a bridge's; use another folder, or --force to continue"
             )
 
-    def claim(self, identity: Identity, *, force: bool) -> None:
+    def claim(self, identity: CheckpointIdentity, *, force: bool) -> None:
         """Check the identity, and write it into the checkpoint."""
         self.check(identity, force=force)
         with writing_to(self.folder / _STATE):
@@ -114,13 +115,13 @@ class Checkpoint:
             unfinished.write_text(json.dumps(asdict(identity), indent=2) + "\n", encoding="utf-8")
             unfinished.replace(self.folder / _STATE)
 
-    def identity(self) -> Identity | None:
+    def identity(self) -> CheckpointIdentity | None:
         """Return the identity of the checkpoint's bridge; None for a new checkpoint."""
         path = self.folder / _STATE
         if not path.exists():
             return None
         try:
-            return Identity(**json.loads(path.read_text(encoding="utf-8")))
+            return CheckpointIdentity(**json.loads(path.read_text(encoding="utf-8")))
         except OSError as refusal:
             raise CheckpointUnreadable(f"{path} cannot be read: {why_unreadable(refusal)}") from None
         except (ValueError, TypeError) as mistake:
@@ -196,7 +197,7 @@ class Checkpoint:
         except (ValueError, KeyError, TypeError) as mistake:
             raise CheckpointUnreadable(f"{path} is not the start of a Kafka source: {mistake!r}") from None
 
-    def unfinished_batch(self, topic: str) -> Batch | None:
+    def unfinished_batch(self, topic: str) -> CheckpointBatch | None:
         """Return the batch that was planned and not committed; None when there is none."""
         planned, done = self._numbers("offsets"), self._numbers("commits")
         if not planned or (done and done[-1] >= planned[-1]):
@@ -204,7 +205,7 @@ class Checkpoint:
         started_ms, ends = self._offsets(planned[-1], topic)
         starts = self.position(topic) or {}
         ranges = {partition: (starts.get(partition, 0), end) for partition, end in ends.items()}
-        return Batch(batch_id=planned[-1], started_ms=started_ms, range_by_partition=ranges)
+        return CheckpointBatch(batch_id=planned[-1], started_ms=started_ms, range_by_partition=ranges)
 
     def _numbers(self, log: str) -> list[int]:
         folder = self.folder / log

@@ -1,16 +1,16 @@
-"""The run of a bridge: one query on one checkpoint, from start or restart to its end.
-
-After any end of a run - a signal, a kill, too many dead letters, the loss of a broker - the next start on the same
-checkpoint continues where it stopped: finished batches are committed, and of an unfinished one the restart filter
-leaves out the records that are already on the output topics (``run/delivery.py``).
-"""
+"""The run of a bridge: one query on one checkpoint, from start or restart to its end, with Spark's reports."""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import tempfile
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import StreamingQueryException
@@ -18,19 +18,18 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spar
 
 from counterfoil.converter.errors import JavaEnded, RunFailed
 from counterfoil.converter.kafka.headers import TOO_LARGE
-from counterfoil.converter.run import progress, sink, source
-from counterfoil.converter.run.checkpoint import Checkpoint, Identity
-from counterfoil.converter.run.delivery import make_sink
-from counterfoil.converter.run.full_disks import with_full_disk
-from counterfoil.converter.run.query_reports import QueryReports, report_of_last_batch
-from counterfoil.converter.run.restart import repeat_condition
-from counterfoil.converter.run.snapshot import RunState, Snapshot
-from counterfoil.converter.run.watch import Watch, job_name, now_ms
-from counterfoil.converter.spark.process import java_watched
+from counterfoil.converter.run import delivery as sink
+from counterfoil.converter.run import delivery as source
+from counterfoil.converter.run import progress
+from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointIdentity
+from counterfoil.converter.run.delivery import make_sink, repeat_condition
+from counterfoil.converter.run.progress import Watch, job_name, now_ms
+from counterfoil.converter.run.snapshot import RunSnapshot, RunState
+from counterfoil.converter.spark.java import java_watched
 from counterfoil.converter.spark.session import connectors_explained, local_checkpoints
-from counterfoil.schema.bridges.model import Delivery
-from counterfoil.schema.evolution import FailureCode
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.plans import FailureCode
+from counterfoil.schema.plans.bridge import DeliveryGuarantee
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,14 +38,112 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-    from counterfoil.converter.bridge.resolve import ResolvedBridge
+    from counterfoil.converter.bridge import ResolvedBridge
     from counterfoil.converter.engines.protocol import Engine
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.kafka.offsets import OffsetSet
-    from counterfoil.converter.run.checkpoint import Batch
+    from counterfoil.converter.run.checkpoint import CheckpointBatch
     from counterfoil.converter.run.delivery import Sink
-    from counterfoil.converter.run.id_service import WriterService
-    from counterfoil.converter.run.watch import Listener
+    from counterfoil.converter.run.progress import Listener
+    from counterfoil.converter.run.writers import WriterService
+
+
+# Which disk is full, where an error says only that one is.
+
+_SIGNS: Final = ("No space left on device", "Disk quota exceeded", "not enough space on the disk")
+_FEWEST_BYTES: Final = 1 << 20
+"""With less than this the disk is called full."""
+
+
+def with_full_disk(cause: str, checkpoint: Path, others: Iterable[Path] | None = None) -> str:
+    """Return the cause of a failed query; of a disk that is full also the path, and what is written there.
+
+    ``others`` are the folders in which Spark keeps data while it works; None: those of this program.
+    """
+    if not any(sign in cause for sign in _SIGNS):
+        return cause
+    places = {
+        checkpoint: "the checkpoint",
+        **dict.fromkeys(_working_folders() if others is None else others, "Spark's work"),
+    }
+    full = [f"{folder} ({what})" for folder, what in places.items() if _is_full(folder)]
+    if full:
+        return f"{cause}: the disk of {' and of '.join(full)} is full"
+    shown = " and ".join(f"{folder} ({what})" for folder, what in places.items())
+    return f"{cause}: a disk was full; this program writes to {shown}"
+
+
+def _working_folders() -> list[Path]:
+    named = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
+    return [Path(each) for each in named if each] or [Path(tempfile.gettempdir())]
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _FEWEST_BYTES
+    except OSError:
+        return False
+
+
+# Spark's reports about the batches of a query, each read once.
+
+
+class QueryReports:
+    """The reports of ``query`` that have not been read yet.
+
+    Spark keeps the last hundred. PySpark's ``recentProgress`` makes Python objects of all of them at each call, which
+    takes about sixty calls of Java for each; this class asks Java for the new ones alone, as JSON.
+    """
+
+    def __init__(self, query: StreamingQuery) -> None:
+        self._java: Any = query._jsq  # noqa: SLF001 - the way to Java that PySpark itself takes
+        self._newest = ""
+
+    def new(self) -> list[dict[str, Any]]:
+        """Return what Spark has reported since the last call, oldest first."""
+        last = self._java.lastProgress()
+        if last is None or last.timestamp() == self._newest:
+            return []
+        kept, found = self._java.recentProgress(), list[dict[str, Any]]()
+        for place in reversed(range(len(kept))):
+            if kept[place].timestamp() == self._newest:
+                break
+            found.append(json.loads(kept[place].json()))
+        if found:
+            self._newest = found[0]["timestamp"]
+        return found[::-1]
+
+
+def report_of_last_batch(query: StreamingQuery, batch: CheckpointBatch) -> dict[str, Any]:
+    """Return the report of ``batch``, the last one of ``query``, made from its execution, if Spark made none.
+
+    It has what a bridge reads of a report: the batch's number, its records, the observed metrics and the offsets after
+    it. The duration is not known.
+    """
+    java: Any = query._jsq  # noqa: SLF001 - only Java keeps the execution
+    execution = java.streamingQuery().lastExecution()
+    leaves, metrics = execution.executedPlan().collectLeaves(), execution.observedMetrics()
+    names = metrics.keys().toSeq()
+    return {
+        "batchId": batch.batch_id,
+        "numInputRows": sum(_rows(leaves.apply(place)) for place in range(leaves.size())),
+        "observedMetrics": {
+            name: json.loads(metrics.apply(name).json()) for name in map(names.apply, range(names.size()))
+        },
+        "sources": [{"endOffset": {"source": {str(each): end for each, (_, end) in batch.range_by_partition.items()}}}],
+    }
+
+
+def _rows(leaf: Any) -> int:
+    """Return how many rows a leaf of an executed plan has read."""
+    return int(leaf.metrics().apply("numOutputRows").value())
+
+
+# The run of a bridge: one query on one checkpoint, from start or restart to its end.
+#
+# After any end of a run - a signal, a kill, too many dead letters, the loss of a broker - the next start on the same
+# checkpoint continues where it stopped: finished batches are committed, and of an unfinished one the restart filter
+# leaves out the records that are already on the output topics (``run/delivery.py``).
 
 _POLL_S: Final = 0.2
 _FEWEST_FOR_A_RATE: Final = 100
@@ -80,12 +177,12 @@ class RunSettings:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """The end of a run: the exit code, and a sentence."""
 
     exit_code: ExitCode
     text: str
-    totals: progress.Totals
+    totals: progress.RunTotals
 
 
 @dataclass
@@ -109,12 +206,12 @@ class BridgeRun:
     is_replaced: Callable[[], bool] = lambda: False
     writers: WriterService | None = None
 
-    def run(self, spark: SparkSession) -> Outcome:
+    def run(self, spark: SparkSession) -> RunOutcome:
         """Run until the end, a signal, or too many dead letters; raise ``RunFailed`` if the query fails."""
         checkpoint = self.settings.checkpoint
         started = time.monotonic()
         with checkpoint.locked(), self.writers.serving(spark) if self.writers else nullcontext():
-            checkpoint.claim(Identity.of(self.bridge), force=self.settings.force)
+            checkpoint.claim(CheckpointIdentity.of(self.bridge), force=self.settings.force)
             self._progress.begin(checkpoint.position(self.bridge.file.source_topic) or {}, self._ends())
             try:
                 code, ending = self._until_stopped(spark)
@@ -125,7 +222,7 @@ class BridgeRun:
             self._progress.end(state, error="" if code is ExitCode.OK else ending)
         took_s = time.monotonic() - started
         totals = self._progress.totals
-        return Outcome(code, progress.summary_line(totals, took_s=took_s, ending=ending), totals)
+        return RunOutcome(code, progress.summary_line(totals, took_s=took_s, ending=ending), totals)
 
     def _until_stopped(self, spark: SparkSession) -> tuple[ExitCode, str]:
         """Run until the end; a stop was clean also if its signal has ended Java or a Python worker in a batch."""
@@ -145,7 +242,7 @@ class BridgeRun:
 
     @cached_property
     def _progress(self) -> Watch:
-        state = Snapshot(
+        state = RunSnapshot(
             bridge=self.bridge.file.name,
             plan_hash=self.bridge.plan.hash,
             engine=self.engine.name,
@@ -186,7 +283,7 @@ class BridgeRun:
     def _sink(self) -> Sink:
         return make_sink(self.bridge.file, self.cluster, self.settings.checkpoint, say=self.say)
 
-    def _unfinished_batch(self) -> Batch | None:
+    def _unfinished_batch(self) -> CheckpointBatch | None:
         return self.settings.checkpoint.unfinished_batch(self.bridge.file.source_topic)
 
     def _written_before(self) -> Mapping[int, OffsetSet]:
@@ -198,7 +295,7 @@ class BridgeRun:
             planned = sum(end - first for first, end in batch.range_by_partition.values())
             found = (
                 f"its {planned:,} offsets are converted and written again (delivery: at-least-once)"
-                if self.bridge.file.delivery is Delivery.AT_LEAST_ONCE
+                if self.bridge.file.delivery is DeliveryGuarantee.AT_LEAST_ONCE
                 else f"{already:,} of its {planned:,} offsets are written already and are left out"
             )
             self.say(f"batch {batch.batch_id} was left unfinished: {found}")

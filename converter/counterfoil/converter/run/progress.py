@@ -1,21 +1,28 @@
-"""The counts of a run from Spark's progress reports, and the lines that are printed."""
+"""The counts of a run from Spark's reports of batches, the lines that are printed, and the snapshots for listeners."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+import os
+import socket
+import time
+from collections import Counter, deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from counterfoil.converter.run.snapshot import PartitionPosition
 from counterfoil.converter.run.transactions import CONVERTED, TOMBSTONE
-from counterfoil.schema.counting import counted
+from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
-    from counterfoil.converter.run.snapshot import Snapshot
+    from counterfoil.converter.run.snapshot import RunSnapshot, RunState
     from counterfoil.schema.rest.bridges import Progress
+
+
+# The counts of a run from Spark's progress reports, and the lines that are printed.
 
 _READ: Final = "read"
 _WRITTEN: Final = "written"
@@ -29,7 +36,7 @@ VALUE_BYTES: Final = "value_bytes"
 
 
 @dataclass(slots=True)
-class Totals:
+class RunTotals:
     """The counts of a run so far; each counts records of the source."""
 
     batches: int = 0
@@ -142,7 +149,7 @@ def _by_partition(offsets: Any) -> dict[int, int]:
     return {int(partition): int(offset) for partition, offset in only.items()}
 
 
-def progress_line(state: Snapshot) -> str:
+def progress_line(state: RunSnapshot) -> str:
     """Return one line about a run, for people."""
     share = 100 * state.done // state.total if state.total else 100
     parts = [f"{state.done:,} of {state.total:,} ({share}%)", f"{state.rate_per_s:,.0f}/s"]
@@ -153,14 +160,14 @@ def progress_line(state: Snapshot) -> str:
     return f"batch {state.batches}: {', '.join(parts)}"
 
 
-def lag_text(state: Snapshot | Progress) -> str:
+def lag_text(state: RunSnapshot | Progress) -> str:
     """Return the lag in words, with that of each partition if several have one."""
     behind = [f"{each.partition}: {each.lag:,}" for each in state.partitions if each.lag]
     shown = [*behind[:_PARTITIONS_SHOWN], *(["..."] if len(behind) > _PARTITIONS_SHOWN else [])]
     return f"lag {state.lag:,}" + (f" ({', '.join(shown)})" if len(behind) > 1 else "")
 
 
-def summary_line(totals: Totals, *, took_s: float, ending: str) -> str:
+def summary_line(totals: RunTotals, *, took_s: float, ending: str) -> str:
     """Return the last line of a run. ``ending`` is the reason of the end."""
     rate = totals.read / took_s if took_s > 0 else 0.0
     read = f"{counted(totals.read, 'record', spec=',')} in {counted(totals.batches, 'batch', 'batches', spec=',')}"
@@ -174,7 +181,7 @@ def dead_letters_text(count_by_code: Mapping[str, int]) -> str:
     return f"dead letters {sum(count_by_code.values()):,}" + (f" ({by_code})" if by_code else "")
 
 
-def _oddities(counts: Totals | Snapshot) -> list[str]:
+def _oddities(counts: RunTotals | RunSnapshot) -> list[str]:
     found = {"tombstones": counts.tombstones, "echoes left out": counts.echoes}
     found["written before the restart"] = counts.repeats
     return [f"{name} {count:,}" for name, count in found.items() if count]
@@ -187,3 +194,123 @@ def duration(seconds: float) -> str:
     if hours:
         return f"{hours} h {minutes} min"
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+# The reports of Spark about its batches, turned into snapshots of the run for those who listen.
+
+_WINDOW_S: Final = 60.0
+
+Listener: TypeAlias = "Callable[[RunSnapshot], None]"
+"""What is called with the state of a run at its start, after each batch and at its end; it must not block."""
+
+
+class RateWindow:
+    """The rate of the records of the last minute; before the first minute is over, and at the end, of all records."""
+
+    def __init__(self, started_s: float) -> None:
+        self._started_s = self._since_s = started_s
+        self._all = 0
+        self._batches: deque[tuple[float, int]] = deque()
+
+    def rate_after(self, records: int, *, now_s: float) -> float:
+        """Add the records of a batch that ended now, and return the rate per second."""
+        self._all += records
+        self._batches.append((now_s, records))
+        while len(self._batches) > 1 and self._batches[0][0] < now_s - _WINDOW_S:
+            self._since_s, _ = self._batches.popleft()
+        return sum(count for _, count in self._batches) / max(now_s - self._since_s, 1e-3)
+
+    def of_run(self, *, now_s: float) -> float:
+        """Return the rate of all records since the start."""
+        return self._all / max(now_s - self._started_s, 1e-3)
+
+
+@dataclass
+class Watch:
+    """Counts the batches of one run, each once.
+
+    ``state`` is the present snapshot. ``beginning`` are the offsets at which the bridge has begun, by partition;
+    ``codes`` are the reasons that the query counts separately. ``skipped_in`` returns how many records of a batch the
+    sink left out because they were written before, by kind.
+    """
+
+    state: RunSnapshot
+    beginning: Mapping[int, int]
+    codes: Sequence[str]
+    listeners: Sequence[Listener] = ()
+    on_batch: Callable[[Mapping[str, Any]], None] = lambda _report: None
+    skipped_in: Callable[[int], Counter[str]] = lambda _batch: Counter()
+    totals: RunTotals = field(default_factory=RunTotals)
+    _rate: RateWindow = field(default_factory=lambda: RateWindow(time.monotonic()))
+    _seen: int = -1
+
+    def begin(self, positions: Mapping[int, int], ends: Mapping[int, int]) -> None:
+        """Pass on the state before the first batch: the offsets at which it begins, and those after the last ones."""
+        self._become(partitions=self._partitions({**self.beginning, **positions}, ends))
+
+    def take(self, reports: Iterable[Mapping[str, Any]]) -> bool:
+        """Count the reports of new batches, pass them on, and return whether there were any."""
+        new = [report for report in reports if report["batchId"] > self._seen and report["numInputRows"] > 0]
+        for report in new:
+            self._seen = report["batchId"]
+            self.totals.add(report, codes=self.codes)
+            self.totals.leave_out(self.skipped_in(report["batchId"]))
+            self.on_batch(report)
+            self._after(report)
+        return bool(new)
+
+    def end(self, state: RunState, *, error: str = "") -> None:
+        """Pass on how the run ended."""
+        rate = self._rate.of_run(now_s=time.monotonic())
+        self._become(state=state, error=error, rate_per_s=rate, **self._counts())
+
+    def _after(self, report: Mapping[str, Any]) -> None:
+        reached = {each.partition: each.position for each in self.state.partitions} | positions_after(report)
+        ends = {each.partition: each.end for each in self.state.partitions}
+        latest = latest_offsets(report)
+        self._become(
+            batch=report["batchId"],
+            batch_records=report["numInputRows"],
+            batch_s=float((report.get("durationMs") or {}).get("triggerExecution") or 0) / 1000,
+            **self._counts(),
+            partitions=self._partitions(
+                reached, {each: max(ends.get(each, 0), latest.get(each, 0)) for each in reached}
+            ),
+            rate_per_s=self._rate.rate_after(report["numInputRows"], now_s=time.monotonic()),
+        )
+
+    def _counts(self) -> dict[str, Any]:
+        totals = self.totals
+        return {
+            "batches": totals.batches,
+            "read": totals.read,
+            "converted": totals.converted,
+            "tombstones": totals.tombstones,
+            "echoes": totals.echoes,
+            "repeats": totals.repeats,
+            "dead_letters": dict(totals.dead_by_code.most_common()),
+            "written_bytes": totals.written_bytes,
+        }
+
+    def _become(self, **changes: Any) -> None:
+        self.state = replace(self.state, ts=now_ms(), **changes)
+        for listener in self.listeners:
+            listener(self.state)
+
+    def _partitions(self, reached: Mapping[int, int], ends: Mapping[int, int]) -> tuple[PartitionPosition, ...]:
+        return tuple(
+            PartitionPosition(
+                partition, self.beginning.get(partition, 0), position, max(position, ends.get(partition, 0))
+            )
+            for partition, position in sorted(reached.items())
+        )
+
+
+def now_ms() -> int:
+    """Return the time, in epoch milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+def job_name() -> str:
+    """Return the name of this process in reports: host and process id."""
+    return f"{socket.gethostname()}:{os.getpid()}"

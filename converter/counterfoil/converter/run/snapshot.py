@@ -46,7 +46,7 @@ class PartitionPosition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class RunSnapshot:
     """The state of one run of a bridge; counts are of this run, and of records of the source.
 
     ``started_ts`` and ``ts`` are epoch milliseconds, ``error`` is the reason of an end that was not requested.
@@ -108,7 +108,7 @@ _PARTITION: Final = ObjectForm(
     tuple(Member(name, name, INTEGER, otherwise=REQUIRED) for name in ("partition", "begin", "position", "end")),
 )
 SNAPSHOT: Final = ObjectForm(
-    Snapshot,
+    RunSnapshot,
     (
         Member("bridge", "bridge", TEXT, otherwise=REQUIRED),
         Member("planHash", "plan_hash", TEXT, otherwise=REQUIRED),
@@ -137,11 +137,11 @@ SNAPSHOT: Final = ObjectForm(
 """The JSON form; sums are added where people and scripts read it (:func:`snapshot_json`)."""
 
 
-def snapshot_json(snapshot: Snapshot) -> dict[str, object]:
+def snapshot_json(snapshot: RunSnapshot) -> dict[str, object]:
     """Return a snapshot as a JSON object, with what follows from its members."""
     return {**SNAPSHOT.write(snapshot), "total": snapshot.total, "lag": snapshot.lag, "etaS": snapshot.eta_s}
 
 
-def read_snapshot(document: object) -> Snapshot:
+def read_snapshot(document: object) -> RunSnapshot:
     """Return the snapshot of a JSON object; raise ``UnexpectedShapeError`` if it is none."""
     return SNAPSHOT.read(ReplyJson(document, root="the progress of a run"))

@@ -6,7 +6,7 @@ left behind). The offset after the last record of a transaction is committed wit
 and records below the committed offset are left out. So a record is visible exactly once to consumers that read
 committed records, whatever was killed and whatever is repeated.
 
-Two writers follow this protocol: the tasks of a run, in Java (:mod:`counterfoil.converter.run.task_transactions`), and
+Two writers follow this protocol: the tasks of a run, in Java (:mod:`counterfoil.converter.run.delivery`), and
 ``bridge replay``, which needs no Spark, here.
 
 The protocol is that of Kafka's KIP-98 and KIP-447; the group has no members and is used for its offsets alone.
@@ -19,12 +19,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from counterfoil.converter.kafka.groups import group_of
-from counterfoil.converter.kafka.requests import committed, repeated
-from counterfoil.schema.counting import counted
+from counterfoil.converter.kafka.offsets import committed, group_of, repeated
+from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
 
 CONVERTED: Final = "converted"
 TOMBSTONE: Final = "tombstone"
@@ -57,7 +57,7 @@ TRANSACTIONAL_ID: Final = "counterfoil-bridge-"
 """How the ids of transactional producers begin; bridge, source topic and partition follow."""
 
 
-class Written(NamedTuple):
+class WrittenRecords(NamedTuple):
     """What became of the records of one source partition.
 
     ``records`` were written; ``skipped`` counts those that were committed before, by :func:`kind_of`; ``failure`` is a
@@ -70,7 +70,7 @@ class Written(NamedTuple):
     failure: str | None
 
 
-class Failure(NamedTuple):
+class TransactionFailure(NamedTuple):
     """Why a transaction failed: whether the broker refused the producer, and for how long the transaction was open."""
 
     is_fenced: bool
@@ -79,7 +79,7 @@ class Failure(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Transactions:
+class KafkaTransactions:
     """The transactions of a bridge and a source topic.
 
     ``deadline_s`` limits each request of the protocol, with its repeats. The broker aborts a transaction that is open
@@ -91,7 +91,7 @@ class Transactions:
     deadline_s: float = 60.0
     timeout_ms: int = 60_000
 
-    def explained(self, failure: Failure, *, partition: int, written: int) -> str:
+    def explained(self, failure: TransactionFailure, *, partition: int, written: int) -> str:
         """Return why the records of a partition could not be written, in one sentence."""
         place = f"topic {self.source_topic} partition {partition}"
         if failure.is_fenced and failure.open_s * 1000 >= self.timeout_ms:
@@ -106,8 +106,8 @@ class Transactions:
 
 
 def write_partition(
-    transactions: Transactions, client: Mapping[str, Any], partition: int, records: Iterable[Outgoing]
-) -> Written:
+    transactions: KafkaTransactions, client: Mapping[str, Any], partition: int, records: Iterable[Outgoing]
+) -> WrittenRecords:
     """Write records of one source partition; ``client`` are settings of confluent-kafka."""
     from confluent_kafka import KafkaException
 
@@ -121,13 +121,13 @@ def write_partition(
         failure = transactions.explained(writer.failed(error.args[0]), partition=partition, written=writer.written)
     finally:
         writer.close()
-    return Written(partition, writer.written, writer.skipped, failure)
+    return WrittenRecords(partition, writer.written, writer.skipped, failure)
 
 
 class _Writer:
     """The transactions of one source partition. Raises ``KafkaException``."""
 
-    def __init__(self, task: Transactions, client: Mapping[str, Any], partition: int) -> None:
+    def __init__(self, task: KafkaTransactions, client: Mapping[str, Any], partition: int) -> None:
         self.written = 0
         self.skipped: Counter[str] = Counter()
         self._task = task
@@ -213,7 +213,7 @@ class _Writer:
         self.written += self._in_transaction
         self._is_open, self._in_transaction = False, 0
 
-    def failed(self, error: Any) -> Failure:
+    def failed(self, error: Any) -> TransactionFailure:
         """Return what is to be known of an error."""
         from confluent_kafka import KafkaError
 
@@ -221,7 +221,7 @@ class _Writer:
         open_s = time.monotonic() - self._begun if self._is_open else 0.0
         if error.code() == KafkaError._FATAL:  # noqa: SLF001 - the client's own name
             error = self._reason_of_fatal(error)
-        return Failure(error.code() in fenced, open_s, error.str())
+        return TransactionFailure(error.code() in fenced, open_s, error.str())
 
     def _reason_of_fatal(self, error: Any) -> Any:
         """Return why the producer refuses everything from now on, which its transactions report, and ``error`` not."""

@@ -1,1 +1,1 @@
-"""``counterfoil sketch``: a topic is read once, with Spark or without, and its records are summarized."""
+"""``counterfoil sketch``: a summary of the records of a topic."""

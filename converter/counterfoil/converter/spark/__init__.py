@@ -1,1 +1,1 @@
-"""The Spark session of a bridge, and the Java that it runs on."""
+"""Spark: its Java, its session, and how it starts."""

@@ -1,17 +1,24 @@
-"""Writing the archive of Spark's classes (:mod:`counterfoil.converter.spark.archive`)."""
+"""``counterfoil bridge prepare``: writing the archive of Spark's classes, from which Spark starts faster."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from counterfoil.converter.errors import MissingPart
-from counterfoil.converter.spark.java import check_java
-from counterfoil.converter.spark.session import start_explained, start_java
+from counterfoil.converter.spark.java import archive_file, check_java
+from counterfoil.converter.spark.session import connector_settings, start_explained, start_java
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands.output import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+
+# Writing the archive of Spark's classes (:mod:`counterfoil.converter.spark.java`).
 
 
 def write_archive(archive: Path, settings: Mapping[str, str], *, java_options: str = "") -> None:
@@ -43,3 +50,18 @@ def write_archive(archive: Path, settings: Mapping[str, str], *, java_options: s
         raise MissingPart(f"Java did not write {archive} (details: {log})")
     unfinished.replace(archive)
     log.unlink()
+
+
+# ``counterfoil bridge prepare``: the archive from which Spark starts faster.
+
+
+def prepare_spark(*, jars: Path | None, as_json: bool) -> ExitCode:
+    """Run ``bridge prepare``: write the archive of Spark's classes."""
+    settings = connector_settings(jars)
+    archive = archive_file()
+    write_archive(archive, settings)
+    if as_json:
+        print_json({"archive": str(archive), "bytes": archive.stat().st_size})
+        return ExitCode.OK
+    click.echo(f"wrote {archive} ({archive.stat().st_size / 1e6:.0f} MB), from which Spark starts from now on")
+    return ExitCode.OK

@@ -12,14 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from counterfoil.converter.errors import MissingPart, writing_to
-from counterfoil.converter.spark.archive import archive_file, archive_options, pyspark_version
-from counterfoil.converter.spark.java import check_java
-from counterfoil.converter.spark.process import forward_termination, ignore_termination
+from counterfoil.converter.spark.java import (
+    archive_file,
+    archive_options,
+    check_java,
+    forward_termination,
+    ignore_termination,
+    pyspark_version,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
+
 
 _NAME: Final = "counterfoil bridge"
 _SCALA: Final = "2.13"

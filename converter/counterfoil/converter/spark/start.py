@@ -1,12 +1,8 @@
-"""Starting Spark while the rest of a command is prepared.
-
-Java and the session take most of the time until the first record. They start in a thread as soon as it is known that
-they are installed; the topics and the plan are checked meanwhile. The log is in a temporary folder until the command
-knows that it will run, so that a refused run creates nothing.
-"""
+"""Starting Spark beside the rest of a command, and for the records of a topic, read in ranges of offsets."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -14,18 +10,23 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.errors import JavaEnded, MissingPart, writing_to
-from counterfoil.converter.spark.archive import pyspark_version
-from counterfoil.converter.spark.process import has_java, java_watched
+from counterfoil.converter.spark.java import has_java, java_watched, pyspark_version
 from counterfoil.converter.spark.session import check_connectors, connectors_explained, log_to, start_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+
+# Starting Spark while the rest of a command is prepared.
+#
+# Java and the session take most of the time until the first record. They start in a thread as soon as it is known that
+# they are installed; the topics and the plan are checked meanwhile. The log is in a temporary folder until the command
+# knows that it will run, so that a refused run creates nothing.
 
 
 class SessionStart:
@@ -150,3 +151,110 @@ def starting(*, master: str | None, jars: Path | None) -> Iterator[SessionStart]
             yield start
         finally:
             start.close()
+
+
+# The records of a topic in ranges of offsets, read by Spark: one task for each partition, which returns texts.
+#
+# The same job serves sketches and the tests of contracts, which are found by entry point and bring their own work.
+
+if TYPE_CHECKING:
+    Ranges = Mapping[int, tuple[int, int]]
+
+COLUMNS: Final = ("partition", "offset", "timestamp", "timestampType", "key", "value", "headers")
+"""The columns of the batches that work gets."""
+
+
+def read_topic(spark: SparkSession, kafka: Mapping[str, str], topic: str, ranges: Ranges) -> DataFrame:
+    """Return the committed records of a topic in ranges of offsets, with ``COLUMNS``.
+
+    ``kafka`` are the options with which Spark reaches the cluster.
+    """
+    frame = spark.read.format("kafka").options(
+        **{
+            **kafka,
+            "kafka.isolation.level": "read_committed",
+            "assign": json.dumps({topic: sorted(ranges)}),
+            "startingOffsets": _offsets(topic, ranges, 0),
+            "endingOffsets": _offsets(topic, ranges, 1),
+            "includeHeaders": "true",
+            "failOnDataLoss": "true",
+        }
+    )
+    return frame.load().select(*COLUMNS)
+
+
+def texts_of(frame: DataFrame, work: Callable[[Iterator[Any]], Iterable[str]]) -> list[str]:
+    """Return the texts that ``work`` makes of the Arrow batches of each partition."""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for text in work(batches):
+            yield pa.RecordBatch.from_arrays([pa.array([text], pa.string())], names=["text"])
+
+    return [row["text"] for row in frame.mapInArrow(run, "text string").collect()]
+
+
+@contextmanager
+def spark_scanner() -> Iterator[SparkScanner]:
+    """Start Spark for a scan, and stop it at the end."""
+    with short_session(master=None, jars=None, prefix="counterfoil-scan-") as spark:
+        yield SparkScanner(spark)
+
+
+class SparkScanner:
+    """Scans topics for another room, whose work it runs."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def _read(self, kafka: Mapping[str, str], topic: str, ranges: Ranges) -> DataFrame:
+        return read_topic(self._spark, {f"kafka.{name}": value for name, value in kafka.items()}, topic, ranges)
+
+    def scan(
+        self, kafka: Mapping[str, str], topic: str, ranges: Ranges, work: Callable[[Iterator[Any]], Iterable[str]]
+    ) -> list[str]:
+        """Return the texts that ``work`` makes of the records of each partition.
+
+        ``kafka`` are settings of Kafka's Java clients.
+        """
+        return texts_of(self._read(kafka, topic, ranges), work)
+
+    def repeated(
+        self,
+        kafka: Mapping[str, str],
+        topic: str,
+        ranges: Ranges,
+        work: Callable[[Iterator[Any]], Iterable[tuple[str, int]]],
+    ) -> dict[str, int]:
+        """Return how many of the pairs that ``work`` makes of records were there before, by the first of each pair."""
+        from pyspark.sql import functions
+
+        def run(batches: Iterator[Any]) -> Iterator[Any]:
+            import pyarrow as pa
+
+            for pairs in _chunks(work(batches)):
+                groups, keys = zip(*pairs, strict=True)
+                yield pa.RecordBatch.from_arrays(
+                    [pa.array(groups, pa.string()), pa.array(keys, pa.int64())], names=["name", "digest"]
+                )
+
+        frame = self._read(kafka, topic, ranges).mapInArrow(run, "name string, digest bigint")
+        counted = frame.groupBy("name", "digest").count().groupBy("name")
+        rows = counted.agg(functions.sum(functions.col("count") - 1).alias("repeats")).collect()
+        return {row["name"]: int(row["repeats"]) for row in rows}
+
+
+def _chunks(pairs: Iterable[tuple[str, int]], size: int = 5_000) -> Iterator[list[tuple[str, int]]]:
+    chunk: list[tuple[str, int]] = []
+    for pair in pairs:
+        chunk.append(pair)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _offsets(topic: str, ranges: Ranges, end: int) -> str:
+    return json.dumps({topic: {str(partition): bounds[end] for partition, bounds in ranges.items()}})

@@ -1,1 +1,1 @@
-"""What is checked after a run: every record of the source against the outputs."""
+"""``counterfoil bridge verify``: that every record of the source was written once."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.reports.junit import Case, Outcome, Suite
+from counterfoil.schema.reports.forms import Case, CaseOutcome, Suite
+from counterfoil.schema.texts import counted
 
 EXAMPLES: Final = 5
 """How many offsets a report has for each kind of fault."""
@@ -138,7 +138,7 @@ class VerifyReport:
         group = verify_group(self.bridge)
         if not self.records:
             why = f"{self.source_topic} holds no records"
-            return Suite(group, (Case("records", group, Outcome.NOT_RUN, "no-records", why),))
+            return Suite(group, (Case("records", group, CaseOutcome.NOT_RUN, "no-records", why),))
         cases = [Case("records", group, output="\n".join(self.lines()))]
         for kind, name in _CASES.items():
             count = self._count(kind)
@@ -149,7 +149,7 @@ class VerifyReport:
             ]
             message = f"{_spoken(kind)} {count:,}"
             cases.append(
-                Case(name, group, Outcome.BROKEN, kind, message, "\n".join(places)) if count else Case(name, group)
+                Case(name, group, CaseOutcome.BROKEN, kind, message, "\n".join(places)) if count else Case(name, group)
             )
         return Suite(group, tuple(cases))
 

@@ -1,9 +1,4 @@
-"""Verification after a run: every record of the source must be on exactly one output, once, in order, and correct.
-
-It reads the topics, not the run's own counts, and stores intervals of offsets and checksums of blocks instead of
-records, so that its memory does not grow with the topics. Gaps in the source's offsets (compaction, transactions) are
-no faults.
-"""
+"""``counterfoil bridge verify``: every record of the source is on exactly one output, once, in order, correct."""
 
 from __future__ import annotations
 
@@ -13,10 +8,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from counterfoil.converter.engines.record import Converted
+import click
+
+from counterfoil.converter.bridge import load_bridge_file, resolve_with, stored_bridge
+from counterfoil.converter.engines.reference import Converted, ReferenceEngine, key_converter
+from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.kafka import headers
+from counterfoil.converter.kafka.cluster import named_cluster
 from counterfoil.converter.kafka.headers import (
-    Origin,
+    RecordOrigin,
     is_echo,
     is_replayed,
     last_value,
@@ -24,14 +24,32 @@ from counterfoil.converter.kafka.headers import (
     written_by,
 )
 from counterfoil.converter.kafka.offsets import OffsetSet
-from counterfoil.converter.verify.verdict import EXAMPLES, PartitionVerdict, VerifyReport
-from counterfoil.schema.bridges.model import Partitioning
+from counterfoil.converter.outputs import WITH_JUNIT, failures_as_cases, give, parse_forms
+from counterfoil.converter.run.checkpoint import Checkpoint, begun_plan
+from counterfoil.converter.run.progress import job_name, now_ms
+from counterfoil.converter.verify.verdict import PartitionVerdict, VerifyReport, verify_group
+from counterfoil.schema.plans.bridge import Partitioning
+from counterfoil.schema.rest.bridges import BridgeVerification
+from counterfoil.sdk import operations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from counterfoil.converter.engines.keyed import KeyConverter
-    from counterfoil.schema.bridges.model import BridgeFile
+    from counterfoil.converter.bridge import ResolvedBridge
+    from counterfoil.converter.engines.reference import KeyConverter
+    from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.schema.plans.bridge import BridgeFile
+    from counterfoil.sdk import Registry
+    from counterfoil.sdk.commands.options import RegistryAccess
+    from counterfoil.sdk.kafka import KafkaAccess
+
+
+# Verification after a run: every record of the source must be on exactly one output, once, in order, and correct.
+#
+# It reads the topics, not the run's own counts, and stores intervals of offsets and checksums of blocks instead of
+# records, so that its memory does not grow with the topics. Gaps in the source's offsets (compaction, transactions) are
+# no faults.
 
 _BLOCK: Final = 1024
 """How many offsets share a checksum; a difference is reported as the block that contains it."""
@@ -42,7 +60,7 @@ _MASK: Final = (1 << 64) - 1
 Range: TypeAlias = "tuple[int, int]"
 
 
-class Topics(Protocol):
+class VerifiedTopics(Protocol):
     """The part of a cluster that verification needs."""
 
     def settled_watermarks(self, topic: str) -> dict[int, Range]:
@@ -89,7 +107,7 @@ class _OutputRecords:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class RecomputedSample:
     """Which records are computed again: ``size`` of them by ``seed``, or all when ``size`` is None."""
 
     size: int | None = 1000
@@ -117,7 +135,7 @@ def _some_of(first: int, end: int, count: int, chooser: random.Random) -> frozen
 
 
 @dataclass
-class Verification:
+class TopicVerification:
     """A verification of ``file``'s bridge.
 
     ``ranges`` bounds the source offsets to verify, the ends exclusive; None is the whole source. ``recompute`` is the
@@ -125,9 +143,9 @@ class Verification:
     """
 
     file: BridgeFile
-    topics: Topics
+    topics: VerifiedTopics
     recompute: Recompute | None = None
-    sample: Sample = field(default_factory=Sample)
+    sample: RecomputedSample = field(default_factory=RecomputedSample)
     ranges: Mapping[int, Range] | None = None
     convert_key: KeyConverter | None = None
 
@@ -163,7 +181,7 @@ class _Reading:
     """One pass over the outputs, then one over the source."""
 
     def __init__(
-        self, task: Verification, verdicts: dict[int, PartitionVerdict], sampled: Mapping[int, frozenset[int]]
+        self, task: TopicVerification, verdicts: dict[int, PartitionVerdict], sampled: Mapping[int, frozenset[int]]
     ) -> None:
         self._task = task
         self._file = task.file
@@ -197,7 +215,7 @@ class _Reading:
     def _check_place(
         self,
         message: Any,
-        origin: Origin,
+        origin: RecordOrigin,
         verdict: PartitionVerdict,
         last: dict[tuple[int, int], int],
         *,
@@ -214,7 +232,9 @@ class _Reading:
         if is_same and message.partition() != origin.partition:
             verdict.fault("misplaced", where)
 
-    def _take(self, message: Any, own: list[Any], origin: Origin, verdict: PartitionVerdict, *, is_dead: bool) -> None:
+    def _take(
+        self, message: Any, own: list[Any], origin: RecordOrigin, verdict: PartitionVerdict, *, is_dead: bool
+    ) -> None:
         """Record one output record, the first time that its origin occurs.
 
         The target is read first: the dead letter of a record that a replay has converted is over, and so is one that
@@ -314,4 +334,67 @@ def _untouched(key: bytes | None, kept: Iterable[Any], value: bytes | None) -> o
     return key, tuple(kept), value
 
 
-__all__ = ["EXAMPLES", "BlockChecksums", "Recompute", "Sample", "Topics", "Verification"]
+# The report of a verification to the registry that stores the bridge.
+
+
+def report_verification(registry: Registry, bridge: ResolvedBridge, report: VerifyReport) -> None:
+    """Send the result of a verification, if the registry stores the bridge; raise the errors of its client."""
+    if stored_bridge(registry, bridge.file.name) is None:
+        return
+    faults: Counter[str] = Counter()
+    for partition in report.partitions:
+        faults.update(partition.faults)
+    found = BridgeVerification(
+        plan_hash=bridge.plan.hash,
+        records=report.records,
+        faults=dict(faults),
+        dead_letters=sum(each.dead_letters for each in report.partitions),
+        job=job_name(),
+        ts=now_ms(),
+    )
+    registry.call(operations.report_verification(bridge.file.name, found))
+
+
+# ``counterfoil bridge verify``: that every record of the source was written once.
+
+
+def verify_bridge(
+    *,
+    file: Path,
+    registry: RegistryAccess,
+    kafka: KafkaAccess | None,
+    formats: Sequence[str],
+    sample: str,
+    seed: int,
+    checkpoint: Path | None,
+) -> ExitCode:
+    """Run ``bridge verify``: check that every source record was written once."""
+    forms = parse_forms(formats, WITH_JUNIT)
+    if sample != "all" and not sample.isdecimal():
+        raise click.UsageError("--sample must be a number, or all")
+    declared = load_bridge_file(file)
+    with failures_as_cases(forms, verify_group(declared.name)):
+        resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name, checkpoint))
+        reference, keys = ReferenceEngine(resolved.conversion()), resolved.key_conversion()
+        cluster = named_cluster(kafka)
+        report = TopicVerification(
+            file=resolved.file,
+            topics=cluster,
+            recompute=lambda value: reference.convert_value(value).value,
+            sample=RecomputedSample(size=None if sample == "all" else int(sample), seed=seed),
+            ranges=_finished(checkpoint, resolved.file.source_topic) if checkpoint else None,
+            convert_key=None if keys is None else key_converter(ReferenceEngine(keys)),
+        ).run()
+    give(forms, lines=report.lines, document=report.as_json, suite=report.suite)
+    with registry.open() as client:
+        report_verification(client, resolved, report)
+    return report.exit_code
+
+
+def _finished(folder: Path, topic: str) -> dict[int, tuple[int, int]]:
+    """Return the source offsets whose batches are finished, by partition."""
+    checkpoint = Checkpoint(folder)
+    beginning, position = checkpoint.beginning(topic), checkpoint.position(topic)
+    if beginning is None or position is None:
+        raise BridgeError(f"The checkpoint {folder} has no batches of topic {topic}")
+    return {partition: (beginning.get(partition, 0), end) for partition, end in position.items()}

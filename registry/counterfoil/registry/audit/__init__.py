@@ -1,1 +1,1 @@
-"""The audit file: writing it in a thread, reading and verifying it."""
+"""The audit: its events, where they are kept, and how they are verified."""

@@ -11,13 +11,14 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from counterfoil.registry.domain.audit.lines import SIGNATURE, signed_part
+from counterfoil.registry.audit.file import SIGNATURE, signed_part
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
 
 _LOGGER: Final = logging.getLogger(__name__)
 _KEY: Final = "key"

@@ -1,32 +1,68 @@
-"""The audit of one server: events go to its file, and those that are in no journal to its store."""
+"""The audit of one server: events go to its file and its store; refused requests are counted."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.audit.counting import EqualEvents
-from counterfoil.registry.domain.access.resources import subject_resource
-from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, Kept, Place, time_text_of
-from counterfoil.registry.domain.audit.lines import unsigned
-from counterfoil.registry.domain.writes.effects import DropEvents, RecordEvents
-from counterfoil.registry.domain.writes.plan import Plan
+from counterfoil.registry.access.resources import subject_resource
+from counterfoil.registry.audit.events import AuditEvent, EventKind, EventPlace, KeptIn, time_text, time_text_of
+from counterfoil.registry.audit.file import unsigned
 from counterfoil.registry.logs import tried
+from counterfoil.registry.store.writes import DropEvents, RecordEvents, StoragePlan
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from counterfoil.registry.audit.file import AuditFile
-    from counterfoil.registry.domain.access.patterns import Pattern
-    from counterfoil.registry.domain.access.rights import Shown
-    from counterfoil.registry.domain.audit.lines import LineHead
-    from counterfoil.registry.service.storage import Storage
-    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.registry.access.rights import Shown
+    from counterfoil.registry.access.rules import ResourcePattern
+    from counterfoil.registry.audit.file import AuditFile, LineHead
+    from counterfoil.registry.store.protocol import Storage
+    from counterfoil.schema.model import QualifiedSubject
+
+
+# Refused requests, counted: whoever sends a million of them causes a few rows in the store, not a million.
+
+_MAX_DIFFERENT: Final = 1000
+_COMMON: Final = ("status", "outcome")
+
+
+class EqualEvents:
+    """Events of the same kind, caller or address, action, resource and reason, which differ in time alone.
+
+    Beyond a thousand different ones, only the kinds of further ones are counted.
+    """
+
+    def __init__(self) -> None:
+        self._counted: dict[tuple[Any, ...], tuple[AuditEvent, int, datetime]] = {}
+
+    def add(self, event: AuditEvent) -> None:
+        """Count ``event``."""
+        facts = event.facts
+        who = facts.get("caller", {}).get("principal") or facts.get("from")
+        key: tuple[Any, ...] = (event.kind, who, facts.get("action"), facts.get("resource"), facts.get("reason"))
+        if key not in self._counted and len(self._counted) >= _MAX_DIFFERENT:
+            key = (event.kind,)
+            event = replace(event, facts={name: facts[name] for name in _COMMON if name in facts})
+        first, count, _ = self._counted.get(key, (event, 0, event.at))
+        self._counted[key] = (first, count + 1, event.at)
+
+    def take(self) -> list[AuditEvent]:
+        """Return an event for all equal ones, with their number, and begin again."""
+        counted, self._counted = self._counted, {}
+        return [
+            replace(event, facts={**event.facts, "count": count, "until": time_text(last)})
+            for event, count, last in counted.values()
+        ]
+
+
+# The audit of one server: events go to its file, and those that are in no journal to its store.
 
 _LOGGER: Final = logging.getLogger(__name__)
 _EVERY_S: Final = 0.5
@@ -53,7 +89,7 @@ class AuditRecords:
         file: AuditFile | None = None,
         signed: Callable[[dict[str, Any]], dict[str, Any]] = unsigned,
         keep_days: int = _KEEP_DAYS,
-        reads: Sequence[Pattern] = (),
+        reads: Sequence[ResourcePattern] = (),
     ) -> None:
         self._storage = storage
         self._file = file
@@ -89,9 +125,9 @@ class AuditRecords:
         """Have ``event`` written; nothing waits for it."""
         if self._file is not None:
             self._file.record(event)
-        if event.kind.kept is Kept.TABLE:
+        if event.kind.kept is KeptIn.TABLE:
             self._wait(event)
-        elif event.kind.kept is Kept.COUNTED:
+        elif event.kind.kept is KeptIn.COUNTED:
             self._equal.add(event)
 
     def _wait(self, *events: AuditEvent) -> None:
@@ -125,7 +161,7 @@ class AuditRecords:
         if not events and not gap:
             return
         try:
-            await self._storage.commit(Plan((), (RecordEvents((*events, *gap)),)))
+            await self._storage.commit(StoragePlan((), (RecordEvents((*events, *gap)),)))
         except Exception as error:
             self._lost += lost
             later, self._waiting = self._waiting, events
@@ -178,18 +214,18 @@ class AuditRecords:
             return
         before_ms = now_ms - self._keep.total_seconds() * 1000
         while True:
-            oldest = await self._storage.audit_events(Place(0), _EVER, 1)
+            oldest = await self._storage.audit_events(EventPlace(0), _EVER, 1)
             if not oldest or oldest[0].ts >= before_ms:
                 break
-            found = await self._storage.audit_events(Place(0), _EVER, _CUT_AT_ONCE)
+            found = await self._storage.audit_events(EventPlace(0), _EVER, _CUT_AT_ONCE)
             old = [each for each in found if each.ts < before_ms]
             cut = AuditEvent(EventKind.AUDIT_CUT, {"count": len(old), "until": time_text_of(old[-1].ts)})
-            await self._storage.commit(Plan((), (RecordEvents((cut,)), DropEvents(old[-1].place.number))))
+            await self._storage.commit(StoragePlan((), (RecordEvents((cut,)), DropEvents(old[-1].place.number))))
             if self._file is not None:
                 self._file.record(cut)
         begins_ms = oldest[0].ts if oldest else now_ms
         self._cut_at_ms = min(begins_ms + self._keep.total_seconds() * 1000, now_ms + _HOUR_MS)
 
 
-def _is_covered(subject: QualifiedSubject, patterns: Sequence[Pattern]) -> bool:
+def _is_covered(subject: QualifiedSubject, patterns: Sequence[ResourcePattern]) -> bool:
     return any(pattern.covers(subject_resource(subject)) for pattern in patterns)

@@ -1,4 +1,4 @@
-"""Verifying audit files: each line has its hash, and follows the line before in its chain."""
+"""Verifying audit files, and showing events as lines of text."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from counterfoil.registry.domain.audit.events import EventKind
-from counterfoil.registry.domain.audit.lines import HASH, canonical, hash_of
+from counterfoil.registry.audit.events import EventKind
+from counterfoil.registry.audit.file import HASH, canonical, hash_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from counterfoil.registry.audit.events import EventSelection
     from counterfoil.registry.audit.keys import PublicKeys
 
+
+# Verifying audit files: each line has its hash, and follows the line before in its chain.
 
 _BREAKS_OFF: Final = "it breaks off"
 
@@ -36,7 +39,7 @@ class JournalHead(NamedTuple):
     head: str
 
 
-class Line(NamedTuple):
+class AuditLine(NamedTuple):
     """A line of a file: where it is, its members, and what is wrong if it has none."""
 
     place: str
@@ -45,7 +48,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class AuditMisfit:
     """A line that is not what was written, or does not follow the one before."""
 
     place: str
@@ -56,7 +59,7 @@ class Misfit:
         return f"{self.place}: {self.message}"
 
 
-def read_lines(paths: Iterable[Path]) -> Iterator[Line]:
+def read_lines(paths: Iterable[Path]) -> Iterator[AuditLine]:
     """Yield the lines of the files in order."""
     for path in paths:
         with path.open("rb") as file:
@@ -64,20 +67,20 @@ def read_lines(paths: Iterable[Path]) -> Iterator[Line]:
                 yield read_line(f"{path}:{number}", line)
 
 
-def read_line(place: str, line: bytes) -> Line:
+def read_line(place: str, line: bytes) -> AuditLine:
     """Return the line at ``place``; the members that it has are as they were written."""
     if not line.endswith(b"\n"):
-        return Line(place, None, _BREAKS_OFF)
+        return AuditLine(place, None, _BREAKS_OFF)
     try:
         facts = json.loads(line)
     except (ValueError, RecursionError):
-        return Line(place, None, "it is no JSON")
+        return AuditLine(place, None, "it is no JSON")
     if not isinstance(facts, dict) or canonical(facts) + b"\n" != line:
-        return Line(place, None, "it is not in the form in which this program writes lines")
+        return AuditLine(place, None, "it is not in the form in which this program writes lines")
     hashed = {name: value for name, value in facts.items() if name != HASH}
     if hash_of(hashed) != facts.get(HASH):
-        return Line(place, None, "its hash differs: it was edited")
-    return Line(place, facts)
+        return AuditLine(place, None, "its hash differs: it was edited")
+    return AuditLine(place, facts)
 
 
 def _chains(heads: Iterable[StoredHead]) -> dict[str, None]:
@@ -106,21 +109,21 @@ class Verifier:
         self.count = 0
         """How many lines were read."""
 
-    def misfits(self, lines: Iterable[Line]) -> Iterator[Misfit]:
+    def misfits(self, lines: Iterable[AuditLine]) -> Iterator[AuditMisfit]:
         """Yield what does not fit. An incomplete line at the end, or before the start of a process, is a crash's."""
-        torn: Line | None = None
+        torn: AuditLine | None = None
         for line in lines:
             self.count += 1
             if torn is not None:
                 if line.facts is None or line.facts.get("event") != EventKind.SERVER_STARTED.text:
-                    yield Misfit(torn.place, torn.mistake)
+                    yield AuditMisfit(torn.place, torn.mistake)
                 torn = None
             if line.facts is None:
                 torn = line
             elif message := self._mistake(line.facts) or self._mistake_of_head(line.place, line.facts):
-                yield Misfit(line.place, message)
+                yield AuditMisfit(line.place, message)
         if torn is not None and torn.mistake != _BREAKS_OFF:
-            yield Misfit(torn.place, torn.mistake)
+            yield AuditMisfit(torn.place, torn.mistake)
         yield from self._misfits_of_heads()
 
     def _mistake(self, facts: dict[str, Any]) -> str | None:
@@ -161,7 +164,7 @@ class Verifier:
         self.journal_heads.append(JournalHead(place, change, str(facts.get("head"))))
         return None if self._keys is None else self._keys.mistake(facts)
 
-    def _misfits_of_heads(self) -> Iterator[Misfit]:
+    def _misfits_of_heads(self) -> Iterator[AuditMisfit]:
         """Yield the heads in the store that the files do not have.
 
         Of a process of which the files have no line at all, a file is missing: each server writes one of its own.
@@ -172,7 +175,7 @@ class Verifier:
             for chain, line in lines.items():
                 place = next(each.place for each in absent if each.chain == chain)
                 text = f"the store has {line:,} lines of {chain}, of which no file was given: name its file, too"
-                yield Misfit(place, text if self.count else f"{text}, or it was removed")
+                yield AuditMisfit(place, text if self.count else f"{text}, or it was removed")
         for each in self._heads:
             if each.chain not in self._first:
                 continue
@@ -184,4 +187,37 @@ class Verifier:
                 message = f"the store has line {each.line} of {each.chain}, which is missing: lines were removed"
             else:
                 message = f"the store has another hash of line {each.line} of {each.chain}: the file was written anew"
-            yield Misfit(each.place, message)
+            yield AuditMisfit(each.place, message)
+
+
+# Events as lines of text: those in audit files, and those of a registry.
+
+
+class ShownLine(NamedTuple):
+    """A line to print: an event, or with ``is_mistake`` what is wrong with a line of a file."""
+
+    text: str
+    is_mistake: bool = False
+
+
+def shown_lines(paths: Iterable[Path], selection: EventSelection, *, as_json: bool) -> Iterator[ShownLine]:
+    """Yield a line for each selected event, and one for each line of a file that cannot be read."""
+    for line in read_lines(paths):
+        if line.facts is None:
+            yield ShownLine(f"{line.place}: {line.mistake}", is_mistake=True)
+        elif selection.selects(line.facts):
+            yield ShownLine(canonical(line.facts).decode() if as_json else event_text(line.facts))
+
+
+def event_text(facts: dict[str, Any]) -> str:
+    """Return an event as a line of text."""
+    caller = facts.get("caller")
+    principal = caller.get("principal", "-") if isinstance(caller, dict) else "-"
+    parts = [facts.get("time", ""), facts.get("event", ""), principal, facts.get("from", "-")]
+    parts += [
+        facts[name]
+        for name in ("action", "resource", "version", "detail", "status", "reason", "request_id")
+        if name in facts
+    ]
+    parts += [f"x{facts['count']}"] if "count" in facts else []
+    return " ".join(map(str, parts))

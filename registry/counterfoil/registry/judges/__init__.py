@@ -1,1 +1,1 @@
-"""Processes that carry out long judgements of schemas, so that they can be ended and their memory is limited."""
+"""Judgements that take long, beside the event loop."""

@@ -14,16 +14,17 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.recent_values import RecentValues
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from counterfoil.schema.agreements.findings import Offer
     from counterfoil.schema.agreements.model import Promise
     from counterfoil.schema.parsed import ParsedSchema, SchemaSource
-    from counterfoil.schema.reads.model import Offer
+
 
 _ROOM: Final = "counterfoil.schema."
 _PLAIN: Final = frozenset(
@@ -50,7 +51,7 @@ class NotPortable(Exception):
 
 def make_offer(schema: ParsedSchema, promise: Promise | None, key: ParsedSchema | None) -> Offer:
     """Return an offer again."""
-    from counterfoil.schema.reads.model import Offer  # most calls have none, and it costs half of the start
+    from counterfoil.schema.agreements.findings import Offer  # most calls have none, and it costs half of the start
 
     return Offer(schema, promise, key=key)
 
@@ -101,7 +102,7 @@ def _members_of(kind: Any) -> tuple[str, ...] | None:
 
 
 class _Unpacker(pickle.Unpickler):
-    def __init__(self, packed: bytes, schemas: Schemas | None) -> None:
+    def __init__(self, packed: bytes, schemas: UnpackedSchemas | None) -> None:
         super().__init__(io.BytesIO(packed))
         self._schemas = schemas
         self._made: dict[int, ParsedSchema] = {}
@@ -128,7 +129,7 @@ class _Unpacker(pickle.Unpickler):
         raise NotPortable(f"{module}.{name} is no value of schemas")
 
 
-class Schemas:
+class UnpackedSchemas:
     """Schemas that were unpacked: the most recent ones are kept, since a candidate is compared with the same again."""
 
     def __init__(self, kept_chars: int = _KEPT_CHARS) -> None:
@@ -153,7 +154,7 @@ def pack(value: object) -> bytes:
     return packed.getvalue()
 
 
-def unpack_call(packed: bytes, schemas: Schemas) -> tuple[Callable[..., object], tuple[object, ...]]:
+def unpack_call(packed: bytes, schemas: UnpackedSchemas) -> tuple[Callable[..., object], tuple[object, ...]]:
     """Return the function and its arguments; raise ``InvalidSchema`` for a schema that is not valid."""
     found: tuple[Callable[..., object], tuple[object, ...]] = _Unpacker(packed, schemas).load()
     return found

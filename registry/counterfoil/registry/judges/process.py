@@ -49,7 +49,7 @@ _MOST_RESIDENT_BYTES: Final = 60 * 1024 * 1024
 """The memory of a judge that goes on; one that has more after a call ends, and another one takes its place."""
 
 
-class Terms(NamedTuple):
+class JudgeTerms(NamedTuple):
     """What a judge is started with: descriptors of the mailbox and of the slots, and its limits."""
 
     mailbox: int
@@ -60,7 +60,7 @@ class Terms(NamedTuple):
     idle_s: float
 
     @classmethod
-    def read(cls, given: list[str]) -> Terms:
+    def read(cls, given: list[str]) -> JudgeTerms:
         """Return the terms in the arguments of the program."""
         mailbox, slots, most, deadline_s, memory_bytes, idle_s = given
         return cls(int(mailbox), int(slots), int(most), float(deadline_s), int(memory_bytes), float(idle_s))
@@ -70,7 +70,7 @@ class Terms(NamedTuple):
         return [str(each) for each in self]
 
 
-def main(terms: Terms) -> None:
+def main(terms: JudgeTerms) -> None:
     """Take calls until there is nothing to do; at once if there are as many judges as there may be."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the server stops in order
     with suppress(OSError):
@@ -80,9 +80,11 @@ def main(terms: Terms) -> None:
         return
     show = partial(_show, terms.slots, slot)
     show(BEGINNING)
-    from counterfoil.registry.judges.portable import Schemas  # after the slot is taken: this takes most of the start
+    from counterfoil.registry.judges.portable import (
+        UnpackedSchemas,  # after the slot is taken: this takes most of the start
+    )
 
-    schemas = Schemas()
+    schemas = UnpackedSchemas()
     gc.freeze()
     gc.set_threshold(_YOUNG_OBJECTS, 10, 10)
     _limit(terms)
@@ -99,7 +101,7 @@ def main(terms: Terms) -> None:
             return
 
 
-def _taken_slot(terms: Terms) -> int | None:
+def _taken_slot(terms: JudgeTerms) -> int | None:
     """Return the slot of this judge, None if there are as many as there may be; it is free when the process ends."""
     for _ in range(_SLOT_ATTEMPTS):  # a server that counts the judges holds a slot for a moment
         for slot in range(terms.most):
@@ -115,7 +117,7 @@ def _show(slots: int, slot: int, state: bytes) -> None:
     os.pwrite(slots, state, slot)
 
 
-def _limit(terms: Terms) -> None:
+def _limit(terms: JudgeTerms) -> None:
     """Limit the memory, and let the system prefer the servers where memory ends."""
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     memory_bytes = terms.memory_bytes if most == resource.RLIM_INFINITY else min(terms.memory_bytes, most)
@@ -170,10 +172,10 @@ def _answer(asker: socket.socket, schemas: object, deadline_s: float) -> None:
 
 def _carried_out(call: bytes, schemas: object) -> tuple[bytes, bytes]:
     """Return the kind of the result, and the result as bytes."""
-    from counterfoil.registry.judges.portable import Schemas, pack, unpack_call
+    from counterfoil.registry.judges.portable import UnpackedSchemas, pack, unpack_call
     from counterfoil.schema.errors import RegistryError
 
-    assert isinstance(schemas, Schemas)  # noqa: S101 - the room is imported after the slot is taken
+    assert isinstance(schemas, UnpackedSchemas)  # noqa: S101 - the room is imported after the slot is taken
     try:
         work, given = unpack_call(call, schemas)
         return VALUE, pack(work(*given))
@@ -236,4 +238,4 @@ def _resident_bytes() -> int:
 
 
 if __name__ == "__main__":
-    main(Terms.read(sys.argv[1:]))
+    main(JudgeTerms.read(sys.argv[1:]))

@@ -1,26 +1,85 @@
-"""Long judgements in processes of their own, as a server asks for them."""
+"""The processes of judges as a server asks them, and the mailbox that they share."""
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.registry.judges.portable import pack, unpack
-from counterfoil.registry.judges.process import BUSY, CLOCK_FACTOR, DEFECT, ERROR, LENGTH, MEMORY, VALUE, Terms
+from counterfoil.registry.judges.process import BUSY, CLOCK_FACTOR, DEFECT, ERROR, LENGTH, MEMORY, VALUE, JudgeTerms
 from counterfoil.registry.logs import LOGGER
 from counterfoil.schema.errors import JudgementEnded, TooManyJudgements, error_for_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.registry.judges.mailbox import Mailbox
+
+# What the processes of one server and its judges share: the mailbox of calls, and the slots of judges.
+#
+# Both are anonymous: no file and no name is needed, and no other process can send anything.
+
+_NAME: Final = "counterfoil-judges"
+
+
+class Mailbox:
+    """The two ends of the mailbox, and a file with a byte for each judge that there may be.
+
+    A judge locks its byte, and writes there what it does. There are at most ``most``.
+
+    It is made before the server's processes are forked. Any process may send a call; any judge takes it. Judges have
+    the receiving end alone, so that they notice when no server is left.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._sending, self.receiving = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        os.set_blocking(self._sending.fileno(), False)
+        self.slots = _anonymous_file()
+        os.pwrite(self.slots, bytes(most), 0)
+
+    def send(self, connection: socket.socket) -> None:
+        """Send the end of a connection to whichever judge is next; raise ``OSError`` if too many wait."""
+        socket.send_fds(self._sending, [b"+"], [connection.fileno()])
+
+    def judges(self) -> list[bytes]:
+        """Return what each of the judges does that there are."""
+        return [os.pread(self.slots, 1, slot) for slot in range(self.most) if not self._is_free(slot)]
+
+    def _is_free(self, slot: int) -> bool:
+        """Return whether no process has a slot: a lock of this process would exclude none of its own."""
+        try:
+            fcntl.lockf(self.slots, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, slot)
+        except OSError:
+            return False
+        fcntl.lockf(self.slots, fcntl.LOCK_UN, 1, slot)
+        return True
+
+    def close(self) -> None:
+        """Close both ends in this process; judges end when all of its processes have."""
+        self._sending.close()
+        self.receiving.close()
+        with suppress(OSError):
+            os.close(self.slots)
+
+
+def _anonymous_file() -> int:
+    if sys.platform == "linux":
+        return os.memfd_create(_NAME)
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+# Long judgements in processes of their own, as a server asks for them.
 
 _T = TypeVar("_T")
 
@@ -42,7 +101,7 @@ class JudgeDefect(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class JudgeLimits:
     """The limits of one judgement."""
 
     deadline_s: float
@@ -58,7 +117,7 @@ class JudgeProcesses:
 
     are_apart: Final = True
 
-    def __init__(self, mailbox: Mailbox, limits: Limits, *, python: str = sys.executable) -> None:
+    def __init__(self, mailbox: Mailbox, limits: JudgeLimits, *, python: str = sys.executable) -> None:
         self.at_once = mailbox.most
         self.ended = 0
         """The number of judgements of this process that were ended before they had a result."""
@@ -183,7 +242,7 @@ class JudgeProcesses:
     def _new_process(self) -> subprocess.Popen[bytes]:
         """Start a judge: another program, and no copy of this process; it gets neither secrets nor other files."""
         mailbox, slots, limits = self.mailbox.receiving.fileno(), self.mailbox.slots, self._limits
-        terms = Terms(mailbox, slots, self.mailbox.most, limits.deadline_s, limits.memory_bytes, limits.idle_s)
+        terms = JudgeTerms(mailbox, slots, self.mailbox.most, limits.deadline_s, limits.memory_bytes, limits.idle_s)
         variables = {
             name: value
             for name, value in os.environ.items()

@@ -1,4 +1,1 @@
-"""Moving a registry's content: backups, restores, copies of other registries, comparisons.
-
-It is no part of the server.
-"""
+"""Moving a registry's content: backups, restores, copies, comparisons. It is no part of the server."""

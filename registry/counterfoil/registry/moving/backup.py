@@ -1,8 +1,4 @@
-"""A backup: one file of JSON Lines with a checksum, plain or compressed (``.gz``).
-
-The first line has the format and the origin, the last one the number of facts of each kind and the SHA-256 of all bytes
-before it (uncompressed). Writing and reading take no more memory for a larger file.
-"""
+"""A backup: one file of JSON Lines with a checksum, written as one consistent state of its source."""
 
 from __future__ import annotations
 
@@ -19,14 +15,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.moving.errors import DamagedFile, MovingError
-from counterfoil.registry.moving.facts import fact_document, read_fact
+from counterfoil.registry.moving.facts import (
+    DamagedFile,
+    MovingError,
+    SourceChanged,
+    Unreadable,
+    UnreadableContent,
+    fact_document,
+    read_fact,
+)
+from counterfoil.registry.moving.sources import facts_of
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
-    from counterfoil.registry.moving.facts import Fact
+    from counterfoil.registry.moving.facts import Fact, Found
+    from counterfoil.registry.moving.importing import MoveProgress
+    from counterfoil.registry.moving.sources import FactSource
+
+
+# A backup: one file of JSON Lines with a checksum, plain or compressed (``.gz``).
+#
+# The first line has the format and the origin, the last one the number of facts of each kind and the SHA-256 of all
+# bytes
+# before it (uncompressed). Writing and reading take no more memory for a larger file.
 
 FORMAT: Final = "counterfoil-backup"
 FORMAT_VERSION: Final = 1
@@ -35,7 +48,7 @@ _MAX_LINE_BYTES: Final = 512 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class BackupHeader:
     """The header of a backup: the origin of its facts, and when they were read (epoch ms)."""
 
     origin: str
@@ -101,7 +114,7 @@ class BackupReader:
         """The origin of the facts: the file's path."""
         return str(self._path)
 
-    def verify(self) -> tuple[Header, Counter[str]]:
+    def verify(self) -> tuple[BackupHeader, Counter[str]]:
         """Return the header and the number of facts of each kind, after reading the whole file and parsing each fact.
 
         ``DamagedFile`` names the first line that was altered.
@@ -145,7 +158,7 @@ class BackupReader:
             raise self._damage(number, "this is not a JSON object")
         return document
 
-    def _header(self, document: dict[str, Any]) -> Header:
+    def _header(self, document: dict[str, Any]) -> BackupHeader:
         if document.get("format") != FORMAT:
             raise self._damage(1, f"this is no backup: its format is {document.get('format')!r}, expected {FORMAT!r}")
         if document.get("version") != FORMAT_VERSION:
@@ -153,9 +166,9 @@ class BackupReader:
                 1, f"the backup has format version {document.get('version')!r}, and this program reads {FORMAT_VERSION}"
             )
         created = document.get("created")
-        return Header(str(document.get("origin", "")), created if isinstance(created, int) else 0)
+        return BackupHeader(str(document.get("origin", "")), created if isinstance(created, int) else 0)
 
-    def _read_all(self) -> tuple[Header, Counter[str]]:
+    def _read_all(self) -> tuple[BackupHeader, Counter[str]]:
         header, end, number = None, None, 0
         counts: Counter[str] = Counter()
         digest = hashlib.sha256()
@@ -189,3 +202,98 @@ class BackupReader:
             raise self._damage(number, f"the checksum of the lines before is {digest}, not {end.get('sha256')!r}")
         if end["end"] != dict(counts):
             raise self._damage(number, f"it counts {end['end']}, and there are {dict(counts)}")
+
+
+# Writing a backup that is one consistent state of its source.
+
+ATTEMPTS: Final = 5
+"""How many times a source is read at most, if it is written to meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The result of writing a backup: how many facts of each kind, and what could not be read, a sentence each."""
+
+    counts: Counter[str]
+    problems: Sequence[str]
+
+
+class _Moved(Exception):
+    """The source was written to while it was read."""
+
+
+async def export(
+    source: FactSource, path: Path, progress: MoveProgress, *, skip_unreadable: bool = False
+) -> Counter[str]:
+    """Write all of ``source``, as of one moment, to ``path``; return the number of facts of each kind.
+
+    If the source is written to meanwhile, everything is read again; after five times ``SourceChanged`` is raised.
+    Raises ``UnreadableContent`` unless ``skip_unreadable``. ``path`` is replaced at the end, and stays unchanged if
+    anything fails.
+    """
+
+    def accept(problems: Sequence[str]) -> None:
+        if problems and not skip_unreadable:
+            raise UnreadableContent(problems)
+        for problem in problems:
+            progress.say(f"left out: {problem}")
+
+    return (await take(source, path, progress, accept=accept)).counts
+
+
+async def take(
+    source: FactSource, path: Path, progress: MoveProgress, *, accept: Callable[[Sequence[str]], None] | None = None
+) -> Taken:
+    """Write all of ``source`` to ``path``, as :func:`export` does; return what was written and what could not be read.
+
+    ``accept`` is called with what cannot be read, and raises if the file is not to be written.
+    """
+    for _ in range(ATTEMPTS):
+        try:
+            with replacing(path) as file:
+                taken = await _attempt(source, BackupWriter(file, origin=source.origin), progress)
+                if accept is not None:
+                    accept(taken.problems)
+        except _Moved:
+            progress.say(f"{source.origin} was written to meanwhile; reading it again")
+        else:
+            return taken
+    raise SourceChanged(
+        f"{source.origin} was written to during each of {ATTEMPTS} attempts to read it, and a copy is of one state; "
+        "make it read-only for as long (PUT /mode READONLY), or try when less is written"
+    )
+
+
+async def _attempt(source: FactSource, writer: BackupWriter, progress: MoveProgress) -> Taken:
+    mark = await source.mark()
+    problems: list[str] = []
+    async for fact in facts_of(source):
+        if isinstance(fact, Unreadable):
+            problems.append(fact.problem)
+        else:
+            writer.add(fact)
+        progress.step("read")
+    if await source.mark() != mark:
+        raise _Moved
+    writer.finish()
+    return Taken(writer.counts, problems)
+
+
+# Reading a source once if its facts are needed several times.
+
+
+async def read_once(source: FactSource, folder: Path, progress: MoveProgress) -> Callable[[], AsyncIterator[Found]]:
+    """Return a function that returns the facts of ``source``, as of one moment, from the beginning at each call.
+
+    They are stored in a file in ``folder``, so that a running registry is read once and not for each pass.
+    """
+    path = folder / "facts.jsonl.gz"
+    taken = await take(source, path, progress)
+
+    async def facts() -> AsyncIterator[Found]:
+        for problem in taken.problems:
+            yield Unreadable(problem)
+        async for fact in BackupReader(path).facts():
+            yield fact
+
+    return facts

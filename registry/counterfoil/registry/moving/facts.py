@@ -1,29 +1,112 @@
-"""The facts that make up a registry, and each of them as a JSON document.
-
-A registry is the sum of its facts, in this order: versions (each after those that it refers to), contexts, records, and
-the settings of scopes. Written to an empty registry in that order they make the same registry again.
-"""
+"""The facts that make up a registry, each of them as a JSON document, and the errors that end a move."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.content import Content, make_content
-from counterfoil.registry.domain.scope_settings import SCOPE_SETTINGS
-from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.errors import BadRequest
-from counterfoil.schema.model import Schema
+from counterfoil.registry.store.changes import SCOPE_SETTINGS
+from counterfoil.registry.subjects.versions import Content, make_content
+from counterfoil.schema.errors import BadRequest, CounterfoilError
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.model import QualifiedSubject, Schema
 from counterfoil.schema.rest.json_values import RequestJson, read_texts
 from counterfoil.schema.rest.object_forms import without_null
 from counterfoil.schema.rest.schemas import SCHEMA, schema_document
+from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from counterfoil.schema.rest.config import Config
-    from counterfoil.schema.rest.modes import Mode
     from counterfoil.schema.rest.object_forms import Document
+    from counterfoil.schema.rest.subjects import Config, Mode
+
+
+# The errors that end a move, each with the exit code of the command.
+
+_SHOWN = 20
+
+
+class MovingError(CounterfoilError):
+    """A move that is not possible."""
+
+    exit_code = ExitCode.PRECONDITION
+
+
+class DamagedFile(MovingError):
+    """A file that was altered or damaged: ``line`` (from 1) is the first line that shows it."""
+
+    def __init__(self, path: str, line: int, problem: str) -> None:
+        super().__init__(f"{path}, line {line}: {problem}; nothing was written")
+        self.path = path
+        self.line = line
+        self.problem = problem
+
+
+class UnreadableContent(MovingError):
+    """Content of the source that cannot be moved; ``problems`` has one sentence for each."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__(
+            f"{counted(len(problems), 'thing')} cannot be read: {_listed(problems)}; nothing was written: "
+            "leave them out with --skip-unreadable"
+        )
+        self.problems = tuple(problems)
+
+
+class Clashes(MovingError):
+    """Content of the target that differs from the source's; ``problems`` has one sentence for each."""
+
+    exit_code = ExitCode.CONFLICT
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__(
+            f"{counted(len(problems), 'clash', 'clashes')} with the target: {_listed(problems)}; nothing was written"
+        )
+        self.problems = tuple(problems)
+
+
+class NotTheSame(MovingError):
+    """Content that was read back from the target and differs from the source's; ``problems`` has one sentence each."""
+
+    exit_code = ExitCode.BROKEN
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__(
+            f"{counted(len(problems), 'thing was', 'things were')} copied and read back with other content: "
+            f"{_listed(problems)}"
+        )
+        self.problems = tuple(problems)
+
+
+class SourceChanged(MovingError):
+    """A source that was written to during each attempt to read it."""
+
+    exit_code = ExitCode.CONFLICT
+
+
+class PeerUnreachable(MovingError):
+    """A registry that cannot be reached, or does not respond in time."""
+
+    exit_code = ExitCode.UNREACHABLE
+
+
+class PeerRefused(MovingError):
+    """A registry that refused a request."""
+
+    exit_code = ExitCode.REFUSED
+
+
+def _listed(problems: Sequence[str]) -> str:
+    more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+    return "; ".join(problems[:_SHOWN]) + more
+
+
+# The facts that make up a registry, and each of them as a JSON document.
+#
+# A registry is the sum of its facts, in this order: versions (each after those that it refers to), contexts, records,
+# and
+# the settings of scopes. Written to an empty registry in that order they make the same registry again.
 
 Key = tuple[QualifiedSubject, int]
 """A subject and the number of one of its versions."""

@@ -1,1 +1,1 @@
-"""The server process: sockets, connections, worker processes."""
+"""Serving the application: processes, sockets, TLS, connections with limits."""

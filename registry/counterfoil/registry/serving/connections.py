@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from counterfoil.registry.api.gate import CERTIFICATE
-from counterfoil.registry.api.http.answers import error_answer
-from counterfoil.registry.api.http.json_body import too_large
-from counterfoil.registry.api.http.middleware import CONNECTION, REQUEST_ID, FreshIds, fixed_headers
-from counterfoil.registry.domain.access.identity import no_proxies
+from counterfoil.registry.access.gate import CERTIFICATE
+from counterfoil.registry.access.identity import no_proxies
+from counterfoil.registry.http.answers import error_answer
+from counterfoil.registry.http.bodies import too_large
+from counterfoil.registry.http.envelope import CONNECTION, REQUEST_ID, FreshIds, fixed_headers
 from counterfoil.registry.logs import LOGGER
 from counterfoil.schema.errors import BadRequest, HeadTooLarge, RegistryError, SlowRequest, TooManyConnections
 
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
     from starlette.types import Scope
 
-    from counterfoil.registry.domain.access.identity import ListedProxies
+    from counterfoil.registry.access.identity import ListedProxies
     from counterfoil.registry.settings import ServerSettings
+
 
 _FRESH_IDS: Final = FreshIds()
 _FAREWELL_S: Final = 2.0

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 
-from counterfoil.registry.api.operations import OPEN_TO_EVERYONE
 from counterfoil.registry.app import create_app
+from counterfoil.registry.http.server_routes import OPEN_TO_EVERYONE
 from counterfoil.registry.logs import configure_logging, log_start
 from counterfoil.registry.serving.connections import ConnectionWatch, limited_protocol
 from counterfoil.registry.serving.tls import LOOK_EVERY_S, ServingTls, tls_files
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from counterfoil.registry.app import RegistryApp
-    from counterfoil.registry.judges.mailbox import Mailbox
+    from counterfoil.registry.judges.processes import Mailbox
     from counterfoil.registry.settings import ServerSettings
+
 
 BACKLOG: Final = 2048
 

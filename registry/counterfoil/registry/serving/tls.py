@@ -1,16 +1,12 @@
-"""TLS of the server: the files that are in force, and the change to others without closing a connection.
-
-Each content of the files is a context of its own, so that certificate, key, authorities and revocations change at once.
-New connections are made with the newest one (:class:`NewestContext`). OpenSSL's callback for the name of the server
-could put another certificate in force as well, but the sessions that the first context remembers would be resumed after
-their certificate was revoked.
-"""
+"""TLS of the server: the files in force, their change without closing a connection, and keys that others can read."""
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import ssl
+import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cryptography import x509
 
-from counterfoil.registry.auth.errors import InvalidAccessFile
-from counterfoil.registry.auth.file.snapshot import Snapshot, is_being_written, is_unchanged
+from counterfoil.registry.access.file.values import FileSnapshot, InvalidAccessFile, is_being_written, is_unchanged
 from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.settings_reading import KEY_PASSWORD_VARIABLE
 from counterfoil.registry.telemetry import TlsState
@@ -27,10 +22,20 @@ from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from counterfoil.registry.auth.file.model import FileState
+    from counterfoil.registry.access.file.values import FileState
     from counterfoil.registry.settings import ServerSettings
+
+
+# TLS of the server: the files that are in force, and the change to others without closing a connection.
+#
+# Each content of the files is a context of its own, so that certificate, key, authorities and revocations change at
+# once.
+# New connections are made with the newest one (:class:`NewestContext`). OpenSSL's callback for the name of the server
+# could put another certificate in force as well, but the sessions that the first context remembers would be resumed
+# after
+# their certificate was revoked.
 
 LOOK_EVERY_S: Final = 10.0
 
@@ -49,7 +54,7 @@ class TlsNotUsable(CounterfoilError):
 
 
 @dataclass(frozen=True, slots=True)
-class TlsFiles:
+class ServerTlsFiles:
     """Which files a server's TLS is made of, its oldest version, and whether clients must have certificates."""
 
     certificate: Path
@@ -60,9 +65,9 @@ class TlsFiles:
     revocations: Path | None
 
 
-def tls_files(settings: ServerSettings) -> TlsFiles:
+def tls_files(settings: ServerSettings) -> ServerTlsFiles:
     """Return the files that ``settings`` name."""
-    return TlsFiles(
+    return ServerTlsFiles(
         certificate=Path(settings.tls_certificate),
         key=Path(settings.tls_key),
         min_version=settings.tls_min_version,
@@ -91,7 +96,7 @@ class ServingTls:
 
     def __init__(
         self,
-        files: TlsFiles,
+        files: ServerTlsFiles,
         *,
         environment: Mapping[str, str] = os.environ,
         clock: Callable[[], float] = time.time,
@@ -125,7 +130,7 @@ class ServingTls:
 
     def _load(self) -> None:
         """Read all files and put them in force, or raise ``TlsNotUsable``."""
-        read = Snapshot()
+        read = FileSnapshot()
         try:
             password = _key_password(self._environment, read)
             context, ends_s = _context_of(self._files, read, password)
@@ -147,7 +152,9 @@ class ServingTls:
                 LOGGER.warning("the %s expires soon, or has expired", what, extra={"hours_left": hours})
 
 
-def _context_of(files: TlsFiles, read: Snapshot, password: bytes | None) -> tuple[ssl.SSLContext, dict[str, float]]:
+def _context_of(
+    files: ServerTlsFiles, read: FileSnapshot, password: bytes | None
+) -> tuple[ssl.SSLContext, dict[str, float]]:
     """Return a context of the files as they are now, and when what is in them expires."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = _VERSIONS[files.min_version]
@@ -209,7 +216,7 @@ def _expiry(path: Path, data: bytes) -> float:
         raise TlsNotUsable(f"{path} has no certificate in PEM form, or one that cannot be read") from None
 
 
-def _pair_problem(files: TlsFiles, mistake: OSError, *, has_password: bool) -> str:
+def _pair_problem(files: ServerTlsFiles, mistake: OSError, *, has_password: bool) -> str:
     reason = mistake.reason if isinstance(mistake, ssl.SSLError) else mistake.strerror
     if reason == "KEY_VALUES_MISMATCH":
         return f"{files.key} is not the key of the certificate in {files.certificate}"
@@ -218,7 +225,7 @@ def _pair_problem(files: TlsFiles, mistake: OSError, *, has_password: bool) -> s
     return f"{files.certificate} and {files.key} cannot be used; {expected}"
 
 
-def _key_password(environment: Mapping[str, str], read: Snapshot) -> bytes | None:
+def _key_password(environment: Mapping[str, str], read: FileSnapshot) -> bytes | None:
     """Return the password of the key; from a file without the end of its line."""
     text, path = environment.get(KEY_PASSWORD_VARIABLE), environment.get(f"{KEY_PASSWORD_VARIABLE}_FILE")
     if text is not None and path is not None:
@@ -226,3 +233,54 @@ def _key_password(environment: Mapping[str, str], read: Snapshot) -> bytes | Non
     if path is not None:
         return read.read(Path(path), most=_MAX_PASSWORD_BYTES).rstrip(b"\r\n")
     return None if text is None else text.encode()
+
+
+# The files with private keys that a server's settings name: a warning, or an error, where others can read them.
+
+_LOGGER: Final = logging.getLogger(__name__)
+_PRIVATE: Final = b"PRIVATE KEY-----"
+_OTHERS: Final = stat.S_IROTH | stat.S_IWOTH
+_MAX_BYTES: Final = 1024 * 1024
+
+
+class FilesExposed(CounterfoilError):
+    """A file with a secret can be read, or written, by others; the message names it."""
+
+    exit_code = ExitCode.PRECONDITION
+
+
+def check_key_files(settings: ServerSettings) -> None:
+    """Log a warning for each key that others can read or write; with ``strict_files`` raise ``FilesExposed``."""
+    found = list(_exposed(settings))
+    if found and settings.strict_files:
+        raise FilesExposed("; ".join(found))
+    for each in found:
+        _LOGGER.warning("%s", each)
+
+
+def _exposed(settings: ServerSettings) -> Iterator[str]:
+    """Yield a sentence for each file with a private key that others can read or write."""
+    for name in ("tls_key", "tls_certificate", "audit_key_file"):
+        path = getattr(settings, name)
+        if path and (name != "tls_certificate" or _has_key(Path(path))):
+            mode = _mode(Path(path))
+            if mode & _OTHERS:
+                verb = "read" if mode & stat.S_IROTH else "write"
+                yield f"{name} {path} holds a private key, and others can {verb} it; chmod o-rwx {path}"
+
+
+def _mode(path: Path) -> int:
+    """Return the permissions of a file; 0 for one that is not there, which is reported where it is read."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return 0
+
+
+def _has_key(path: Path) -> bool:
+    """Return whether a PEM file has a private key besides certificates."""
+    try:
+        with path.open("rb") as file:
+            return _PRIVATE in file.read(_MAX_BYTES)
+    except OSError:
+        return False

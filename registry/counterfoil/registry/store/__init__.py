@@ -1,1 +1,1 @@
-"""The storages: memory, SQLite and PostgreSQL, with the same behaviour."""
+"""Stores: the protocol, its implementations, upgrades and checks."""

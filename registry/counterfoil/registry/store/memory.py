@@ -7,34 +7,27 @@ from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.current_request import noted, signed
-from counterfoil.registry.domain.changes import TERM_KINDS, Change
-from counterfoil.registry.domain.journal_chain import chain_after, facts_of
-from counterfoil.registry.domain.name_ranges import within
-from counterfoil.registry.domain.scope_settings import ScopeSettings
-from counterfoil.registry.domain.versions import History, Use
-from counterfoil.registry.domain.writes.author import UNKNOWN
-from counterfoil.registry.service.storage import Record, Totals
-from counterfoil.registry.store.local import LocalStorage
-from counterfoil.registry.store.stored_rows import document_text, event_of, event_row
-from counterfoil.registry.store.tables import apply, now_ms
-from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
+from counterfoil.registry.store.changes import TERM_KINDS, JournalChange, ScopeSettings, chain_after, facts_of
+from counterfoil.registry.store.local import LocalStorage, apply, now_ms
+from counterfoil.registry.store.name_ranges import within
+from counterfoil.registry.store.protocol import StorageRecord, StoreTotals
+from counterfoil.registry.store.records import document_text, event_of, event_row
+from counterfoil.registry.store.writes import UNKNOWN, noted, signed
+from counterfoil.registry.subjects.versions import SubjectHistory, VersionUse
+from counterfoil.schema.model import QualifiedSubject, SubjectPrefix
 from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from counterfoil.registry.domain.audit.events import AuditEvent, Place, StoredEvent
-    from counterfoil.registry.domain.changes import ChangeKind, Written
-    from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.name_ranges import SubjectRange
-    from counterfoil.registry.domain.versions import VersionEntry
-    from counterfoil.registry.domain.writes.author import Author
-    from counterfoil.registry.domain.writes.effects import PutRecord, RefreshRecord
-    from counterfoil.registry.domain.writes.guards import Target
-    from counterfoil.registry.domain.writes.plan import Plan
+    from counterfoil.registry.audit.events import AuditEvent, EventPlace, StoredEvent
+    from counterfoil.registry.store.changes import JournalChangeKind, WrittenChanges
+    from counterfoil.registry.store.name_ranges import SubjectRange
+    from counterfoil.registry.store.writes import Author, PutRecord, ReferenceTarget, RefreshRecord, StoragePlan
+    from counterfoil.registry.subjects.versions import Content, VersionEntry
     from counterfoil.schema.rest.object_forms import Document
+
 
 _Key = tuple[QualifiedSubject, int]
 
@@ -53,22 +46,22 @@ class MemoryTables:
     """The primitives over dictionaries."""
 
     def __init__(self) -> None:
-        self._changes: list[Change] = []
+        self._changes: list[JournalChange] = []
         self._chain = b""
         self._author = UNKNOWN
         self._events: list[StoredEvent] = []
         self._event_count = 0
-        self._records: dict[tuple[str, tuple[str, ...]], Record] = {}
+        self._records: dict[tuple[str, tuple[str, ...]], StorageRecord] = {}
         self._settings_revision = 0
-        self._histories: dict[QualifiedSubject, History] = {}
+        self._histories: dict[QualifiedSubject, SubjectHistory] = {}
         self._contents: dict[UUID, Content] = {}
         self._contexts: dict[str, _Context] = {}
         self._referrers: dict[_Key, set[tuple[str, int]]] = {}
         self._settings: dict[QualifiedSubject, ScopeSettings] = {}
 
-    def history(self, subject: QualifiedSubject) -> History:
+    def history(self, subject: QualifiedSubject) -> SubjectHistory:
         """Return all versions of a subject."""
-        return self._histories.get(subject, History())
+        return self._histories.get(subject, SubjectHistory())
 
     def content(self, guid: UUID) -> Content | None:
         """Return the content with this fingerprint."""
@@ -95,18 +88,18 @@ class MemoryTables:
         """Return the highest id that was ever used in a context."""
         return self._context(context).next_id - 1
 
-    def uses(self, context: str, schema_id: int) -> Sequence[Use]:
+    def uses(self, context: str, schema_id: int) -> Sequence[VersionUse]:
         """Return the versions with an id."""
         return sorted(self._use(key) for key in self._context(context).versions_by_id.get(schema_id, ()))
 
-    def _use(self, key: _Key) -> Use:
+    def _use(self, key: _Key) -> VersionUse:
         subject, version = key
         entry = self._histories[subject].find(version, deleted=True)
         if entry is None:
             raise KeyError(key)
-        return Use(subject, version, entry.schema_id, entry.deleted, entry.ts)
+        return VersionUse(subject, version, entry.schema_id, entry.deleted, entry.ts)
 
-    def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
+    def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[VersionUse]:
         """Return the versions that refer to a version."""
         found = self._referrers.get((subject, version), set())
         return sorted(use for context, schema_id in found for use in self.uses(context, schema_id))
@@ -130,10 +123,10 @@ class MemoryTables:
         found = within(self.subjects(SubjectPrefix(None, ""), visibility), ranges)
         return json.dumps(sorted(map(str, found))[first:last])
 
-    def totals(self) -> Totals:
+    def totals(self) -> StoreTotals:
         """Return the numbers of subjects and versions."""
         counts = [len(history.active) for history in self._histories.values() if history.active]
-        return Totals(len(counts), sum(counts))
+        return StoreTotals(len(counts), sum(counts))
 
     def contexts(self) -> Sequence[str]:
         """Return the known contexts."""
@@ -167,7 +160,7 @@ class MemoryTables:
         found = self._contexts.setdefault(context, _Context())
         found.next_id = max(found.next_id, schema_id + 1)
 
-    def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
+    def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[ReferenceTarget]) -> None:
         """Give an id to a content."""
         found = self._contexts[context]
         found.guid_by_id[schema_id] = guid
@@ -231,12 +224,12 @@ class MemoryTables:
         """Set the settings' revision to the number of the last change."""
         self._settings_revision = len(self._changes)
 
-    def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
+    def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[StorageRecord]:
         """Return the records of a kind whose keys have a prefix."""
         found = (record for record in self._records.values() if record.kind == kind)
         return sorted((each for each in found if each.key[: len(prefix)] == prefix), key=lambda record: record.key)
 
-    def records_under(self, kind: str, prefixes: Sequence[tuple[str, ...]]) -> Sequence[Sequence[Record]]:
+    def records_under(self, kind: str, prefixes: Sequence[tuple[str, ...]]) -> Sequence[Sequence[StorageRecord]]:
         """Return the records of a kind by prefix."""
         return [self.records(kind, each) for each in prefixes]
 
@@ -250,7 +243,7 @@ class MemoryTables:
         found = self._records.pop((record.kind, record.key), None)
         if record.document is not None:
             ts = found.ts if found is not None and found.document == record.document else now_ms()
-            stored = Record(record.kind, record.key, record.document, ts, revision=len(self._changes))
+            stored = StorageRecord(record.kind, record.key, record.document, ts, revision=len(self._changes))
             self._records[record.kind, record.key] = stored
 
     def refresh_record(self, record: RefreshRecord) -> None:
@@ -268,7 +261,7 @@ class MemoryTables:
         """Remove the events of the audit up to a number."""
         self._events = [event for event in self._events if event.place.number > until]
 
-    def audit_events(self, after: Place, last_change: int, limit: int) -> Sequence[StoredEvent]:
+    def audit_events(self, after: EventPlace, last_change: int, limit: int) -> Sequence[StoredEvent]:
         """Return at most ``limit`` events of the audit after one, and not after a later change."""
         return [event for event in self._events if event.place > after and event.place.change <= last_change][:limit]
 
@@ -282,29 +275,29 @@ class MemoryTables:
 
     def note(
         self,
-        kind: ChangeKind,
+        kind: JournalChangeKind,
         subject: QualifiedSubject,
         *,
         version: int | None = None,
         schema_id: int | None = None,
         guid: UUID | None = None,
         document: Document | None = None,
-    ) -> Change:
+    ) -> JournalChange:
         """Add a change with the next number, and return it."""
         ts = max(now_ms(), self._changes[-1].ts if self._changes else 0)
         by = self._author
-        change = Change(
+        change = JournalChange(
             len(self._changes) + 1, ts, kind, subject, version, schema_id, guid, document, by.principal, by.request_id
         )
         self._chain = chain_after(self._chain, facts_of(change, document_text(document)))
         self._changes.append(change)
         return change
 
-    def changes(self, after: int, limit: int) -> Sequence[Change]:
+    def changes(self, after: int, limit: int) -> Sequence[JournalChange]:
         """Return at most ``limit`` changes after one."""
         return self._changes[max(after, 0) : max(after, 0) + limit]
 
-    def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
+    def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[JournalChange]:
         """Return the changes of one scope up to a number."""
         return [change for change in self._changes[: max(until, 0)] if change.subject == subject]
 
@@ -327,7 +320,7 @@ class MemoryTables:
         return self._contexts.get(name) or _Context()
 
 
-def _is_listed(history: History, visibility: Visibility) -> bool:
+def _is_listed(history: SubjectHistory, visibility: Visibility) -> bool:
     if visibility is Visibility.WITH_DELETED:
         return bool(history.entries)
     return bool(history.active) == (visibility is Visibility.ACTIVE) and bool(history.entries)
@@ -340,7 +333,7 @@ class MemoryStorage(LocalStorage):
         self._tables = MemoryTables()
         super().__init__(self._tables)
 
-    async def commit(self, plan: Plan) -> Written:
+    async def commit(self, plan: StoragePlan) -> WrittenChanges:
         """Carry out ``plan``."""
         plan = signed(plan)
         written = apply(self._tables, plan)

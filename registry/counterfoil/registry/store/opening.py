@@ -8,12 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.domain.errors import StoreNotUsable
 from counterfoil.registry.logs import LOGGER
-from counterfoil.registry.store.committer import DEFAULT_LIMITS, WriteLimits
+from counterfoil.registry.store.committing import DEFAULT_LIMITS, WriteLimits
+from counterfoil.registry.store.writes import StoreNotUsable
 
 if TYPE_CHECKING:
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.store.protocol import Storage
+
 
 _SQLITE = "sqlite://"
 _POSTGRES = ("postgresql", "postgres")
@@ -61,8 +62,7 @@ def sqlite_path(url: str) -> Path | None:
 
 def _open_postgres(url: str, limits: WriteLimits) -> Storage:
     from counterfoil.registry.store.postgres.address import is_server_verified, parse_address
-    from counterfoil.registry.store.postgres.preparing import prepare
-    from counterfoil.registry.store.postgres.storage import PostgresStorage
+    from counterfoil.registry.store.postgres.storage import PostgresStorage, prepare
 
     address = parse_address(url)
     if not is_server_verified(address.dsn, os.environ):

@@ -1,4 +1,11 @@
-"""Upgrading a store to the format of this version: ``counterfoil db upgrade``."""
+"""Upgrading a store to the format of this version: ``counterfoil db upgrade``. Never imported by a server.
+
+A new format is: ``NNNN_what.sql`` in ``upgrades/sqlite/`` and in ``upgrades/postgresql/``, the statements that make it
+of the one before (what was released is never changed again); the next number in
+:data:`~counterfoil.registry.store.protocol.FORMAT`; the tables as they are then in ``schema.sql`` and
+``postgres/tables.sql``, of which new stores are made. ``tests/integration/test_store_migrations.py`` says where an
+upgraded store and a new one differ.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +14,14 @@ import hashlib
 import sqlite3
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
+from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.domain.errors import StoreNotUsable
-from counterfoil.registry.store.formats import FORMAT
-from counterfoil.registry.store.migrations.scripts import POSTGRESQL, SQLITE, in_transaction, upgrade_script
 from counterfoil.registry.store.opening import IN_MEMORY, sqlite_path
-from counterfoil.registry.store.sqlite.file import FileLock, check_folder, connect, format_of, prepare, stored_format
+from counterfoil.registry.store.postgres.address import own_functions
+from counterfoil.registry.store.protocol import FORMAT
+from counterfoil.registry.store.sqlite.storage import FileLock, check_folder, connect, format_of, prepare, stored_format
+from counterfoil.registry.store.writes import StoreNotUsable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -22,6 +30,51 @@ if TYPE_CHECKING:
     import asyncpg
 
     from counterfoil.registry.store.postgres.address import PostgresAddress
+
+
+# The migrations as SQL text, which is then run or shown: what one reads beforehand is what is carried out.
+
+SQLITE: Final = "sqlite"
+POSTGRESQL: Final = "postgresql"
+
+_WITHOUT_KEYS: Final = "PRAGMA foreign_keys = OFF;  -- so that a table can be put in another's place"
+_MARK: Final = {
+    SQLITE: "PRAGMA user_version = {number};\n",
+    POSTGRESQL: "INSERT INTO counterfoil.store_format VALUES ({number});\n",
+}
+
+
+def migrations(dialect: str) -> dict[int, str]:
+    """Return the SQL that makes each format of the one before it, in order; a file's name begins with the number."""
+    folder = resources.files(__package__).joinpath("upgrades", dialect)
+    files = sorted((int(file.name.partition("_")[0]), file) for file in folder.iterdir() if file.name.endswith(".sql"))
+    return {number: file.read_text("utf-8") for number, file in files}
+
+
+def upgrade_script(dialect: str, found: int, *, until: int = FORMAT) -> str:
+    """Return the statements that upgrade a store from the format ``found`` (0: an empty store) to the format ``until``.
+
+    They are meant for one transaction, which is the caller's. In PostgreSQL they also make this version's functions
+    where they are not there, and remove those of all others.
+    """
+    parts = ["SET LOCAL search_path = counterfoil, pg_catalog, pg_temp;\n"] if dialect == POSTGRESQL else []
+    for number, statements in migrations(dialect).items():
+        if found < number <= until:
+            parts.append(f"-- format {number}\n{statements}\n{_MARK[dialect].format(number=number)}")
+    if dialect == POSTGRESQL and until == FORMAT:
+        parts.append(f"-- the functions of this version, and no others\n{own_functions().removal_of_others}")
+        parts.append(own_functions().creation)
+    return "\n".join(parts)
+
+
+def in_transaction(dialect: str, script: str) -> str:
+    """``script`` as one would give it to ``psql`` or ``sqlite3``: all of it is done, or nothing."""
+    if dialect == SQLITE:
+        return f"{_WITHOUT_KEYS}\nBEGIN IMMEDIATE;\n\n{script}\nCOMMIT;\n"
+    return f"BEGIN;\n\n{script}\nCOMMIT;\n"
+
+
+# Upgrading a store to the format of this version: ``counterfoil db upgrade``.
 
 _LONG_S: Final = 86_400.0
 
@@ -147,10 +200,9 @@ def add_functions(connection: sqlite3.Connection) -> None:
 
 
 async def _upgrade_database(url: str) -> Upgrade:
-    from counterfoil.registry.store.postgres.address import parse_address
-    from counterfoil.registry.store.postgres.functions import own_functions
-    from counterfoil.registry.store.postgres.preparing import lock_and_find_format
-    from counterfoil.registry.store.postgres.preparing import prepare as prepare_database
+    from counterfoil.registry.store.postgres.address import own_functions, parse_address
+    from counterfoil.registry.store.postgres.storage import lock_and_find_format
+    from counterfoil.registry.store.postgres.storage import prepare as prepare_database
 
     address = parse_address(url)
     async with _transaction(address) as connection:
@@ -164,7 +216,7 @@ async def _upgrade_database(url: str) -> Upgrade:
 
 async def _format_of_database(url: str) -> int:
     from counterfoil.registry.store.postgres.address import parse_address
-    from counterfoil.registry.store.postgres.preparing import lock_and_find_format
+    from counterfoil.registry.store.postgres.storage import lock_and_find_format
 
     address = parse_address(url)
     async with _transaction(address) as connection:
@@ -174,8 +226,8 @@ async def _format_of_database(url: str) -> int:
 @asynccontextmanager
 async def _transaction(address: PostgresAddress) -> AsyncIterator[asyncpg.Connection]:
     """Open a connection in a transaction, whose statements have no time limit."""
+    from counterfoil.registry.store.postgres.connections import FOREIGN, at_start
     from counterfoil.registry.store.postgres.connections import connect as connect_to
-    from counterfoil.registry.store.postgres.errors import FOREIGN, at_start
 
     try:
         connection = await connect_to(address, command_timeout_s=_LONG_S)

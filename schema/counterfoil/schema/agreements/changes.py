@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.agreements.model import (
         Agreement,
-        Application,
+        DataProduct,
         Expectation,
+        ExpectedRead,
         FieldPromise,
         Promise,
         QualityRule,
-        Read,
     )
-    from counterfoil.schema.position import Position
+    from counterfoil.schema.texts import Position
+
 
 _Key: TypeAlias = tuple[str, str, str]
 
@@ -211,7 +212,7 @@ def _rule_words(rule: QualityRule) -> str:
 # --- products ---------------------------------------------------------------------------------------------------------
 
 
-def _of_application(application: Application) -> Iterator[_Fact]:
+def _of_application(application: DataProduct) -> Iterator[_Fact]:
     for port in application.expectations:
         yield from _of_port(port)
 
@@ -237,7 +238,7 @@ def _of_port(port: Expectation) -> Iterator[_Fact]:
         yield _Fact("read", f"{port.name}.{print_path(read.path)}", _read_words(read), read.position, around=part.key)
 
 
-def _read_words(read: Read) -> str:
+def _read_words(read: ExpectedRead) -> str:
     flags = ("required" if read.is_required else "", "when present" if read.when_present else "")
     facts = {
         "as": read.type,

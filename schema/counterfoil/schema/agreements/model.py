@@ -1,4 +1,4 @@
-"""Agreements as values: a producer's contract with its promises, a consumer's application with its expectations.
+"""Agreements as values: a producer's contract with its promises, a consumer's product file with its expectations.
 
 ``position`` is always the place in the file. Paths of fields are :mod:`counterfoil.schema.paths`.
 """
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import date
 
-    from counterfoil.schema.compatibility.levels import CompatibilityLevel
-    from counterfoil.schema.documents.nodes import Repair
-    from counterfoil.schema.paths.model import FieldPath
-    from counterfoil.schema.position import Position
+    from counterfoil.schema.compatibility.policies import CompatibilityLevel
+    from counterfoil.schema.documents import Repair
+    from counterfoil.schema.paths import FieldPath
+    from counterfoil.schema.texts import Position
+
 
 Scalar: TypeAlias = "str | int | float | bool | None"
 _PERSONAL: Final = "pii"
@@ -44,7 +45,7 @@ class OnUnknownEnum(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class ValueRange:
     """Limits of values; None where there is none. Dates and times are texts. ``is_open_…``: the limit is excluded."""
 
     minimum: int | float | str | None = None
@@ -85,7 +86,7 @@ class FieldPromise:
     logical_type: str | None = None
     is_required: bool = False
     is_unique: bool = False
-    range: Range = Range()
+    range: ValueRange = ValueRange()
     pattern: str | None = None
     enum: tuple[EnumValue, ...] | None = None
     enum_policy: EnumPolicy | None = None
@@ -249,7 +250,7 @@ class Contract:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ExpectedRead:
     """One path that a consumer reads, and what it expects there. ``when_present``: the field may be missing.
 
     ``places`` are those of the keys that say more about the path.
@@ -259,7 +260,7 @@ class Read:
     position: Position
     is_required: bool = False
     type: str | None = None
-    range: Range = Range()
+    range: ValueRange = ValueRange()
     pattern: str | None = None
     enum: tuple[Scalar, ...] | None = None
     unit: str | None = None
@@ -280,7 +281,7 @@ class Expectation:
     contract_id: str
     version: str
     position: Position
-    reads: tuple[Read, ...] | None = None
+    reads: tuple[ExpectedRead, ...] | None = None
     reader_schema: SchemaLink | None = None
     on_unknown_enum: OnUnknownEnum | None = None
     consumer_groups: tuple[str, ...] = ()
@@ -291,7 +292,7 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
-class Application:
+class DataProduct:
     """A consumer: an ODPS file. ``owner`` is the name of its team. ``places`` are those of the keys at the top."""
 
     id: str
@@ -304,11 +305,11 @@ class Application:
     places: Mapping[str, Position] = field(default_factory=dict, compare=False)
 
 
-Agreement: TypeAlias = Contract | Application
+Agreement: TypeAlias = Contract | DataProduct
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class AgreementFault:
     """One mistake in a file: ``rule`` is its id, ``problem`` says what is wrong and what would be right.
 
     ``repair`` is what is meant, where that is certain.
@@ -321,8 +322,8 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AgreementReading:
     """A file that was read: the agreement, or None where the file is no valid one, and all mistakes in it."""
 
     agreement: Agreement | None
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[AgreementFault, ...] = ()

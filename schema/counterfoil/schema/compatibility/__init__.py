@@ -1,1 +1,1 @@
-"""Compatibility: levels, the check, the report."""
+"""The terms of compatibility, without any language: levels, policies, rules, findings, misfits."""

@@ -1,27 +1,29 @@
-"""The result of a compatibility check: differences, by earlier version and direction."""
+"""The result of a compatibility check: differences by earlier version and direction, with their identities."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from string import Formatter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from counterfoil.schema.compatibility.sentences import show
-from counterfoil.schema.pointer import print_pointer
+from counterfoil.schema.compatibility.rules import show
+from counterfoil.schema.texts import print_pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.compatibility.sentences import Sentence
+    from counterfoil.schema.compatibility.policies import CompatibilityLevel, Direction
+    from counterfoil.schema.compatibility.rules import CompatibilityRule, Sentence
     from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.paths.model import FieldPath
-    from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.paths import FieldPath
+    from counterfoil.schema.texts import Pointer
+
+
+# The result of a compatibility check: differences, by earlier version and direction.
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class DifferenceOrigin:
     """The declaration that contains the place of a difference on one side.
 
     ``holder`` is its name: the full name of an Avro type, or of a Protobuf message or enum; for a JSON document the
@@ -40,9 +42,9 @@ class Origin:
         """The holder and the steps as texts; in a document, its pointer is one text."""
         return (self.holder, *([print_pointer(self.steps)] if self.is_document else map(str, self.steps)))
 
-    def below(self, *steps: str) -> Origin:
+    def below(self, *steps: str) -> DifferenceOrigin:
         """Return the place ``steps`` below this one, inside the same declaration."""
-        return Origin(self.holder, (*self.steps, *steps), self.is_own)
+        return DifferenceOrigin(self.holder, (*self.steps, *steps), self.is_own)
 
 
 @dataclass(eq=False, slots=True)
@@ -136,12 +138,12 @@ class Difference:
         return self.reader_path
 
     @property
-    def reader_origin(self) -> Origin | None:
+    def reader_origin(self) -> DifferenceOrigin | None:
         """The declaration that contains the place on the reader's side; None if it is not known."""
         return None
 
     @property
-    def writer_origin(self) -> Origin | None:
+    def writer_origin(self) -> DifferenceOrigin | None:
         """The declaration that contains the place on the writer's side; None if it is not known."""
         return None
 
@@ -187,3 +189,33 @@ class CompatibilityReport:
     def is_compatible(self) -> bool:
         """Whether there is no breaking difference."""
         return not self.failures
+
+
+# What identifies a difference between two schemas, so that it is known again after a change elsewhere.
+
+Identity: TypeAlias = "str | Sequence[Identity] | None"
+"""Facts that identify a finding: texts, and lists of them."""
+
+
+def identity_of(difference: Difference) -> Identity:
+    """Return what identifies a difference: the names on the path to its place, and its facts.
+
+    The place inside a type that another file declares begins with the type's name. The difference further inside that
+    causes this one is a part of it.
+    """
+    origin = difference.reader_origin
+    inside = origin.names if origin is not None and not origin.is_own else ()
+    inner = difference.because
+    because = (inner.rule, identity_of(inner)) if inner is not None else ()
+    return names_of(difference.element), difference.steps or (), inside, difference.own_facts, because
+
+
+def names_of(path: FieldPath) -> Identity:
+    """Return what identifies a place in a schema: the names of its steps."""
+    return [(kind.value, name) for kind, name in path]
+
+
+def without_message(path: FieldPath, schema: ParsedSchema) -> FieldPath:
+    """Return the path without the name of the message with which the paths of differences in Protobuf begin."""
+    name = (schema.name or "").rpartition(".")[2]
+    return path[1:] if path and path[0].name == name and not schema.has_field_of_its_name else path

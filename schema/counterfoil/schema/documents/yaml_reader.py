@@ -17,12 +17,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from counterfoil.schema.documents.nodes import InvalidDocument, Kind, ListNode, MappingNode, Node, ScalarNode
-from counterfoil.schema.documents.yaml_mistakes import CONFLICT, conflict_in, mistake_of
-from counterfoil.schema.position import Position
+from counterfoil.schema.documents import (
+    CONFLICT,
+    InvalidDocument,
+    ListNode,
+    MappingNode,
+    Node,
+    ScalarNode,
+    YamlKind,
+    conflict_in,
+    mistake_of,
+)
+from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 MAX_CHARACTERS: Final = 1024 * 1024
 MAX_NODES: Final = 100_000
@@ -35,11 +45,13 @@ _LOADERS: Final[tuple[Any, ...]] = (*([yaml.CSafeLoader] if yaml.__with_libyaml_
 
 _SCALAR: Final[Any] = yaml.ScalarEvent  # found faster than as an attribute of the module
 _TAG: Final = "tag:yaml.org,2002:"
-_KIND_BY_TAG: Final = {f"{_TAG}{kind.value}": kind for kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN, Kind.NULL)}
+_KIND_BY_TAG: Final = {
+    f"{_TAG}{kind.value}": kind for kind in (YamlKind.INTEGER, YamlKind.NUMBER, YamlKind.BOOLEAN, YamlKind.NULL)
+}
 _WORDS: Final = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), (Kind.NULL, None)),
-    **dict.fromkeys(("true", "True", "TRUE"), (Kind.BOOLEAN, True)),
-    **dict.fromkeys(("false", "False", "FALSE"), (Kind.BOOLEAN, False)),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), (YamlKind.NULL, None)),
+    **dict.fromkeys(("true", "True", "TRUE"), (YamlKind.BOOLEAN, True)),
+    **dict.fromkeys(("false", "False", "FALSE"), (YamlKind.BOOLEAN, False)),
 }
 _STARTS: Final = frozenset([*(_RESOLVER.yaml_implicit_resolvers), *(word[:1] for word in _WORDS), *"-+.0123456789"])
 """What a plain scalar that is no text begins with, in either version; the empty text for an empty one."""
@@ -225,12 +237,12 @@ def _scalar(event: Any, position: Position) -> ScalarNode:
     try:
         if event.tag is None and not event.style:  # plain: None, or "" from the parser in C
             if text[:1] not in _STARTS:
-                return ScalarNode(position, text, Kind.TEXT, text)
+                return ScalarNode(position, text, YamlKind.TEXT, text)
             kept = len(text) <= _MAX_KEPT_LENGTH
             return ScalarNode(position, text, *(_kept_meaning if kept else _plain_meaning)(text))
         tag = event.tag
         if tag is None and not event.implicit[0]:
-            return ScalarNode(position, text, Kind.TEXT, text)  # in quotes
+            return ScalarNode(position, text, YamlKind.TEXT, text)  # in quotes
         if tag in {None, "!"}:
             tag = _RESOLVER.resolve(yaml.ScalarNode, text, event.implicit)
         return ScalarNode(position, text, *_tagged_meaning(tag, text))  # in quotes, with a tag: equal in both versions
@@ -242,23 +254,23 @@ class _NoValue(Exception):
     """A scalar without the value that its type needs."""
 
 
-def _plain_meaning(text: str) -> tuple[Kind, Any, str]:
+def _plain_meaning(text: str) -> tuple[YamlKind, Any, str]:
     """Return kind, value, and the meanings if there are two."""
     older = _tagged_meaning(_RESOLVER.resolve(yaml.ScalarNode, text, (True, False)), text)
     newer = _newer_meaning(text)
     if older == newer or _shown(older) == _shown(newer):
         return *newer, ""
-    return Kind.UNCLEAR, None, f"{_shown(older)} in YAML 1.1, {_shown(newer)} in YAML 1.2"
+    return YamlKind.UNCLEAR, None, f"{_shown(older)} in YAML 1.1, {_shown(newer)} in YAML 1.2"
 
 
 _kept_meaning: Final = lru_cache(maxsize=10_000)(_plain_meaning)
 """The same, kept, since short texts occur often."""
 
 
-def _tagged_meaning(tag: str, text: str) -> tuple[Kind, Any]:
+def _tagged_meaning(tag: str, text: str) -> tuple[YamlKind, Any]:
     """Return the meaning in YAML 1.1."""
-    kind = _KIND_BY_TAG.get(tag, Kind.TEXT)
-    if kind is Kind.TEXT:
+    kind = _KIND_BY_TAG.get(tag, YamlKind.TEXT)
+    if kind is YamlKind.TEXT:
         return kind, text
     try:
         node = yaml.ScalarNode(tag, text)
@@ -267,25 +279,25 @@ def _tagged_meaning(tag: str, text: str) -> tuple[Kind, Any]:
         raise _NoValue(f"{text!r} is no value of the type {kind.value}") from None
 
 
-def _newer_meaning(text: str) -> tuple[Kind, Any]:
+def _newer_meaning(text: str) -> tuple[YamlKind, Any]:
     if text in _WORDS:
         return _WORDS[text]
     try:
         if _INTEGER.fullmatch(text):
-            return Kind.INTEGER, int(text, 0) if text[:2] in {"0o", "0x"} else int(text)
+            return YamlKind.INTEGER, int(text, 0) if text[:2] in {"0o", "0x"} else int(text)
         if _NUMBER.fullmatch(text):
-            return Kind.NUMBER, float(re.sub(r"\.(?=[iInN])", "", text))
+            return YamlKind.NUMBER, float(re.sub(r"\.(?=[iInN])", "", text))
     except ValueError:
         raise _NoValue(f"{text[:20]}… is too long for a number") from None
-    return Kind.TEXT, text
+    return YamlKind.TEXT, text
 
 
-def _shown(meaning: tuple[Kind, Any]) -> str:
+def _shown(meaning: tuple[YamlKind, Any]) -> str:
     kind, value = meaning
     match kind:
-        case Kind.TEXT:
+        case YamlKind.TEXT:
             return f"the text {value!r}"
-        case Kind.BOOLEAN:
+        case YamlKind.BOOLEAN:
             return str(value).lower()
         case _:
             return str(value)

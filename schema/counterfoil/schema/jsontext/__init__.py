@@ -1,1 +1,1 @@
-"""JSON text: lenient parsing with positions, and printing in the format of Jackson."""
+"""JSON texts of schemas: reading with positions, and printing as Jackson and Java do."""

@@ -24,15 +24,13 @@ from counterfoil.schema.rest.object_forms import (
     object_of,
     word_of,
 )
-from counterfoil.schema.rest.schemas import SCHEMA
-from counterfoil.schema.rest.version_forms import read_guid
+from counterfoil.schema.rest.schemas import SCHEMA, read_guid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
 
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.model import Schema
+    from counterfoil.schema.model import QualifiedSubject, Schema
 
 
 class BridgeState(StrEnum):
@@ -58,7 +56,7 @@ class BridgeState(StrEnum):
     """The bridge has ended."""
 
 
-class Direction(StrEnum):
+class BridgeDirection(StrEnum):
     """The side of a bridge that producers write to."""
 
     NEW_TO_OLD = "new-to-old"
@@ -171,7 +169,7 @@ class Bridge:
     state: BridgeState
     source: BridgeSide
     target: BridgeSide
-    direction: Direction
+    direction: BridgeDirection
     plan: str = field(repr=False)
     plan_hash: str
     reverse: ReversePlan
@@ -198,7 +196,7 @@ class NewBridge:
     source_version: int | None = None
     source_schema: Schema | None = field(default=None, repr=False)
     target_version: int | None = None
-    direction: Direction | None = None
+    direction: BridgeDirection | None = None
     owner: str | None = None
     description: str | None = None
     limits: BridgeLimits | None = None
@@ -266,7 +264,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class BridgeVerification:
     """The result of the latest verification of the target.
 
     ``faults`` are counts by kind, such as missing or repeated records; a verification without records has not passed.
@@ -306,7 +304,7 @@ class BridgeReports:
     """The latest reports about a bridge; None if there is none."""
 
     progress: Progress | None = None
-    verification: Verification | None = None
+    verification: BridgeVerification | None = None
     readers: Readers | None = None
 
 
@@ -413,7 +411,7 @@ BRIDGE: Final = ObjectForm(
         Member("state", "state", _STATE, otherwise=REQUIRED),
         Member("source", "source", object_of(SIDE), otherwise=REQUIRED),
         Member("target", "target", object_of(SIDE), otherwise=REQUIRED),
-        Member("direction", "direction", word_of(Direction), otherwise=REQUIRED),
+        Member("direction", "direction", word_of(BridgeDirection), otherwise=REQUIRED),
         Member("plan", "plan", TEXT, otherwise=REQUIRED, about="The text of the bridge file."),
         Member("planHash", "plan_hash", TEXT, otherwise=REQUIRED),
         Member("lossy", "lossy", TEXTS, about="Fields of the target from which the value cannot be restored."),
@@ -435,7 +433,7 @@ NEW_BRIDGE: Final = ObjectForm(
         Member("sourceVersion", "source_version", INTEGER),
         Member("sourceSchema", "source_schema", object_of(SCHEMA)),
         Member("targetVersion", "target_version", INTEGER),
-        Member("direction", "direction", word_of(Direction)),
+        Member("direction", "direction", word_of(BridgeDirection)),
         Member("owner", "owner", TEXT),
         Member("description", "description", TEXT),
         Member("limits", "limits", object_of(LIMITS)),
@@ -467,8 +465,8 @@ PROGRESS: Final = ObjectForm(
     ),
     keeps_empty=True,
 )
-VERIFICATION: Final = ObjectForm(
-    Verification,
+BRIDGE_VERIFICATION: Final = ObjectForm(
+    BridgeVerification,
     (
         Member("planHash", "plan_hash", TEXT, otherwise=REQUIRED),
         Member("records", "records", INTEGER, otherwise=REQUIRED),
@@ -494,7 +492,7 @@ REPORTS: Final = ObjectForm(
     BridgeReports,
     (
         Member("progress", "progress", object_of(PROGRESS)),
-        Member("verification", "verification", object_of(VERIFICATION)),
+        Member("verification", "verification", object_of(BRIDGE_VERIFICATION)),
         Member("readers", "readers", object_of(READERS)),
     ),
 )

@@ -12,11 +12,12 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from counterfoil.schema.errors import BadRequest, RegistryError
-from counterfoil.schema.excerpt import excerpt
+from counterfoil.schema.texts import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from enum import StrEnum
+
 
 _T = TypeVar("_T")
 _Word = TypeVar("_Word", bound="StrEnum")

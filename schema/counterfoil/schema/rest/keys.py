@@ -28,9 +28,10 @@ from counterfoil.schema.rest.object_forms import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.model import QualifiedSubject
     from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.object_forms import Document
+
 
 ALTERNATE_IDS: Final = "encrypt.alternate.kms.key.ids"
 """The property, or setting, with the ids of alternate keys, joined by commas."""

@@ -1,11 +1,11 @@
-"""The forms of values as JSON objects: one table of members, to read requests and responses, to write, to describe."""
+"""The forms of values as JSON objects: one table of members, to read, to write, to describe, to find others."""
 
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
-from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.model import parse_subject
 from counterfoil.schema.rest.json_values import (
     read_each,
     read_flag,
@@ -17,10 +17,13 @@ from counterfoil.schema.rest.json_values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from enum import StrEnum
 
     from counterfoil.schema.rest.json_values import JsonValue
+
+
+# The forms of values as JSON objects: one table of members, to read requests and responses, to write, to describe.
 
 Document = dict[str, Any]
 """A JSON object."""
@@ -32,21 +35,21 @@ REQUIRED: Final = object()
 """The value of ``otherwise`` for a member that requests must have, too."""
 
 
-class Described:
+class HasJsonSchema:
     """What has a JSON schema."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ListOf(Described):
+class ListOf(HasJsonSchema):
     """As a JSON schema: lists whose elements have the JSON schema ``items``."""
 
     items: JsonSchema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JsonType(Described):
+class JsonType(HasJsonSchema):
     """A type of JSON values: the functions that read and write them, and the JSON schema that describes them.
 
     Without ``write``, the field's value is its JSON.
@@ -79,7 +82,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectForm(Described, Generic[_T]):
+class ObjectForm(HasJsonSchema, Generic[_T]):
     """The JSON form of the dataclass ``kind``. None is not written, and empty values only if ``keeps_empty``."""
 
     kind: type[_T]
@@ -143,7 +146,7 @@ class ObjectForm(Described, Generic[_T]):
         return document
 
 
-JsonSchema: TypeAlias = Document | Described
+JsonSchema: TypeAlias = Document | HasJsonSchema
 """A JSON schema, or what has one; a form has the schema of its objects."""
 
 
@@ -183,3 +186,37 @@ TEXT_BY_KEY: Final = JsonType(
 def without_null(document: Document) -> Document:
     """Return ``document`` without nulls."""
     return {key: value for key, value in document.items() if value is not None}
+
+
+# The members of a JSON body that its form does not have, such as a misspelt one: they would have no effect.
+
+
+def unknown_members(value: Any, form: JsonSchema, place: str = "") -> Iterator[str]:
+    """Yield the members of ``value`` that ``form`` does not have, at any depth, each by its path (``metadata.tag``).
+
+    A form is what has the JSON schema of the value: a form of objects or of lists, or a shape with ``member_types``. Of
+    a value without one, such as a text or texts by any key, nothing is unknown.
+    """
+    if isinstance(form, JsonType):
+        form = form.schema
+    if isinstance(form, ListOf):
+        for index, item in enumerate(value if isinstance(value, list) else ()):
+            yield from unknown_members(item, form.items, f"{place}[{index}]")
+        return
+    types = _types_of(form)
+    if types is None or not isinstance(value, dict):
+        return
+    for key, inner in value.items():
+        path = f"{place}.{key}" if place else key
+        if key not in types:
+            yield path
+        elif isinstance(inner, dict | list):
+            yield from unknown_members(inner, types[key], path)
+
+
+def _types_of(form: JsonSchema) -> dict[str, JsonSchema] | None:
+    """Return the types of the members of a form's objects, by key; None for what is no form of objects."""
+    if isinstance(form, ObjectForm):
+        return {member.key: member.type.schema for member in form.members}
+    types: dict[str, JsonSchema] | None = getattr(form, "member_types", None)
+    return types

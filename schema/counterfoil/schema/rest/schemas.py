@@ -1,11 +1,13 @@
-"""The JSON of a schema and its references, metadata and rules."""
+"""Schemas and versions in the REST API: references, metadata, rules; ids, versions of subjects, compatibility."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
+from uuid import UUID
 
 from counterfoil.schema.model import DEFAULT_TYPE, Metadata, Reference, Rule, RuleSet, Schema, SchemaType
+from counterfoil.schema.rest.json_values import read_each, read_integer, read_text
 from counterfoil.schema.rest.object_forms import (
     FLAG,
     INTEGER,
@@ -13,6 +15,7 @@ from counterfoil.schema.rest.object_forms import (
     TEXT,
     TEXT_BY_KEY,
     TEXT_SET,
+    TEXTS,
     JsonType,
     Member,
     ObjectForm,
@@ -20,11 +23,17 @@ from counterfoil.schema.rest.object_forms import (
     object_of,
     word_of,
 )
+from counterfoil.schema.rest.versions import Compatibility, ContextId, RegisteredSchema, SubjectVersion
+from counterfoil.schema.wire import MAX_SCHEMA_ID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.object_forms import Document
+
+
+# The JSON of a schema and its references, metadata and rules.
 
 RULE_KINDS: Final = ("TRANSFORM", "CONDITION")
 ENABLE_AT: Final = ("ALL", "CLIENT", "GATEWAY", "SERVER", "NONE")
@@ -119,7 +128,7 @@ SCHEMA: Final = ObjectForm(
 )
 
 
-class Described(Protocol):
+class SchemaFields(Protocol):
     """A schema, or another value that has a schema's fields."""
 
     @property
@@ -143,7 +152,7 @@ class Described(Protocol):
         """The rules of the schema."""
 
 
-def schema_document(schema: Described) -> Document:
+def schema_document(schema: SchemaFields) -> Document:
     """Return the members that describe ``schema``."""
     return SCHEMA.write(schema)
 
@@ -169,3 +178,69 @@ def metadata_document(metadata: Metadata | None) -> Document | None:
 def rule_set_document(rule_set: RuleSet | None) -> Document | None:
     """Return the JSON of a rule set: ``{}`` for an empty one, None for none."""
     return None if rule_set is None else RULE_SET.write(rule_set)
+
+
+# The JSON of versions of subjects, ids and verdicts.
+
+SUBJECT_VERSION: Final = ObjectForm(
+    SubjectVersion,
+    (
+        Member("subject", "subject", TEXT, otherwise=REQUIRED),
+        Member("version", "version", INTEGER, otherwise=REQUIRED),
+    ),
+)
+CONTEXT_ID: Final = ObjectForm(
+    ContextId,
+    (Member("context", "context", TEXT, otherwise=REQUIRED), Member("id", "id", INTEGER, otherwise=REQUIRED)),
+)
+COMPATIBILITY: Final = ObjectForm(
+    Compatibility,
+    (
+        Member("is_compatible", "is_compatible", FLAG, otherwise=REQUIRED),
+        Member("messages", "messages", TEXTS),
+    ),
+    keeps_empty=True,
+)
+
+
+def read_guid(value: JsonValue) -> UUID:
+    """Return the guid in ``value``, in any form of a UUID."""
+    return value.parsed(UUID, "a guid")
+
+
+def read_registered(value: JsonValue) -> RegisteredSchema:
+    """Return the schema with its subject, version and id, all of which ``value`` must have."""
+    return RegisteredSchema(
+        value.member("subject").text(),
+        value.member("version").integer(),
+        value.member("id").integer(),
+        value.optional("guid", read_guid),
+        SCHEMA.read(value),
+    )
+
+
+def read_registration(subject: str, sent: Schema, value: JsonValue) -> RegisteredSchema:
+    """Return the response to a registration; the schema is the one in ``value``, or else the one that was sent."""
+    return RegisteredSchema(
+        subject,
+        value.optional("version", read_integer),
+        _read_new_id(value.member("id")),
+        value.optional("guid", read_guid),
+        sent if value.optional("schema", read_text) is None else SCHEMA.read(value),
+    )
+
+
+def _read_new_id(value: JsonValue) -> int:
+    """Return the id of a registration, with which messages can be written."""
+    found = value.integer()
+    if not 1 <= found <= MAX_SCHEMA_ID:
+        raise value.misfit(f"a schema id from 1 to {MAX_SCHEMA_ID}")
+    return found
+
+
+def read_subject_versions(value: JsonValue) -> tuple[SubjectVersion, ...]:
+    """Return the uses of an id, sorted: the API does not define their order."""
+    return tuple(sorted(map(SUBJECT_VERSION.read, value.items())))
+
+
+read_context_ids = read_each(CONTEXT_ID.read)

@@ -1,7 +1,4 @@
-"""Verdicts as objects of the registry: whether a version may be deployed, and why; who reads a subject.
-
-The JSON of these values is that of this project's own API under ``/contracts/v1``.
-"""
+"""Verdicts in the REST API: whether a version may be deployed; approvals, migrations, differences of versions."""
 
 from __future__ import annotations
 
@@ -9,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.rest.bridges import GATE, BridgeDirection, BridgeState, Gate
+from counterfoil.schema.rest.contracts import ContractKind
 from counterfoil.schema.rest.object_forms import (
     FLAG,
     INTEGER,
@@ -25,7 +24,12 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.object_forms import Document
 
 
-class Reason(StrEnum):
+# Verdicts as objects of the registry: whether a version may be deployed, and why; who reads a subject.
+#
+# The JSON of these values is that of this project's own API under ``/contracts/v1``.
+
+
+class ReasonCode(StrEnum):
     """The reason of a verdict."""
 
     OK = "OK"
@@ -65,7 +69,7 @@ class VerdictReason:
     releases; ``approval`` is the id of the one that covers it.
     """
 
-    reason: Reason
+    reason: ReasonCode
     text: str
     contract: str = ""
     subject: str = ""
@@ -126,7 +130,7 @@ class FieldUse:
 VERDICT_REASON: Final = ObjectForm(
     VerdictReason,
     (
-        Member("reason", "reason", word_of(Reason), otherwise=REQUIRED),
+        Member("reason", "reason", word_of(ReasonCode), otherwise=REQUIRED),
         Member("text", "text", TEXT, otherwise=REQUIRED),
         Member("contract", "contract", TEXT),
         Member("subject", "subject", TEXT),
@@ -190,3 +194,251 @@ FIELD_USE: Final = ObjectForm(
 def verdict_document(verdict: DeploymentVerdict) -> Document:
     """Return the JSON of a verdict, in which ``deployable`` is null where it cannot be known."""
     return {"deployable": verdict.deployable, **VERDICT.write(verdict)}
+
+
+# Approvals as objects of the registry: findings that someone answers for until a day.
+#
+# The JSON of these values is that of this project's own API under ``/contracts/v1``.
+
+
+@dataclass(frozen=True, slots=True)
+class NewApproval:
+    """Findings to approve, by their fingerprints, until the end of the day ``until`` (``YYYY-MM-DD``, UTC).
+
+    ``owner`` answers for them, ``by`` recorded it; ``migration`` names the converter that goes with the change.
+    """
+
+    fingerprints: tuple[str, ...]
+    owner: str
+    reason: str
+    until: str
+    migration: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A stored approval; ``is_expired`` by the clock of the registry when it was returned, and is not stored."""
+
+    id: str
+    fingerprints: tuple[str, ...]
+    owner: str
+    reason: str
+    until: str
+    migration: str = ""
+    by: str = ""
+    create_ts: int = 0
+    is_expired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """Approvals, and the day (UTC) of the registry by which it was decided which of them have expired."""
+
+    decided_on: str
+    approvals: tuple[Approval, ...]
+
+
+_GIVEN: Final = (
+    Member("fingerprints", "fingerprints", TEXTS, otherwise=REQUIRED, about="The findings that are approved."),
+    Member("owner", "owner", TEXT, otherwise=REQUIRED, about="Who answers for them."),
+    Member("reason", "reason", TEXT, otherwise=REQUIRED),
+    Member("until", "until", TEXT, otherwise=REQUIRED, about="The last day, YYYY-MM-DD in UTC."),
+    Member("migration", "migration", TEXT, about="The converter that goes with the change."),
+    Member("by", "by", TEXT, about="Who recorded the approval."),
+)
+
+NEW_APPROVAL: Final = ObjectForm(NewApproval, _GIVEN)
+
+STORED_APPROVAL: Final = ObjectForm(
+    Approval,
+    (
+        Member("id", "id", TEXT, otherwise=REQUIRED),
+        *_GIVEN,
+        Member("createTs", "create_ts", INTEGER, about="The time of its creation, in epoch milliseconds."),
+    ),
+)
+
+APPROVAL: Final = ObjectForm(
+    Approval,
+    (
+        *STORED_APPROVAL.members,
+        Member("expired", "is_expired", FLAG, about="Whether the day is over, by the clock of the registry."),
+    ),
+)
+
+APPROVALS: Final = ObjectForm(
+    Approvals,
+    (
+        Member("decidedOn", "decided_on", TEXT, otherwise=REQUIRED, about="The day of the registry, in UTC."),
+        Member("approvals", "approvals", list_of(APPROVAL), otherwise=REQUIRED),
+    ),
+    keeps_empty=True,
+)
+
+
+# What differs between two versions of a contract, as objects of the registry.
+#
+# The JSON of these values is that of this project's own API under ``/contracts/v1``.
+
+
+@dataclass(frozen=True, slots=True)
+class ContractChange:
+    """One change, without judgement: ``subject`` is the subject, or the contract that a consumer reads."""
+
+    subject: str
+    kind: str
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedDifference:
+    """One difference that a rule is about: whether it ``is_breaking``, and for which ``direction`` of reading.
+
+    ``direction`` is that of the compatibility of schemas; it is empty for what the contract promises.
+    """
+
+    subject: str
+    rule: str
+    path: str
+    text: str
+    is_breaking: bool
+    direction: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContractDiff:
+    """What differs between two versions of a contract."""
+
+    contract: str
+    kind: ContractKind
+    earlier: str
+    later: str
+    is_same: bool
+    changes: tuple[ContractChange, ...] = ()
+    findings: tuple[JudgedDifference, ...] = ()
+
+
+_PLACE: Final = (
+    Member("subject", "subject", TEXT, otherwise=REQUIRED),
+    Member("path", "path", TEXT, otherwise=REQUIRED, about="The path of the field; empty for the whole."),
+    Member("text", "text", TEXT, otherwise=REQUIRED),
+)
+
+CONTRACT_CHANGE: Final = ObjectForm(
+    ContractChange,
+    (Member("kind", "kind", TEXT, otherwise=REQUIRED, about="Such as field-removed."), *_PLACE),
+    keeps_empty=True,
+)
+
+JUDGED_DIFFERENCE: Final = ObjectForm(
+    JudgedDifference,
+    (
+        Member("rule", "rule", TEXT, otherwise=REQUIRED, about="The id of the rule."),
+        Member("breaking", "is_breaking", FLAG, otherwise=REQUIRED),
+        Member("direction", "direction", TEXT, about="BACKWARD or FORWARD, for a difference of schemas."),
+        *_PLACE,
+    ),
+    keeps_empty=True,
+)
+
+CONTRACT_DIFF: Final = ObjectForm(
+    ContractDiff,
+    (
+        Member("contract", "contract", TEXT, otherwise=REQUIRED),
+        Member("kind", "kind", word_of(ContractKind), otherwise=REQUIRED, about="odcs or odps."),
+        Member("from", "earlier", TEXT, otherwise=REQUIRED, about="The earlier version."),
+        Member("to", "later", TEXT, otherwise=REQUIRED, about="The later version."),
+        Member("same", "is_same", FLAG, otherwise=REQUIRED, about="Whether no verdict can differ."),
+        Member("changes", "changes", list_of(CONTRACT_CHANGE), otherwise=REQUIRED, about="What changed."),
+        Member(
+            "findings",
+            "findings",
+            list_of(JUDGED_DIFFERENCE),
+            otherwise=REQUIRED,
+            about="What breaks readers in one direction, and what the contract no longer promises.",
+        ),
+    ),
+    keeps_empty=True,
+)
+
+
+# Migrations of contracts as objects of the registry: intended breaks, and what still hinders each of them.
+#
+# The JSON of these values is that of this project's own API under ``/contracts/v1``.
+
+
+@dataclass(frozen=True, slots=True)
+class ContractMigration:
+    """An intended break of a contract, from the major version ``source`` to ``target``.
+
+    ``bridge`` converts the records, and ``application`` is the program that runs it. Until the end of the day
+    ``sunset`` (``YYYY-MM-DD``, in UTC; empty for no end) consumers of one version may read through the bridge what is
+    written in the other.
+    """
+
+    id: str
+    contract: str
+    source: str
+    target: str
+    bridge: str
+    application: str
+    sunset: str = ""
+    create_ts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationStatus(ContractMigration):
+    """A migration as it stands: its bridge, where the converter is live, and who still reads the old version.
+
+    ``state``, ``direction`` and the subjects are those of the bridge; None or empty while it is not registered. ``lag``
+    is the number of offsets that are still to be converted; None if it is not known. ``hindrances`` are sentences about
+    what is missing in every environment.
+    """
+
+    state: BridgeState | None = None
+    direction: BridgeDirection | None = None
+    source_subject: str = ""
+    target_subject: str = ""
+    environments: tuple[str, ...] = ()
+    lag: int | None = None
+    is_verified: bool = False
+    is_expired: bool = False
+    gates: tuple[Gate, ...] = ()
+    hindrances: tuple[str, ...] = ()
+    consumers: tuple[Consumer, ...] = ()
+
+
+MIGRATION: Final = ObjectForm(
+    ContractMigration,
+    (
+        Member("id", "id", TEXT, otherwise=REQUIRED),
+        Member("contract", "contract", TEXT, otherwise=REQUIRED, about="The id of the contract."),
+        Member("from", "source", TEXT, otherwise=REQUIRED, about="The old major version."),
+        Member("to", "target", TEXT, otherwise=REQUIRED, about="The new major version."),
+        Member("bridge", "bridge", TEXT, otherwise=REQUIRED, about="The name of the bridge under /bridges/v1."),
+        Member("application", "application", TEXT, otherwise=REQUIRED, about="The application that runs the bridge."),
+        Member("sunset", "sunset", TEXT, about="The last day of the migration, in UTC; absent for no end."),
+        Member("createTs", "create_ts", INTEGER, about="The time of its creation, in epoch milliseconds."),
+    ),
+)
+
+MIGRATION_STATUS: Final = ObjectForm(
+    MigrationStatus,
+    (
+        *MIGRATION.members,
+        Member("state", "state", word_of(BridgeState), about="The state of the bridge; absent without one."),
+        Member("direction", "direction", word_of(BridgeDirection), about="Of the bridge: new-to-old or old-to-new."),
+        Member("sourceSubject", "source_subject", TEXT, about="The subject whose records are converted."),
+        Member("targetSubject", "target_subject", TEXT, about="The subject of the converted records."),
+        Member("environments", "environments", TEXTS, about="Where the application is live."),
+        Member("lag", "lag", INTEGER, about="Offsets that are still to be converted; absent if not known."),
+        Member("verified", "is_verified", FLAG, otherwise=REQUIRED, about="Whether a recent verification passed."),
+        Member("expired", "is_expired", FLAG, otherwise=REQUIRED, about="Whether the last day is over."),
+        Member("gates", "gates", list_of(GATE), about="The conditions of the bridge that count for verdicts."),
+        Member("hindrances", "hindrances", TEXTS, about="What is missing in every environment."),
+        Member("consumers", "consumers", list_of(CONSUMER), about="Live consumers of the old version."),
+    ),
+    keeps_empty=True,
+)

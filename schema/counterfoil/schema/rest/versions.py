@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.model import Schema
 
+
 VersionNumber: TypeAlias = int | Literal["latest"]
 """A version of a subject: a number from 1, or the highest active one."""
 

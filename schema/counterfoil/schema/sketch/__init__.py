@@ -1,9 +1,106 @@
 """Sketches: a bounded summary of the records in a topic, and which findings these records cannot cause."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.sketch.collect import DEFAULT_TAGS, SketchBuilder, hidden_fields
 from counterfoil.schema.sketch.document import InvalidSketch, read_sketch, write_sketch
-from counterfoil.schema.sketch.model import PartSketch, PlaceSketch, SchemaSketch, TopicSketch, WriterSchema
-from counterfoil.schema.sketch.sketcher import Collection, Sketcher, make_sketcher
-from counterfoil.schema.sketch.weigh import Weight, weigh
+from counterfoil.schema.sketch.model import (
+    PartSketch,
+    PlaceSketch,
+    SchemaSketch,
+    TopicSketch,
+    Weight,
+    WriterSchema,
+    weigh,
+)
+from counterfoil.schema.tags import Hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from counterfoil.schema.parsed import ParsedSchema
+
+
+# What counts the records of one schema, whatever its language, and what keeps them by the schemas of a topic.
+
+
+class _Counting(Protocol):
+    def add(self, value: Any, size: int) -> None:
+        """Count a record."""
+
+
+class Sketcher:
+    """Counts the records of one schema."""
+
+    def __init__(self, counting: _Counting, builder: SketchBuilder) -> None:
+        self._builder = builder
+        self.add = counting.add
+        """``add(value, size)`` counts a record; ``size`` is the length of its body in bytes."""
+
+    def finish(self) -> SchemaSketch:
+        """Return the sketch of the counted records."""
+        return self._builder.finish()
+
+
+def make_sketcher(
+    schema: ParsedSchema,
+    writer: WriterSchema,
+    *,
+    texts: bool = True,
+    hide: frozenset[str] = DEFAULT_TAGS,
+    tags_by_path: Mapping[str, Sequence[str]] | None = None,
+) -> Sketcher:
+    """Return what counts the values of ``schema``, which ``writer`` declares.
+
+    Avro values are decoded without logical types, and with the names of the types of unions; Protobuf values are
+    messages of Google's runtime; JSON values are valid. Without ``texts`` no text and no name of a property is kept
+    that the schema does not declare. Fields with a tag in ``hide`` are counted, and their values are not kept;
+    ``tags_by_path`` are the tags of the schema's metadata.
+    """
+    hidden = hidden_fields(schema, writer, tags=hide, by_path=tags_by_path or {}) if hide else Hidden()
+    builder = SketchBuilder(writer, texts=texts)
+    return Sketcher(_counting(schema, builder, hidden), builder)
+
+
+def _counting(schema: Any, builder: SketchBuilder, hidden: Hidden) -> _Counting:
+    match schema.schema_type:
+        case SchemaType.AVRO:
+            from counterfoil.schema.sketch.avro import AvroSketcher
+
+            return AvroSketcher(schema, builder, hidden)
+        case SchemaType.PROTOBUF:
+            from counterfoil.schema.sketch.protobuf import ProtobufSketcher
+
+            return ProtobufSketcher(builder, hidden)
+    from counterfoil.schema.sketch.jsonschema import JsonSketcher
+
+    return JsonSketcher(schema, builder, hidden)
+
+
+class Collection:
+    """The sketchers of the keys, or of the values, of a topic, and the records that have none."""
+
+    def __init__(self) -> None:
+        self.by_writer: dict[str, Sketcher] = {}
+        self._nulls = 0
+        self._problems: dict[str, int] = {}
+
+    def null(self) -> None:
+        """Count a record without this part."""
+        self._nulls += 1
+
+    def problem(self, kind: str) -> None:
+        """Count a record that cannot be read."""
+        self._problems[kind] = self._problems.get(kind, 0) + 1
+
+    def finish(self) -> PartSketch:
+        """Return the sketch."""
+        by_writer = {name: each.finish() for name, each in self.by_writer.items()}
+        return PartSketch(by_writer, self._nulls, dict(self._problems))
+
 
 __all__ = [
     "Collection",

@@ -1,21 +1,40 @@
-"""The sketch of Avro data: each value is counted at the place of its writer's type."""
+"""The sketch of Avro data, counted at the place of its writer's type, and the questions of Avro's rules to it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union, branch_name
-from counterfoil.schema.sketch.visits import visit_of_bytes, visit_of_items, visit_of_number, visit_of_text
+from counterfoil.schema.languages.avro.compare import rules
+from counterfoil.schema.languages.avro.compare.differences import MAX_DIFFERENCES
+from counterfoil.schema.languages.avro.compare.places import AvroDifference
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroKind,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroUnion,
+    branch_name,
+)
+from counterfoil.schema.sketch.collect import visit_of_bytes, visit_of_items, visit_of_number, visit_of_text
+from counterfoil.schema.sketch.model import Count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from counterfoil.schema.formats.avro.schema import AvroSchema
-    from counterfoil.schema.formats.avro.types import AvroType
-    from counterfoil.schema.sketch.collect import PlaceCounts, SketchBuilder
-    from counterfoil.schema.sketch.hidden import Hidden
-    from counterfoil.schema.sketch.model import Place
-    from counterfoil.schema.sketch.visits import Visit
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.languages.avro.compare.places import TypePair
+    from counterfoil.schema.languages.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.types import AvroType
+    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.sketch.collect import PlaceCounts, SketchBuilder, Visit
+    from counterfoil.schema.sketch.model import Place, PlaceSketch, SchemaSketch
+    from counterfoil.schema.tags import Hidden
+
+
+# The sketch of Avro data: each value is counted at the place of its writer's type.
 
 
 class AvroSketcher:
@@ -38,7 +57,7 @@ class AvroSketcher:
         self._builder.records += 1
         self._visit(value, self._builder.records)
 
-    def _is_hidden(self, record: Record, field: str) -> bool:
+    def _is_hidden(self, record: AvroRecord, field: str) -> bool:
         return f"{record.full_name}.{field}" in self._hidden.paths
 
     def _types_in_hidden(self, root: AvroType) -> set[str]:
@@ -48,12 +67,12 @@ class AvroSketcher:
         waiting = [(root, self._hidden.is_all)]
         while waiting:
             node, is_hidden = waiting.pop()
-            if isinstance(node, Record | Enum | Fixed):
+            if isinstance(node, AvroRecord | AvroEnum | AvroFixed):
                 is_hidden = is_hidden or node.full_name in self._hidden.paths
                 found.update([node.full_name] if is_hidden else [])
             if (id(node), is_hidden) not in seen:
                 seen.add((id(node), is_hidden))
-                if isinstance(node, Record):
+                if isinstance(node, AvroRecord):
                     waiting += [(each.type, is_hidden or self._is_hidden(node, each.name)) for each in node.fields]
                 else:
                     waiting += [(each, is_hidden) for each in _parts(node)]
@@ -61,7 +80,7 @@ class AvroSketcher:
 
     def _compiled(self, node: AvroType, place: Place, *, is_hidden: bool) -> Visit:
         """Return the function that counts a value of ``node``, and everything in it."""
-        if not isinstance(node, Record | Enum | Fixed):
+        if not isinstance(node, AvroRecord | AvroEnum | AvroFixed):
             counts = self._builder.at(place, _kind(node), is_hidden=is_hidden)
             return self._plain(node, place, counts, is_hidden=is_hidden)
         name = node.full_name
@@ -80,15 +99,15 @@ class AvroSketcher:
 
         return visit_later
 
-    def _named(self, node: Record | Enum | Fixed, counts: PlaceCounts) -> Visit:
-        if isinstance(node, Enum):
+    def _named(self, node: AvroRecord | AvroEnum | AvroFixed, counts: PlaceCounts) -> Visit:
+        if isinstance(node, AvroEnum):
 
             def visit_enum(value: Any, record: int) -> None:
                 counts.seen(record)
                 counts.word(value)
 
             return visit_enum
-        if isinstance(node, Fixed):
+        if isinstance(node, AvroFixed):
             return lambda _, record: counts.seen(record)
         is_inside = node.full_name in self._hidden_types
         fields = [
@@ -110,15 +129,15 @@ class AvroSketcher:
 
     def _plain(self, node: AvroType, place: Place, counts: PlaceCounts, *, is_hidden: bool) -> Visit:
         match node:
-            case Union():
+            case AvroUnion():
                 inner = [
                     self._compiled(each, (*place, str(index)), is_hidden=is_hidden)
                     for index, each in enumerate(node.branches)
                 ]
                 return _union(node, counts, inner)
-            case Array():
+            case AvroArray():
                 return visit_of_items(counts, self._compiled(node.items, (*place, "items"), is_hidden=is_hidden))
-            case Map():
+            case AvroMap():
                 return _map(counts, self._compiled(node.values, (*place, "values"), is_hidden=is_hidden))
         return _primitive(node.kind, counts)
 
@@ -133,7 +152,7 @@ def _used(counts: PlaceCounts, inner: Visit) -> Visit:
     return visit_used
 
 
-def _union(node: Union, counts: PlaceCounts, inner: list[Visit]) -> Visit:
+def _union(node: AvroUnion, counts: PlaceCounts, inner: list[Visit]) -> Visit:
     visit_by_name = {branch_name(each): visit for each, visit in zip(node.branches, inner, strict=True)}
     others = [name for name in visit_by_name if name != "null"]
     only = others[0] if len(others) == 1 else None
@@ -164,26 +183,26 @@ def _map(counts: PlaceCounts, inner: Visit) -> Visit:
     return visit_map
 
 
-def _primitive(kind: Kind, counts: PlaceCounts) -> Visit:
+def _primitive(kind: AvroKind, counts: PlaceCounts) -> Visit:
     def visit_other(value: Any, record: int) -> None:
         counts.seen(record)
         if value is None:
             counts.null()
 
-    if kind in (Kind.INT, Kind.LONG, Kind.FLOAT, Kind.DOUBLE):
+    if kind in (AvroKind.INT, AvroKind.LONG, AvroKind.FLOAT, AvroKind.DOUBLE):
         return visit_of_number(counts)
-    if kind is Kind.STRING:
+    if kind is AvroKind.STRING:
         return visit_of_text(counts)
-    return visit_of_bytes(counts) if kind is Kind.BYTES else visit_other
+    return visit_of_bytes(counts) if kind is AvroKind.BYTES else visit_other
 
 
 def _parts(node: AvroType) -> Iterable[AvroType]:
     match node:
-        case Union():
+        case AvroUnion():
             return node.branches
-        case Array():
+        case AvroArray():
             return [node.items]
-        case Map():
+        case AvroMap():
             return [node.values]
     return ()
 
@@ -191,3 +210,118 @@ def _parts(node: AvroType) -> Iterable[AvroType]:
 def _kind(node: AvroType) -> str:
     logical = node.logical_type
     return f"{node.kind.value} {logical.name}" if logical is not None else node.kind.value
+
+
+# The questions of Avro's rules to a sketch: how many records can trigger a finding.
+
+_EXACT_TO: Final = {AvroKind.FLOAT: 2**24, AvroKind.DOUBLE: 2**53}
+"""Up to which number a type of floating-point numbers has every integer."""
+
+
+def counts(
+    reader: ParsedSchema, writer: ParsedSchema, differences: Sequence[Difference], sketch: SchemaSketch
+) -> list[Count | None]:
+    """Return how many records trigger each difference."""
+    del reader, writer
+    found = [_count(each, sketch) if isinstance(each, AvroDifference) else None for each in differences]
+    if len(found) < MAX_DIFFERENCES:
+        return found
+    return [None if each is None or each.most == 0 else each for each in found]  # there may be more differences
+
+
+def _count(difference: AvroDifference, sketch: SchemaSketch) -> Count | None:
+    question = _QUESTIONS.get(difference.rule)
+    pair = _around(difference.place)
+    place = sketch.find(_place_of(pair))
+    if question is None or place is None:
+        return None
+    count = question(difference, place)
+    is_exact = count.is_exact and pair is difference.place and _is_only_use(pair, sketch)
+    return Count(count.most, is_exact=is_exact or count.most == 0)
+
+
+def _around(pair: TypePair) -> TypePair:
+    """Return the pair whose values trigger a finding at ``pair``.
+
+    For items or values it is that of the array or map, since some decoders refuse even an empty one when its items
+    cannot match.
+    """
+    while pair.parent is not None and pair.writer_field is None and pair.via in ("items", "values"):
+        pair = pair.parent
+    return pair
+
+
+def _place_of(pair: TypePair) -> Place:
+    origin = pair.writer_origin()
+    return (origin.holder, *map(str, origin.steps))
+
+
+def _is_only_use(pair: TypePair, sketch: SchemaSketch) -> bool:
+    """Return whether all values of the named types on the way to ``pair`` are on this way."""
+    inner: TypePair | None = pair
+    while inner is not None and inner.parent is not None:
+        if isinstance(inner.writer, AvroRecord | AvroEnum | AvroFixed) and inner.writer_step:
+            around = inner.parent.writer_origin(inner.writer_step)
+            use, values = sketch.find((around.holder, *map(str, around.steps))), sketch.find(_place_of(inner))
+            if use is None or values is None or use.values != values.values:
+                return False
+        inner = inner.parent
+    return True
+
+
+def _every_value(difference: AvroDifference, place: PlaceSketch) -> Count:
+    """Count all values at the place: each triggers it."""
+    del difference
+    return Count(place.records, is_exact=True)
+
+
+def _any_value(difference: AvroDifference, place: PlaceSketch) -> Count:
+    """Count all values at the place: some trigger it, and the sketch does not show which ones."""
+    del difference
+    return Count(place.records)
+
+
+def _symbols(difference: AvroDifference, place: PlaceSketch) -> Count:
+    """Count the values that are one of the missing symbols."""
+    symbols = difference.facts.get("symbols")
+    if place.symbols is None or not isinstance(symbols, tuple):
+        return Count(place.records)
+    values = sum(place.symbols.get(symbol, 0) for symbol in symbols)
+    return Count(min(values, place.records), is_exact=place.values == place.records)
+
+
+def _branch(difference: AvroDifference, place: PlaceSketch) -> Count:
+    """Count all values, or of an enum those whose symbol the reader's union does not have."""
+    inner = difference.because
+    if (
+        isinstance(difference.place.writer, AvroEnum)
+        and inner is not None
+        and inner.rule == rules.MISSING_ENUM_SYMBOLS.id
+    ):
+        return _symbols(inner, place)
+    return Count(place.records, is_exact=isinstance(difference.place.writer, AvroPrimitive))
+
+
+def _large_numbers(difference: AvroDifference, place: PlaceSketch) -> Count:
+    """Count nothing if the reader's type has every integer of the range."""
+    limit = _EXACT_TO.get(difference.place.reader.kind)
+    is_small = place.least is not None and place.most is not None and not place.is_hidden
+    if limit is not None and is_small and -limit <= (place.least or 0) and (place.most or 0) <= limit:
+        return Count(0, is_exact=True)
+    return Count(place.records)
+
+
+_QUESTIONS: Final[Mapping[str, Callable[[AvroDifference, PlaceSketch], Count]]] = {
+    rules.MISSING_DEFAULT.id: _every_value,
+    rules.UNUSABLE_DEFAULT.id: _every_value,
+    rules.AMBIGUOUS_ALIAS.id: _every_value,
+    rules.NAME_MISMATCH.id: _every_value,
+    rules.FIXED_SIZE_MISMATCH.id: _every_value,
+    rules.TYPE_MISMATCH.id: _every_value,
+    rules.LOGICAL_TYPE_CHANGED.id: _every_value,
+    rules.DECIMAL_CHANGED.id: _every_value,
+    rules.MISSING_UNION_BRANCH.id: _branch,
+    rules.MISSING_ENUM_SYMBOLS.id: _symbols,
+    rules.BYTES_AS_STRING.id: _any_value,
+    rules.INTEGER_AS_FLOAT.id: _large_numbers,
+}

@@ -1,13 +1,20 @@
-"""Collecting a sketch: values are counted in mutable objects, which are frozen at the end."""
+"""Collecting a sketch: values are counted in mutable objects; values of hidden fields are not kept."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.schema.sketch.model import MAX_SYMBOLS, MAX_TEXT, PlaceSketch, SchemaSketch
+from counterfoil.schema.tags import Hidden, hidden_by_tags
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.sketch.model import Place, WriterSchema
+
+
+# Collecting a sketch: values are counted in mutable objects, which are frozen at the end.
 
 
 class SketchBuilder:
@@ -147,3 +154,69 @@ class PlaceCounts:
             longest=self._longest,
             is_hidden=self._is_hidden,
         )
+
+
+# Functions that count values of one place: what the sketches of Avro and Protobuf have in common.
+
+if TYPE_CHECKING:
+    Visit: TypeAlias = Callable[[Any, int], None]
+    """Counts a value of the record with a number."""
+
+
+def visit_of_number(counts: PlaceCounts) -> Visit:
+    """Return the function that counts a number."""
+
+    def visit_number(value: Any, record: int) -> None:
+        counts.seen(record)
+        counts.number(value)
+
+    return visit_number
+
+
+def visit_of_text(counts: PlaceCounts) -> Visit:
+    """Return the function that counts a text."""
+
+    def visit_text(value: Any, record: int) -> None:
+        counts.seen(record)
+        counts.text(value)
+
+    return visit_text
+
+
+def visit_of_bytes(counts: PlaceCounts) -> Visit:
+    """Return the function that counts bytes by their number."""
+
+    def visit_bytes(value: Any, record: int) -> None:
+        counts.seen(record)
+        counts.size(len(value))
+
+    return visit_bytes
+
+
+def visit_of_items(counts: PlaceCounts, inner: Visit) -> Visit:
+    """Return the function that counts a list, and has ``inner`` count each item."""
+
+    def visit_items(items: Any, record: int) -> None:
+        counts.seen(record)
+        counts.size(len(items))
+        for each in items:
+            inner(each, record)
+
+    return visit_items
+
+
+# Which fields of a schema have a tag that forbids to keep their values in a sketch.
+
+DEFAULT_TAGS: Final = frozenset({"PII"})
+"""The tags of fields of which a sketch keeps counts alone."""
+
+
+def hidden_fields(
+    schema: ParsedSchema, writer: WriterSchema, *, tags: frozenset[str], by_path: Mapping[str, Sequence[str]]
+) -> Hidden:
+    """Return the fields of ``schema`` and of its references that have one of ``tags``, in any case of letters.
+
+    ``by_path`` are the tags of the schema's metadata. ``writer`` is the text that ``schema`` was parsed from.
+    """
+    wanted = frozenset(tag.casefold() for tag in tags)
+    return hidden_by_tags(schema, writer.references, lambda tag: tag.casefold() in wanted, by_path=by_path)

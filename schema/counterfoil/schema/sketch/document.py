@@ -1,4 +1,4 @@
-"""The document of a sketch: JSON with a version. ``docs/sketches.md`` describes its members."""
+"""The document of a sketch: JSON with a version, also as a registry stores it (``docs/sketches.md``)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.errors import CounterfoilError, UnusableSketch
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.sketch.model import PartSketch, PlaceSketch, SchemaSketch, TopicSketch, WriterSchema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from counterfoil.schema.rest.object_forms import Document
+
+
+# The document of a sketch: JSON with a version. ``docs/sketches.md`` describes its members.
 
 VERSION: Final = 1
 """The version of the document; within it members are only added, never renamed, removed or given another meaning."""
@@ -271,3 +276,22 @@ def _is(value: Any, kind: type) -> bool:
 
 def _shown(value: Any) -> str:
     return f"{value!r:.40}"
+
+
+# A sketch as a registry stores it.
+
+
+def stored_sketch(name: str, document: Document) -> Document:
+    """Return the document of a sketch of the subject ``name`` as it is stored: only with members that a sketch has.
+
+    Raises ``UnusableSketch`` for a document that is none of this subject.
+    """
+    try:
+        sketch = sketch_of(document)
+    except InvalidSketch as invalid:
+        raise UnusableSketch(str(invalid)) from None
+    if name not in {sketch.key_subject, sketch.value_subject}:
+        raise UnusableSketch(
+            f"The sketch is of the subjects {sketch.key_subject!r} and {sketch.value_subject!r}; expected {name!r}"
+        )
+    return sketch_document(sketch)

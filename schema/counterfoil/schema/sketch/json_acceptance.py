@@ -1,8 +1,4 @@
-"""Whether a JSON schema accepts every value that a sketch summarizes: yes, or at which places it may refuse some.
-
-Each keyword is applied to the counts, symbols and ranges of a place. What these do not show counts as refused, unless
-the writer's schema has the same keyword, since every value of the sketch is valid for the writer's schema.
-"""
+"""Whether a JSON schema accepts all values that a sketch summarizes; the questions of JSON Schema's rules."""
 
 from __future__ import annotations
 
@@ -10,19 +6,27 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
-from counterfoil.schema.formats.jsonschema.read.values import are_equal
-from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
+from counterfoil.schema.languages.jsonschema.json_values import are_equal
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
+from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
+from counterfoil.schema.patterns.matching import holds_match
 from counterfoil.schema.sketch.jsonschema import ITEMS, OTHERS, declared_names, step_of
-from counterfoil.schema.sketch.model import PlaceSketch
+from counterfoil.schema.sketch.model import Count, PlaceSketch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
-    from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
-    from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
+    from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.sketch.model import Place, SchemaSketch
+    from counterfoil.schema.texts import Pointer
+
+
+# Whether a JSON schema accepts every value that a sketch summarizes: yes, or at which places it may refuse some.
+#
+# Each keyword is applied to the counts, symbols and ranges of a place. What these do not show counts as refused, unless
+# the writer's schema has the same keyword, since every value of the sketch is valid for the writer's schema.
 
 MAX_STEPS: Final = 20_000
 """The largest number of schemas that are applied; what remains counts as refused."""
@@ -31,7 +35,7 @@ _NUMBERS: Final = frozenset({"integer", "number"})
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class SketchRefusal:
     """A place of the reader at which at most ``records`` records may be refused.
 
     ``pointers`` lead to it; for a property that is missing, also to the property's schema.
@@ -70,19 +74,19 @@ class Acceptance:
         self._writer = root_of(writer)
         self._declared = declared_names(writer)
         self._sketch = sketch
-        self._refusals: list[Refusal] = []
+        self._refusals: list[SketchRefusal] = []
         self._active: set[tuple[int, Place, frozenset[str]]] = set()
         self._left = MAX_STEPS
 
-    def refusals(self) -> list[Refusal]:
+    def refusals(self) -> list[SketchRefusal]:
         """Return the places of the reader that may refuse a value; none if it accepts every record."""
         root = self._values(())
         if root is None:
-            return [Refusal(((),), self._sketch.records)]
+            return [SketchRefusal(((),), self._sketch.records)]
         try:
             self._applies(self._reader, root, [self._writer])
         except RecursionError:
-            return [Refusal(((),), self._sketch.records)]
+            return [SketchRefusal(((),), self._sketch.records)]
         return self._refusals
 
     def _values(self, place: Place) -> _Values | None:
@@ -92,7 +96,7 @@ class Acceptance:
 
     def _refuse(
         self,
-        schema: Schema,
+        schema: ConstrainedSchema,
         values: _Values,
         *steps: str | int,
         count: int | None = None,
@@ -104,9 +108,9 @@ class Acceptance:
         """
         is_exact = count is not None and values.sketch.records == values.sketch.values
         most = values.most if count is None else min(count, values.sketch.records)
-        self._refusals.append(Refusal(((*schema.pointer, *steps), *beside), most, is_exact))
+        self._refusals.append(SketchRefusal(((*schema.pointer, *steps), *beside), most, is_exact))
 
-    def _accepts(self, schema: Schema, values: _Values, writers: Sequence[Schema]) -> bool:
+    def _accepts(self, schema: ConstrainedSchema, values: _Values, writers: Sequence[ConstrainedSchema]) -> bool:
         """Return whether a schema surely accepts the values, without noting what it refuses."""
         noted = len(self._refusals)
         self._applies(schema, values, writers)
@@ -114,7 +118,7 @@ class Acceptance:
         del self._refusals[noted:]
         return is_accepted
 
-    def _applies(self, schema: Schema, values: _Values, writers: Sequence[Schema]) -> None:
+    def _applies(self, schema: ConstrainedSchema, values: _Values, writers: Sequence[ConstrainedSchema]) -> None:
         """Apply a schema to values of which all are valid for each of ``writers``, and note what it may refuse."""
         if schema.accepts_everything or not values.types:
             return
@@ -131,7 +135,9 @@ class Acceptance:
         self._keywords(schema, facts, values, known)
         self._active.discard(key)
 
-    def _keywords(self, schema: Schema, facts: Facts, values: _Values, writers: list[Schema]) -> None:
+    def _keywords(
+        self, schema: ConstrainedSchema, facts: KeywordFacts, values: _Values, writers: list[ConstrainedSchema]
+    ) -> None:
         self._types(schema, facts, values)
         self._enumerated(schema, facts, values, writers)
         if values.types & _NUMBERS:
@@ -144,13 +150,15 @@ class Acceptance:
             self._arrays(schema, facts, values.only(["array"]), writers)
         self._combined(schema, facts, values, writers)
 
-    def _types(self, schema: Schema, facts: Facts, values: _Values) -> None:
+    def _types(self, schema: ConstrainedSchema, facts: KeywordFacts, values: _Values) -> None:
         if facts.types is not None:
             wrong = [each for each in values.types if not _is_of(each, facts.types)]
             if wrong:
                 self._refuse(schema, values, "type", count=values.count(wrong))
 
-    def _enumerated(self, schema: Schema, facts: Facts, values: _Values, writers: list[Schema]) -> None:
+    def _enumerated(
+        self, schema: ConstrainedSchema, facts: KeywordFacts, values: _Values, writers: list[ConstrainedSchema]
+    ) -> None:
         listed = facts.values
         if listed is None:
             return
@@ -171,7 +179,9 @@ class Acceptance:
             return
         self._refuse(schema, values, keyword)
 
-    def _numbers(self, schema: Schema, facts: Facts, values: _Values, writers: list[Schema]) -> None:
+    def _numbers(
+        self, schema: ConstrainedSchema, facts: KeywordFacts, values: _Values, writers: list[ConstrainedSchema]
+    ) -> None:
         least, most = values.sketch.least, values.sketch.most
         for keyword, limit in (("minimum", facts.minimum), ("maximum", facts.maximum)):
             if limit is None or any(getattr(each.facts, keyword) == limit for each in writers):
@@ -184,7 +194,9 @@ class Acceptance:
         if unit is not None and not is_whole and not any(each.facts.multiple_of == unit for each in writers):
             self._refuse(schema, values, "multipleOf")
 
-    def _texts(self, schema: Schema, facts: Facts, values: _Values, writers: list[Schema]) -> None:
+    def _texts(
+        self, schema: ConstrainedSchema, facts: KeywordFacts, values: _Values, writers: list[ConstrainedSchema]
+    ) -> None:
         self._sizes(schema, values, writers, ("min_length", "minLength"), ("max_length", "maxLength"))
         pattern, symbols = facts.pattern, values.sketch.symbols
         if pattern is None or any(each.facts.pattern == pattern for each in writers):
@@ -197,7 +209,12 @@ class Acceptance:
             self._refuse(schema, values, "pattern", count=others)
 
     def _sizes(
-        self, schema: Schema, values: _Values, writers: list[Schema], low: tuple[str, str], high: tuple[str, str]
+        self,
+        schema: ConstrainedSchema,
+        values: _Values,
+        writers: list[ConstrainedSchema],
+        low: tuple[str, str],
+        high: tuple[str, str],
     ) -> None:
         """Apply the limits of a length; each is a name among the facts, and the keyword."""
         for (name, keyword), found in ((low, values.sketch.shortest), (high, values.sketch.longest)):
@@ -207,7 +224,9 @@ class Acceptance:
             if found is None or (found < limit if name == low[0] else found > limit):
                 self._refuse(schema, values, keyword)
 
-    def _objects(self, schema: Schema, facts: Facts, values: _Values, writers: list[Schema]) -> None:
+    def _objects(
+        self, schema: ConstrainedSchema, facts: KeywordFacts, values: _Values, writers: list[ConstrainedSchema]
+    ) -> None:
         self._sizes(schema, values, writers, ("min_properties", "minProperties"), ("max_properties", "maxProperties"))
         for name in sorted(facts.required.difference(*(each.facts.required for each in writers))):
             absent = self._absent(values, name)
@@ -245,7 +264,9 @@ class Acceptance:
         found = self._sketch.find((*values.place, step_of(name)))
         return found is None or found.values > 0
 
-    def _properties(self, schema: Schema, facts: Facts, values: _Values, writers: list[Schema]) -> None:
+    def _properties(
+        self, schema: ConstrainedSchema, facts: KeywordFacts, values: _Values, writers: list[ConstrainedSchema]
+    ) -> None:
         """Apply the schemas of properties: the declared ones each by itself, and the others together."""
         for name in sorted(self._declared):
             place = (*values.place, step_of(name))
@@ -265,15 +286,23 @@ class Acceptance:
         rest = [facts.additional or facts.unevaluated_properties]
         self._inside(schema, place, [*undeclared, *facts.patterns.values(), *(each for each in rest if each)], [])
 
-    def _inside(self, around: Schema, place: Place, schemas: Iterable[Schema], writers: Sequence[Schema]) -> None:
+    def _inside(
+        self,
+        around: ConstrainedSchema,
+        place: Place,
+        schemas: Iterable[ConstrainedSchema],
+        writers: Sequence[ConstrainedSchema],
+    ) -> None:
         values = self._values(place)
         for each in schemas:
             if values is None and not each.accepts_everything:
-                self._refusals.append(Refusal((each.pointer or around.pointer,), self._sketch.records))
+                self._refusals.append(SketchRefusal((each.pointer or around.pointer,), self._sketch.records))
             elif values is not None:
                 self._applies(each, values, writers)
 
-    def _arrays(self, schema: Schema, facts: Facts, values: _Values, writers: list[Schema]) -> None:
+    def _arrays(
+        self, schema: ConstrainedSchema, facts: KeywordFacts, values: _Values, writers: list[ConstrainedSchema]
+    ) -> None:
         self._sizes(schema, values, writers, ("min_items", "minItems"), ("max_items", "maxItems"))
         longest = values.sketch.longest
         is_longer = longest is None or longest > 1
@@ -289,7 +318,9 @@ class Acceptance:
         inner = [each.facts.items for each in writers if each.facts.items is not None and not each.facts.prefix]
         self._inside(schema, (*values.place, ITEMS), used, inner)
 
-    def _combined(self, schema: Schema, facts: Facts, values: _Values, writers: list[Schema]) -> None:
+    def _combined(
+        self, schema: ConstrainedSchema, facts: KeywordFacts, values: _Values, writers: list[ConstrainedSchema]
+    ) -> None:
         for each in facts.all_of:
             self._applies(each, values, writers)
         for keyword, branches in (("anyOf", facts.any_of), ("oneOf", facts.one_of)):
@@ -306,7 +337,12 @@ class Acceptance:
                     self._applies(inner, values, writers)
 
     def _alternatives(
-        self, schema: Schema, keyword: str, branches: tuple[Schema, ...], values: _Values, writers: list[Schema]
+        self,
+        schema: ConstrainedSchema,
+        keyword: str,
+        branches: tuple[ConstrainedSchema, ...],
+        values: _Values,
+        writers: list[ConstrainedSchema],
     ) -> None:
         """Apply the branches of anyOf or oneOf to the values of each type by itself."""
         for name in sorted(values.types):
@@ -318,7 +354,7 @@ class Acceptance:
                 self._refuse(schema, of_type, keyword)
 
 
-def _all_of(schemas: Iterable[Schema]) -> Iterator[Schema]:
+def _all_of(schemas: Iterable[ConstrainedSchema]) -> Iterator[ConstrainedSchema]:
     """Yield schemas, and those that apply wherever they do, each once."""
     seen: set[int] = set()
     waiting = list(schemas)
@@ -356,54 +392,54 @@ def _as_float(number: Any) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def _spelled(schema: Schema, keyword: str) -> str:
+def _spelled(schema: ConstrainedSchema, keyword: str) -> str:
     """Return the keyword by which a schema has a limit: it may be the exclusive one."""
     exclusive = f"exclusive{keyword[:1].upper()}{keyword[1:]}"
     written = _written(schema)
     return exclusive if keyword not in written and exclusive in written else keyword
 
 
-def _written(schema: Schema) -> Mapping[str, Any]:
+def _written(schema: ConstrainedSchema) -> Mapping[str, Any]:
     """Return the keywords of a schema as they are written."""
     return schema.keywords if isinstance(schema, WrittenSchema) else {}
 
 
-def _index(schema: Schema, name: str) -> tuple[int, ...]:
+def _index(schema: ConstrainedSchema, name: str) -> tuple[int, ...]:
     """Return the step to a name in the list of required properties."""
     listed = _written(schema).get("required")
     return (listed.index(name),) if isinstance(listed, list) and name in listed else ()
 
 
-def _branches(facts: Facts, keyword: str) -> tuple[Schema, ...] | None:
+def _branches(facts: KeywordFacts, keyword: str) -> tuple[ConstrainedSchema, ...] | None:
     return facts.any_of if keyword == "anyOf" else facts.one_of
 
 
-def _is_same(one: Schema | None, other: Schema | None) -> bool:
+def _is_same(one: ConstrainedSchema | None, other: ConstrainedSchema | None) -> bool:
     if one is None or other is None:
         return one is other
     return one.text is not None and one.text == other.text
 
 
-def _are_same(one: tuple[Schema, ...] | None, other: tuple[Schema, ...] | None) -> bool:
+def _are_same(one: tuple[ConstrainedSchema, ...] | None, other: tuple[ConstrainedSchema, ...] | None) -> bool:
     return one is not None and other is not None and len(one) == len(other) and all(map(_is_same, one, other))
 
 
-def _restricts(schema: Schema | None) -> bool:
+def _restricts(schema: ConstrainedSchema | None) -> bool:
     return schema is not None and not schema.accepts_everything
 
 
-def _is_any_number(facts: Facts) -> bool:
+def _is_any_number(facts: KeywordFacts) -> bool:
     return facts.contains is None or (facts.min_contains == 0 and facts.max_contains is None)
 
 
-def _is_same_contains(one: Facts, other: Facts) -> bool:
+def _is_same_contains(one: KeywordFacts, other: KeywordFacts) -> bool:
     return _is_same(one.contains, other.contains) and (one.min_contains, one.max_contains) == (
         other.min_contains,
         other.max_contains,
     )
 
 
-def _is_same_condition(one: Facts, other: Facts) -> bool:
+def _is_same_condition(one: KeywordFacts, other: KeywordFacts) -> bool:
     return (
         _is_same(one.condition, other.condition)
         and _is_same(one.consequence, other.consequence)
@@ -411,7 +447,7 @@ def _is_same_condition(one: Facts, other: Facts) -> bool:
     )
 
 
-def _surely_refuses(schema: Schema, values: _Values) -> bool:
+def _surely_refuses(schema: ConstrainedSchema, values: _Values) -> bool:
     """Return whether a schema refuses every value of these types."""
     facts = schema.facts
     if facts.is_false or (facts.types is not None and not any(_may_be_of(each, facts.types) for each in values.types)):
@@ -420,3 +456,36 @@ def _surely_refuses(schema: Schema, values: _Values) -> bool:
     if facts.values is not None and values.types == {"string"} and symbols is not None:
         return not any(isinstance(each, str) and each in symbols for each in facts.values)
     return any(_surely_refuses(each, values) for each in facts.all_of)
+
+
+# The questions of JSON Schema's rules to a sketch: how many records can trigger a finding.
+#
+# Findings of JSON Schema are not independent of one another: one stands for several keywords. Therefore the reader's
+# whole schema is applied to the sketch, as a validator applies it to a value: :mod:`.json_acceptance` returns each
+# place
+# of the reader at which a value may be refused. A finding is counted by the places that touch its own. If the reader
+# may refuse something at a place that no finding touches, the result is 0 for no finding.
+
+
+def counts(
+    reader: ParsedSchema, writer: ParsedSchema, differences: Sequence[Difference], sketch: SchemaSketch
+) -> list[Count | None]:
+    """Return how many records trigger each difference."""
+    if not isinstance(reader, JsonSchema) or not isinstance(writer, JsonSchema):
+        return [None] * len(differences)
+    refusals = Acceptance(reader, writer, sketch).refusals()
+    found = [_count(each.reader_pointer, refusals) for each in differences]
+    if any(not any(_touches(refusal, each.reader_pointer) for each in differences) for refusal in refusals):
+        return [None if count.most == 0 else count for count in found]
+    return list(found)
+
+
+def _count(pointer: Pointer, refusals: Sequence[SketchRefusal]) -> Count:
+    touched = [refusal for refusal in refusals if _touches(refusal, pointer)]
+    is_exact = all(refusal.is_exact for refusal in touched) and len(touched) <= 1
+    return Count(sum(refusal.records for refusal in touched), is_exact=is_exact)
+
+
+def _touches(refusal: SketchRefusal, pointer: Pointer) -> bool:
+    """Return whether one of the two places contains the other."""
+    return any(all(mine == theirs for mine, theirs in zip(each, pointer, strict=False)) for each in refusal.pointers)

@@ -12,10 +12,11 @@ from counterfoil.schema.sketch.model import MAX_PLACES, depth_that_fits
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
     from counterfoil.schema.sketch.collect import PlaceCounts, SketchBuilder
-    from counterfoil.schema.sketch.hidden import Hidden
     from counterfoil.schema.sketch.model import Place
+    from counterfoil.schema.tags import Hidden
+
 
 ITEMS: Final = "[]"
 """The step to the items of an array."""

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from counterfoil.schema.extras import needed_by
-from counterfoil.sdk.adapters.consumed import AsyncReading, Consumed
-from counterfoil.sdk.adapters.headers import header_pairs, new_context
+from counterfoil.schema.errors import needed_by
+from counterfoil.sdk.adapters.dead_letters import AsyncKeyValueReader, Consumed, header_pairs, new_context
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
-
-with needed_by("The adapter of aiokafka", extra="aiokafka"):
-    from aiokafka import TopicPartition
 
 if TYPE_CHECKING:
     import asyncio
@@ -27,6 +23,11 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.subjects import Field
+
+
+with needed_by("The adapter of aiokafka", extra="aiokafka"):
+    from aiokafka import TopicPartition
+
 
 T = TypeVar("T")
 
@@ -95,7 +96,7 @@ class RegistryConsumer:
         value_deserializer: Deserializer[Any] | MultiDeserializer | None = None,
     ) -> None:
         self._consumer = consumer
-        self._reading = AsyncReading(_asynchronous(key_deserializer), _asynchronous(value_deserializer))
+        self._reading = AsyncKeyValueReader(_asynchronous(key_deserializer), _asynchronous(value_deserializer))
 
     async def getone(self, *partitions: TopicPartition) -> Consumed:
         """Return the next record."""

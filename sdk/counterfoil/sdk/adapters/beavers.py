@@ -9,17 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.extras import needed_by
-from counterfoil.sdk.adapters.nulls import NULL, Null
+from counterfoil.schema.errors import needed_by
+from counterfoil.sdk.adapters.dead_letters import NULL, NullBytes
 from counterfoil.sdk.errors import SerdeError
-from counterfoil.sdk.serde.context import MessageField, SerializationContext
-from counterfoil.sdk.serde.places import place
-
-with needed_by("The adapter of Beavers", extra="beavers"):
-    import pyarrow as pa
-    from beavers.kafka import KafkaDriver, KafkaProducerMessage
-
-    from counterfoil.sdk.serde.arrow.rows import values_as
+from counterfoil.sdk.serde.context import MessageField, SerializationContext, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,9 +21,17 @@ if TYPE_CHECKING:
     from beavers.kafka import KafkaMessageSerializer, SourceTopic
     from confluent_kafka import Consumer, Message, Producer
 
+    from counterfoil.sdk.serde.base import RecordReader
     from counterfoil.sdk.serde.codec import RowErrors
-    from counterfoil.sdk.serde.records import RecordReader
     from counterfoil.sdk.serde.serializer import Serializer
+
+
+with needed_by("The adapter of Beavers", extra="beavers"):
+    import pyarrow as pa
+    from beavers.kafka import KafkaDriver, KafkaProducerMessage
+
+    from counterfoil.sdk.serde.arrow.tables import values_as
+
 
 _STRING: Final = pa.string()
 _TIMESTAMP: Final = pa.timestamp("ms", tz="UTC")
@@ -216,7 +217,7 @@ class _Producer:
 
     def produce(self, topic: str, *, key: Any, value: Any, **more: Any) -> None:
         """Write a message."""
-        self._producer.produce(topic, key=key, value=None if isinstance(value, Null) else value, **more)
+        self._producer.produce(topic, key=key, value=None if isinstance(value, NullBytes) else value, **more)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._producer, name)

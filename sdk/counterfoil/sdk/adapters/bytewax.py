@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from counterfoil.schema.extras import needed_by
-from counterfoil.sdk.adapters.consumed import Reading
-from counterfoil.sdk.adapters.dead_letters import dead_letter
-from counterfoil.sdk.adapters.headers import header_pairs, new_context
+from counterfoil.schema.errors import needed_by
+from counterfoil.sdk.adapters.dead_letters import KeyValueReader, dead_letter, header_pairs, new_context
 from counterfoil.sdk.errors import SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.records import RecordReader
+from counterfoil.sdk.serde.base import RecordReader
 from counterfoil.sdk.serde.serializer import Serializer
 
 with needed_by("The adapter of Bytewax", extra="bytewax"):
@@ -50,7 +48,7 @@ def deserialize(
     Errors that are not the message's, such as ``RegistryUnavailable``, end the dataflow, which resumes at its last
     snapshot.
     """
-    reading = Reading(key_deserializer, val_deserializer)
+    reading = KeyValueReader(key_deserializer, val_deserializer)
 
     def read(message: KafkaSourceMessage[bytes | None, bytes | None]) -> object:
         consumed = reading.read(message)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.extras import needed_by
-from counterfoil.sdk.adapters.consumed import Consumed, Reading
-
-with needed_by("The adapter of confluent-kafka", extra="confluent-kafka"):
-    from confluent_kafka import TopicPartition
-    from confluent_kafka.error import ConsumeError
+from counterfoil.schema.errors import needed_by
+from counterfoil.sdk.adapters.dead_letters import Consumed, KeyValueReader
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
-    from counterfoil.sdk.serde.records import RecordReader
+    from counterfoil.sdk.serde.base import RecordReader
+
+
+with needed_by("The adapter of confluent-kafka", extra="confluent-kafka"):
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.error import ConsumeError
 
 
 def consume_batch(
@@ -37,7 +38,7 @@ def consume_batch(
     """
     messages = consumer.consume(num_messages, timeout)
     received = [each for each in messages if each.error() is None]
-    reading = Reading(key_deserializer, value_deserializer)
+    reading = KeyValueReader(key_deserializer, value_deserializer)
     read = iter(reading.read_all(received, lambda message: _rewind(consumer, message)))
     return [next(read) if each.error() is None else _reported(each) for each in messages]
 

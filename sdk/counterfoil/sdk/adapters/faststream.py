@@ -10,17 +10,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from counterfoil.schema.extras import needed_by
-from counterfoil.sdk.adapters.dead_letters import DeadLetter, dead_letter
-from counterfoil.sdk.adapters.headers import header_pairs, new_context
-from counterfoil.sdk.adapters.nulls import NULL, Null
+from counterfoil.schema.errors import needed_by
+from counterfoil.sdk.adapters.dead_letters import NULL, DeadLetter, NullBytes, dead_letter, header_pairs, new_context
 from counterfoil.sdk.errors import SerdeError
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
-
-with needed_by("The adapter of FastStream", extra="faststream"):
-    from faststream import BaseMiddleware
-    from faststream.exceptions import AckMessage
-    from faststream.kafka.publisher.producer import AioKafkaFastProducerImpl
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
@@ -33,6 +26,12 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.deserializer import Deserializer
     from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.serializer import Serializer
+
+
+with needed_by("The adapter of FastStream", extra="faststream"):
+    from faststream import BaseMiddleware
+    from faststream.exceptions import AckMessage
+    from faststream.kafka.publisher.producer import AioKafkaFastProducerImpl
 
 
 class Publisher(Protocol):
@@ -152,7 +151,7 @@ def _producer_of(call_next: Any) -> Any:
 class _CodecWithNulls:
     """The codec of a broker, with ``null`` as what is sent for None: FastStream's test client needs bytes."""
 
-    def __init__(self, codec: Any, null: Null | None) -> None:
+    def __init__(self, codec: Any, null: NullBytes | None) -> None:
         self._codec = codec
         self._null = null
 
@@ -227,12 +226,12 @@ async def _publish(publisher: Publisher, letter: DeadLetter) -> None:
 
 
 def _is_null(body: object) -> bool:
-    return body is None or isinstance(body, Null)
+    return body is None or isinstance(body, NullBytes)
 
 
 def _with_null(record: ConsumerRecord[Any, Any]) -> Any:
     """Return the record with null for what FastStream's test client made of it."""
-    return replace(record, value=None) if isinstance(record.value, Null) else record
+    return replace(record, value=None) if isinstance(record.value, NullBytes) else record
 
 
 def _with_text_headers(record: ConsumerRecord[Any, Any]) -> Any:

@@ -11,18 +11,10 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 from weakref import WeakKeyDictionary
 
-from counterfoil.schema.errors import Forbidden
-from counterfoil.schema.extras import needed_by
-from counterfoil.sdk.adapters.dead_letters import dead_letter
-from counterfoil.sdk.adapters.headers import header_pairs, new_context
+from counterfoil.schema.errors import Forbidden, needed_by
+from counterfoil.sdk.adapters.dead_letters import dead_letter, header_pairs, new_context
 from counterfoil.sdk.errors import SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.context import SerializationContext
-from counterfoil.sdk.serde.places import place_denial
-
-with needed_by("The adapter of Faust", extra="faust"):
-    import faust
-    from faust.exceptions import KeyDecodeError, ValueDecodeError
-    from faust.types import ModelT, TopicT
+from counterfoil.sdk.serde.context import SerializationContext, place_denial
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -34,6 +26,13 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.subjects import Field
 
+
+with needed_by("The adapter of Faust", extra="faust"):
+    import faust
+    from faust.exceptions import KeyDecodeError, ValueDecodeError
+    from faust.types import ModelT, TopicT
+
+if TYPE_CHECKING:
     AnyDeserializer: TypeAlias = "Deserializer[Any] | MultiDeserializer"
 
 _SENT: Final[WeakKeyDictionary[Message, set[tuple[str, ...]]]] = WeakKeyDictionary()

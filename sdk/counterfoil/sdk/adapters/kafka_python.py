@@ -8,22 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.extras import needed_by
-from counterfoil.sdk.adapters.consumed import Consumed, Reading
+from counterfoil.schema.errors import needed_by
+from counterfoil.sdk.adapters.dead_letters import Consumed, KeyValueReader
 from counterfoil.sdk.serde.context import SerializationContext
-
-with needed_by("The adapter of kafka-python", extra="kafka-python"):
-    from kafka import TopicPartition
-    from kafka.serializer import Deserializer as KafkaDeserializer
-    from kafka.serializer import Serializer as KafkaSerializer
 
 if TYPE_CHECKING:
     from kafka import KafkaConsumer
     from kafka.consumer.fetcher import ConsumerRecord
 
-    from counterfoil.sdk.serde.records import RecordReader
+    from counterfoil.sdk.serde.base import RecordReader
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.subjects import Field
+
+
+with needed_by("The adapter of kafka-python", extra="kafka-python"):
+    from kafka import TopicPartition
+    from kafka.serializer import Deserializer as KafkaDeserializer
+    from kafka.serializer import Serializer as KafkaSerializer
 
 
 class RegistrySerializer(KafkaSerializer):  # type: ignore[misc]  # kafka-python has no types
@@ -79,4 +80,4 @@ def poll_batch(
 
     found = consumer.poll(timeout_ms=timeout_ms, max_records=max_records)
     records = [record for each in found.values() for record in each]
-    return Reading(key_deserializer, value_deserializer).read_all(records, rewind)
+    return KeyValueReader(key_deserializer, value_deserializer).read_all(records, rewind)

@@ -1,44 +1,236 @@
-"""Columns of Spark's data frames that are read from, and written as, messages with a schema of the registry.
-
-The schema is fixed when the columns are made, on the driver, since their type depends on it. Every Python process of an
-executor makes a client and a serializer of its own, once.
-"""
+"""Columns of Spark's data frames that are read from, and written as, messages with a schema of the registry."""
 
 from __future__ import annotations
 
 import pickle
 import zlib
 from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from counterfoil.schema.extras import needed_by
-from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.logical.model import Column, NotATable, Row
+from counterfoil.schema.errors import needed_by
+from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.languages.table_types import Column, NotATable, TableList, TableMap, TableRow, TableScalar
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
-from counterfoil.sdk.adapters.spark_types import SparkTypes
 from counterfoil.sdk.errors import InvalidSettings, SerdeError
+from counterfoil.sdk.serde.base import chosen
+from counterfoil.sdk.serde.codec import resolve_references
 from counterfoil.sdk.serde.context import SerializationContext
-from counterfoil.sdk.serde.languages import LANGUAGES
-from counterfoil.sdk.serde.references import resolve_references
-from counterfoil.sdk.serde.serde import chosen
+from counterfoil.sdk.serde.multi import LANGUAGES
 from counterfoil.sdk.subjects import TOPIC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pandas as pd
+    from pyspark.sql import Column as SparkColumn
+
+    from counterfoil.schema.languages.table_types import TableType
+    from counterfoil.sdk.client import Registry
+    from counterfoil.sdk.subjects import Field
+
+
+# Schemas of any language as Spark's types, by their table types, and the conversion of values in both directions.
+
+with needed_by("The adapter of PySpark", extra="pyspark"):
+    from pyspark.sql import functions, types
+
+
+_Convert: TypeAlias = "Callable[[Any], Any] | None"
+"""A function of a value that is not None; None where the value stays as it is."""
+
+_Members: TypeAlias = "list[tuple[Column, Callable[[Any], Any]]]"
+_Build: TypeAlias = "Callable[[Any, _Members], dict[str, Any]]"
+
+_WELL_KNOWN: Final = "google.protobuf."
+_MAX_DIGITS: Final = 38
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LOCAL_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - local timestamps have no zone
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How values of a scalar type are stored in Spark.
+
+    ``to_spark`` makes Spark's value of ours, ``sent`` is what Spark sends to Python of its value, and ``from_spark``
+    makes our value of that.
+    """
+
+    type: types.DataType
+    to_spark: _Convert = None
+    sent: Callable[[SparkColumn], SparkColumn] | None = None
+    from_spark: _Convert = None
+
+
+def _micros_of_day(value: time) -> int:
+    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
+
+
+def _millis_of_day(value: time) -> int:
+    return _micros_of_day(value) // 1000
+
+
+def _instant(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def _local(micros: int) -> datetime:
+    return _LOCAL_EPOCH + timedelta(microseconds=micros)
+
+
+def _micros(value: SparkColumn) -> SparkColumn:
+    return functions.unix_micros(value)
+
+
+def _local_micros(value: SparkColumn) -> SparkColumn:
+    return functions.timestamp_diff("MICROSECOND", functions.lit("1970-01-01 00:00:00").cast("timestamp_ntz"), value)
+
+
+_TIMESTAMP: Final = _Kind(types.TimestampType(), sent=_micros, from_spark=_instant)
+_LOCAL: Final = _Kind(types.TimestampNTZType(), sent=_local_micros, from_spark=_local)
+_TEXT: Final = _Kind(types.StringType())
+_NUMBER: Final = _Kind(types.LongType())
+_BYTES: Final = _Kind(types.BinaryType(), from_spark=bytes)
+_KINDS: Final[Mapping[str, _Kind]] = {
+    "boolean": _Kind(types.BooleanType()),
+    "int": _Kind(types.IntegerType()),
+    "long": _NUMBER,
+    "float": _Kind(types.FloatType()),
+    "double": _Kind(types.DoubleType(), to_spark=float),
+    "string": _TEXT,
+    "bytes": _BYTES,
+    "fixed": _BYTES,
+    "date": _Kind(types.DateType()),
+    "uuid": _Kind(types.StringType(), to_spark=str),
+    "time-millis": _Kind(types.IntegerType(), to_spark=_millis_of_day),
+    "time-micros": _Kind(types.LongType(), to_spark=_micros_of_day),
+    "timestamp": _TIMESTAMP,
+    "timestamp-millis": _TIMESTAMP,
+    "timestamp-micros": _TIMESTAMP,
+    "timestamp-nanos": _NUMBER,
+    "local-timestamp-millis": _LOCAL,
+    "local-timestamp-micros": _LOCAL,
+    "local-timestamp-nanos": _NUMBER,
+}
+_KINDS_IN_JSON: Final[Mapping[str, _Kind]] = {
+    **dict.fromkeys(("date", "time", "timestamp"), _TEXT),
+    "long": _Kind(types.LongType(), to_spark=int),  # 5.0 is an integer in JSON
+}
+
+
+def _type_in_python(column: Column) -> TableType:
+    """Return the type of a column's values in Python: that of its only field for a wrapper of Protobuf."""
+    match column.type:
+        case TableRow((only,)) as row if only.name == "value" and row.origin.holder.startswith(_WELL_KNOWN):
+            return only.type
+        case TableRow() as row if row.origin.holder.startswith(_WELL_KNOWN):
+            problem = f"The type {row.origin.holder} of the column {column.name!r} has no type in Spark"
+            raise InvalidSettings(problem, setting="schema")
+    return column.type
+
+
+def _columns_of(value: Any, members: _Members) -> dict[str, Any]:
+    return {column.name: convert(value.get(column.name)) for column, convert in members}
+
+
+def _value_of(row: Any, members: _Members) -> dict[str, Any]:
+    """Return the value of a row; what may be left out, as in JSON, is left out where it is null."""
+    pairs = ((column, convert(row[column.name])) for column, convert in members)
+    return {column.name: value for column, value in pairs if value is not None or not column.is_optional}
+
+
+@dataclass(frozen=True, slots=True)
+class SparkTypes:
+    """The types of one schema language."""
+
+    language: SchemaType
+
+    def type_of(self, column: Column) -> types.DataType:
+        """Return Spark's type of a column; raise ``InvalidSettings`` for a type that Spark does not have."""
+        match _type_in_python(column):
+            case TableRow(columns):
+                return types.StructType([types.StructField(each.name, self.type_of(each)) for each in columns])
+            case TableList(element):
+                return types.ArrayType(self.type_of(element))
+            case TableMap(key, value):
+                return types.MapType(self._kind(key, column.name).type, self.type_of(value))
+            case TableScalar() as scalar:
+                return self._kind(scalar, column.name).type
+
+    def to_spark(self, column: Column) -> _Convert:
+        """Return the conversion of our values."""
+        return self._conversion(column, lambda kind: kind.to_spark, _columns_of)
+
+    def from_spark(self, column: Column) -> _Convert:
+        """Return the conversion of the values that :meth:`sent` sends."""
+        return self._conversion(column, lambda kind: kind.from_spark, _value_of)
+
+    def sent(self, value: SparkColumn, column: Column) -> SparkColumn:
+        """Return what Spark sends to Python: the schema's columns, with its types.
+
+        Instants are numbers, since Python's would be in the time zone of a machine.
+        """
+        match _type_in_python(column):
+            case TableRow(columns):
+                members = [self.sent(value[each.name], each).alias(each.name) for each in columns]
+                return functions.when(value.isNotNull(), functions.struct(*members))
+            case TableList(element):
+                return functions.transform(value, lambda item: self.sent(item, element))
+            case TableMap(_, of):
+                return functions.transform_values(value, lambda _, item: self.sent(item, of))
+            case TableScalar() as scalar:
+                kind = self._kind(scalar, column.name)
+                cast = value.cast(kind.type)
+                return cast if kind.sent is None else kind.sent(cast)
+
+    def _conversion(self, column: Column, pick: Callable[[_Kind], _Convert], build: _Build) -> _Convert:
+        def inside(column: Column) -> Callable[[Any], Any]:
+            convert = self._conversion(column, pick, build)
+            if convert is None:
+                return lambda value: value
+            return lambda value: None if value is None else convert(value)
+
+        match _type_in_python(column):
+            case TableRow(columns):
+                members = [(each, inside(each)) for each in columns]
+                return lambda row: build(row, members)
+            case TableList(element):
+                item = inside(element)
+                return lambda values: [item(value) for value in values]
+            case TableMap(_, of):
+                item = inside(of)
+                return lambda values: {key: item(value) for key, value in values.items()}
+            case TableScalar() as scalar:
+                return pick(self._kind(scalar, column.name))
+
+    def _kind(self, scalar: TableScalar, name: str) -> _Kind:
+        if self.language is SchemaType.JSON and scalar.name in _KINDS_IN_JSON:
+            return _KINDS_IN_JSON[scalar.name]
+        if scalar.name == "decimal" and scalar.precision <= _MAX_DIGITS:
+            from_spark = int if self.language is SchemaType.PROTOBUF else None
+            return _Kind(types.DecimalType(scalar.precision, scalar.scale), to_spark=Decimal, from_spark=from_spark)
+        found = _KINDS.get(scalar.name)
+        if found is None:
+            problem = f"The type {scalar} of the column {name!r} has no type in Spark"
+            raise InvalidSettings(problem, setting="schema")
+        return found
+
+
+# Columns of Spark's data frames that are read from, and written as, messages with a schema of the registry.
+#
+# The schema is fixed when the columns are made, on the driver, since their type depends on it. Every Python process of
+# an
+# executor makes a client and a serializer of its own, once.
 
 with needed_by("The adapter of PySpark", extra="pyspark"):
     from pyspark import cloudpickle
     from pyspark.sql import functions, types
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import pandas as pd
-    from pyspark.sql import Column as SparkColumn
-
-    from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.subjects import Field
 
 Mode = Literal["FAILFAST", "PERMISSIVE"]
 """What happens to a value that cannot be read or written: the job fails, or the value is null and has a reason."""
@@ -69,7 +261,7 @@ def from_registry(
     Raises ``InvalidSettings`` for a schema that has no type in Spark, and the registry's errors.
     """
     known = _known(registry, reader, topic, field)
-    columns = known.column.type.columns if isinstance(known.column.type, Row) else (known.column,)
+    columns = known.column.type.columns if isinstance(known.column.type, TableRow) else (known.column,)
     names = [f"c{number}" for number in range(len(columns))]
     parts = [types.StructField(name, known.types.type_of(each)) for name, each in zip(names, columns, strict=True)]
     result = types.StructType(
@@ -77,14 +269,14 @@ def from_registry(
     )
     deserializer = known.language.make_deserializer(registry, reader=known.schema, **{**known.reading, **options})
     packed = cloudpickle.dumps((deserializer, known.types.to_spark, known.column))
-    task = Reading(
-        packed=packed, is_row=isinstance(known.column.type, Row), topic=topic, field=field, fails=_fails(mode)
+    task = SparkReading(
+        packed=packed, is_row=isinstance(known.column.type, TableRow), topic=topic, field=field, fails=_fails(mode)
     )
     read = _batches(task, names)
-    read.__name__ = _noted(TOPIC(topic, field, None), columns, is_row=isinstance(known.column.type, Row))
+    read.__name__ = _noted(TOPIC(topic, field, None), columns, is_row=isinstance(known.column.type, TableRow))
     row = functions.pandas_udf(read, result)(_column(data), _schema_header(headers, field))
     made = functions.struct(*(row[name].alias(each.name) for name, each in zip(names, columns, strict=True)))
-    value = functions.when(row[_IS_READ], made if isinstance(known.column.type, Row) else row[names[0]])
+    value = functions.when(row[_IS_READ], made if isinstance(known.column.type, TableRow) else row[names[0]])
     return value if mode == "FAILFAST" else functions.struct(value.alias("value"), row[_REASON].alias(_REASON))
 
 
@@ -109,8 +301,8 @@ def to_registry(
         raise InvalidSettings("A column has no headers, so that the schema id is in the prefix", setting="id_location")
     serializer = known.language.make_serializer(registry, known.schema, **{**known.writing, **options})
     packed = cloudpickle.dumps((serializer, known.types.from_spark, known.column))
-    task = Writing(
-        packed=packed, is_row=isinstance(known.column.type, Row), topic=topic, field=field, fails=_fails(mode)
+    task = SparkWriting(
+        packed=packed, is_row=isinstance(known.column.type, TableRow), topic=topic, field=field, fails=_fails(mode)
     )
     result = types.StructType(
         [types.StructField("value", types.BinaryType()), types.StructField(_REASON, types.StringType())]
@@ -156,7 +348,7 @@ def _known(registry: Registry, schema: str | Schema | None, topic: str, field: F
     elif isinstance(schema, str):
         schema = Schema(schema, SchemaType.AVRO)
     references = registry.run(resolve_references(registry.calls, schema))
-    language = format_for(schema.schema_type)
+    language = language_for(schema.schema_type)
     try:
         column = language.table_column(language.parse(schema.text, references, validation=Validation.LENIENT))
     except NotATable as error:
@@ -205,7 +397,7 @@ class _Task:
     fails: bool
 
 
-class Reading(_Task):
+class SparkReading(_Task):
     """Reads a batch of messages."""
 
     def read(self, data: pd.Series, named: pd.Series, names: list[str]) -> pd.DataFrame:
@@ -236,7 +428,7 @@ class Reading(_Task):
         return SimpleNamespace(**{self.field: message, "topic": self.topic, "headers": [(header, guid)]})
 
 
-class Writing(_Task):
+class SparkWriting(_Task):
     """Writes a value as a message."""
 
     def write(self, value: Any) -> tuple[bytes | None, str | None]:
@@ -252,7 +444,7 @@ class Writing(_Task):
             return None, str(error)
 
 
-def _batches(task: Reading, names: list[str]) -> Callable[..., Any]:
+def _batches(task: SparkReading, names: list[str]) -> Callable[..., Any]:
     """Return the function of a batch; Spark reads its annotations, which cannot be text."""
     import pandas as pd
 

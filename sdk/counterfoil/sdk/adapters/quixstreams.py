@@ -7,22 +7,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.extras import needed_by
-from counterfoil.sdk.adapters.headers import new_context
+from counterfoil.schema.errors import needed_by
+from counterfoil.sdk.adapters.dead_letters import new_context
 from counterfoil.sdk.errors import EncodeError, SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.context import MessageField, SerializationContext, field_of, headers_of
-
-with needed_by("The adapter of Quix Streams", extra="quixstreams"):
-    from quixstreams.models import Deserializer as QuixDeserializer
-    from quixstreams.models import Serializer as QuixSerializer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from logging import Logger
 
+    from counterfoil.sdk.serde.base import RecordReader
     from counterfoil.sdk.serde.context import MessageContext
-    from counterfoil.sdk.serde.records import RecordReader
     from counterfoil.sdk.serde.serializer import Serializer
+
+
+with needed_by("The adapter of Quix Streams", extra="quixstreams"):
+    from quixstreams.models import Deserializer as QuixDeserializer
+    from quixstreams.models import Serializer as QuixSerializer
 
 
 class RegistrySerializer(QuixSerializer):  # type: ignore[misc]  # Quix Streams has no types here

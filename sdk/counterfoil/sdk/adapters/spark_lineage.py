@@ -10,26 +10,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from counterfoil.schema.paths.model import ITEMS, VALUES, member
-from counterfoil.schema.paths.text import print_path
-from counterfoil.schema.rest.usage import WHOLE_RECORD
+from counterfoil.schema.paths import ITEMS, VALUES, member, print_path
+from counterfoil.schema.rest.observations import WHOLE_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.paths import FieldPath
 
 
-class Expression(NamedTuple):
+class SparkExpression(NamedTuple):
     """A node of an expression: its class without packages, its fields, its children."""
 
     kind: str
     fields: Mapping[str, Any]
-    children: tuple[Expression, ...]
+    children: tuple[SparkExpression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedColumn:
     """A place in a decoded value: ``column`` names the function that has decoded it.
 
     ``names`` are the fields of the columns c0, c1, … of a function of this project, before one is taken; an empty name
@@ -55,7 +54,7 @@ class Ignored:
     """What a function of this project returns beside the value."""
 
 
-Value: TypeAlias = Decoded | Struct | Ignored
+Value: TypeAlias = DecodedColumn | Struct | Ignored
 
 _OPAQUE: Final = frozenset({"Union", "Expand", "Intersect", "Except", "MapInPandas", "MapInArrow"})
 """Operators whose output has other attributes than their input, so that all of the input counts as read."""
@@ -84,10 +83,10 @@ class _Walk:
     columns: Mapping[str, tuple[str, ...]]
     values: dict[int, Value] = field(default_factory=dict)
     """By the id of the attribute."""
-    exploded: list[Decoded] = field(default_factory=list)
+    exploded: list[DecodedColumn] = field(default_factory=list)
     read: set[tuple[str, FieldPath]] = field(default_factory=set)
 
-    def take(self, node: Expression) -> None:
+    def take(self, node: SparkExpression) -> None:
         """Take an operator, after its input: what it reads, and what its attributes are."""
         for each in node.children:
             self.take(each)
@@ -105,7 +104,7 @@ class _Walk:
             case _:
                 self._use_fields(node)
 
-    def take_output(self, node: Expression) -> None:
+    def take_output(self, node: SparkExpression) -> None:
         """Take what an operator returns as read; an aggregation has read it already."""
         if node.kind == "Project":
             for each in _expressions(node.fields["projectList"]):
@@ -129,7 +128,7 @@ class _Walk:
 
     # --- operators
 
-    def _define(self, expression: Expression) -> None:
+    def _define(self, expression: SparkExpression) -> None:
         """Take an element of a projection: one that only passes on a value is read where it is used."""
         if expression.kind != "Alias":
             return
@@ -139,7 +138,7 @@ class _Walk:
         else:
             self._bind(expression, value)
 
-    def _call(self, node: Expression) -> None:
+    def _call(self, node: SparkExpression) -> None:
         results, calls = _expressions(node.fields["resultAttrs"]), _expressions(node.fields["udfs"])
         for made, call in zip(results, calls, strict=True):
             value = self.value(call)
@@ -147,17 +146,17 @@ class _Walk:
             if value is None:
                 self.use(call)
 
-    def _use_fields(self, node: Expression) -> None:
+    def _use_fields(self, node: SparkExpression) -> None:
         for name, found in node.fields.items():
             if name != "output":
                 for each in _expressions(found):
                     self.use(each)
 
-    def _explode(self, node: Expression) -> None:
+    def _explode(self, node: SparkExpression) -> None:
         [generator] = _expressions([node.fields["generator"]])
         made = list(_expressions(node.fields["generatorOutput"]))
         value = self.value(generator.children[0]) if generator.kind in {"Explode", "PosExplode"} else None
-        if isinstance(value, Decoded) and value.names is None:
+        if isinstance(value, DecodedColumn) and value.names is None:
             is_map = len(made) - (generator.kind == "PosExplode") > 1
             inner = replace(value, path=(*value.path, VALUES)) if is_map else _item(value)
             self.exploded.append(inner)
@@ -165,13 +164,13 @@ class _Walk:
         else:
             self.use(generator)
 
-    def _bind(self, attribute: Expression, value: Value | None) -> None:
+    def _bind(self, attribute: SparkExpression, value: Value | None) -> None:
         if value is not None:
             self.values[_id(attribute)] = value
 
     # --- expressions
 
-    def use(self, expression: Expression) -> None:
+    def use(self, expression: SparkExpression) -> None:
         """Note what an expression reads."""
         value = self.value(expression)
         if value is not None:
@@ -184,20 +183,20 @@ class _Walk:
         if isinstance(value, Struct):
             for part in value.parts.values():
                 self._note(part)
-        elif isinstance(value, Decoded):
+        elif isinstance(value, DecodedColumn):
             paths = [_top(name) for name in value.names] if value.names is not None else [value.path]
             self.read.update((value.column, path) for path in paths)
 
-    def value(self, expression: Expression) -> Value | None:
+    def value(self, expression: SparkExpression) -> Value | None:
         """Return what an expression is of a decoded value; None if it is something else."""
         match expression.kind:
             case "AttributeReference":
                 return self.values.get(_id(expression))
             case "AvroDataToCatalyst":
-                return Decoded(from_avro(next(_attributes(expression), "value")))
+                return DecodedColumn(from_avro(next(_attributes(expression), "value")))
             case "PythonUDF":
                 name = expression.fields["name"]
-                return Decoded(name, names=self.columns[name]) if name in self.columns else None
+                return DecodedColumn(name, names=self.columns[name]) if name in self.columns else None
             case "CreateNamedStruct":
                 return self._struct(expression)
             case "CaseWhen":
@@ -205,34 +204,34 @@ class _Walk:
         first = self.value(expression.children[0]) if expression.children else None
         return _part(expression, first)
 
-    def _if_read(self, expression: Expression) -> Value | None:
+    def _if_read(self, expression: SparkExpression) -> Value | None:
         """Return the value of our own function, which is in a condition: whether one was read."""
         condition, *results = expression.children
         is_ours = len(results) == 1 and isinstance(self.value(condition), Ignored)
         return self.value(results[0]) if is_ours else None
 
-    def _struct(self, expression: Expression) -> Struct | None:
+    def _struct(self, expression: SparkExpression) -> Struct | None:
         pairs = zip(expression.children[::2], expression.children[1::2], strict=True)
         parts = {str(name.fields.get("value")): self.value(part) for name, part in pairs}
         return Struct(parts) if parts and all(part is not None for part in parts.values()) else None
 
 
-def _part(expression: Expression, base: Value | None) -> Value | None:
+def _part(expression: SparkExpression, base: Value | None) -> Value | None:
     """Return a part of a value; None if it is not known."""
     match expression.kind:
         case "Alias":
             return base
         case "GetStructField":
             return _member(base, expression.fields)
-        case "GetArrayItem" if isinstance(base, Decoded) and base.names is None:
+        case "GetArrayItem" if isinstance(base, DecodedColumn) and base.names is None:
             return _item(base)
-        case "GetArrayStructFields" if isinstance(base, Decoded) and base.names is None:
+        case "GetArrayStructFields" if isinstance(base, DecodedColumn) and base.names is None:
             name = expression.fields["field"]["name"]
             return replace(base, path=(*_item(base).path, member(name)), is_lifted=True)
     return None
 
 
-def _attributes(expression: Expression) -> Iterator[str]:
+def _attributes(expression: SparkExpression) -> Iterator[str]:
     """Yield the names of the columns in an expression."""
     if expression.kind == "AttributeReference":
         yield expression.fields["name"]
@@ -245,11 +244,11 @@ def _member(base: Value | None, fields: Mapping[str, Any]) -> Value | None:
     name = fields.get("name")
     if isinstance(base, Struct):
         return base.parts.get(name) if isinstance(name, str) else [*base.parts.values()][fields["ordinal"]]
-    if not isinstance(base, Decoded):
+    if not isinstance(base, DecodedColumn):
         return None
     if base.names is not None:
         ordinal = fields["ordinal"]
-        return Decoded(base.column, _top(base.names[ordinal])) if ordinal < len(base.names) else Ignored()
+        return DecodedColumn(base.column, _top(base.names[ordinal])) if ordinal < len(base.names) else Ignored()
     return replace(base, path=(*base.path, member(name))) if isinstance(name, str) else None
 
 
@@ -258,12 +257,12 @@ def _top(name: str) -> FieldPath:
     return (member(name),) if name else ()
 
 
-def _item(base: Decoded) -> Decoded:
+def _item(base: DecodedColumn) -> DecodedColumn:
     """Return an item of an array."""
     return replace(base, is_lifted=False) if base.is_lifted else replace(base, path=(*base.path, ITEMS))
 
 
-def _id(expression: Expression) -> int:
+def _id(expression: SparkExpression) -> int:
     found: int = expression.fields["exprId"]["id"]
     return found
 
@@ -272,7 +271,7 @@ def _short(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _expressions(value: Any) -> Iterator[Expression]:
+def _expressions(value: Any) -> Iterator[SparkExpression]:
     """Yield the expressions in a field of an operator: one, or a list of them, each a list in pre-order."""
     if isinstance(value, list) and value:
         if isinstance(value[0], dict) and "class" in value[0]:
@@ -282,6 +281,6 @@ def _expressions(value: Any) -> Iterator[Expression]:
                 yield from _expressions(each)
 
 
-def _tree(nodes: Iterator[Mapping[str, Any]]) -> Expression:
+def _tree(nodes: Iterator[Mapping[str, Any]]) -> SparkExpression:
     fields = next(nodes)
-    return Expression(_short(fields["class"]), fields, tuple(_tree(nodes) for _ in range(fields["num-children"])))
+    return SparkExpression(_short(fields["class"]), fields, tuple(_tree(nodes) for _ in range(fields["num-children"])))

@@ -12,16 +12,12 @@ from datetime import UTC, datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from counterfoil.schema.extras import needed_by
-from counterfoil.schema.rest.usage import UsageOrigin
+from counterfoil.schema.errors import needed_by
+from counterfoil.schema.rest.observations import UsageOrigin
 from counterfoil.sdk.adapters.pyspark import decoded_columns
 from counterfoil.sdk.adapters.spark_lineage import from_avro, reads_of_plan
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.usage.batches import BatchSender, sink_of
-
-with needed_by("The observation of Spark's queries", extra="pyspark"):
-    from pyspark.java_gateway import ensure_callback_server_started
-    from pyspark.sql.streaming import StreamingQueryListener
+from counterfoil.sdk.usage.observation import BatchSender, sink_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,8 +27,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.usage.batches import Sink
+    from counterfoil.sdk.usage.observation import Sink
 
+
+with needed_by("The observation of Spark's queries", extra="pyspark"):
+    from pyspark.java_gateway import ensure_callback_server_started
+    from pyspark.sql.streaming import StreamingQueryListener
+
+if TYPE_CHECKING:
     Reads: TypeAlias = Mapping[str, list[str]]
     """The paths that a query reads, by subject."""
 

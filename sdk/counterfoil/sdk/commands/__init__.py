@@ -1,1 +1,1 @@
-"""The daily commands of a registry's users, each a thin layer over a call of the client."""
+"""The commands for subjects, config, modes, bundles and bridges; options and output that all commands share."""

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.schema.rest.bridges import BridgeState, Direction
+from counterfoil.schema.rest.bridges import BridgeDirection, BridgeState
+from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
 from counterfoil.sdk.commands.output import as_json, confirmed, print_json, print_rows
-from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
     from counterfoil.schema.rest.bridges import Bridge, BridgeSide, BridgeStatus, PossibleTransition
-    from counterfoil.sdk.registry_options import RegistryAccess
+    from counterfoil.sdk.commands.options import RegistryAccess
+
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 _STATES = [state.value for state in BridgeState]
-_DIRECTIONS = [direction.value for direction in Direction]
+_DIRECTIONS = [direction.value for direction in BridgeDirection]
 
 
 @click.group()
@@ -106,7 +107,7 @@ def register_bridge(
     Exit codes: 0 registered or checked, 2 usage, 11 registry unreachable, 12 registry refused, 14 the plan is not
     complete, or a schema is missing.
     """
-    from counterfoil.schema.formats.file_language import language_of_schema_file
+    from counterfoil.schema.languages.table import language_of_schema_file
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.bridges import NewBridge
     from counterfoil.sdk import operations
@@ -118,7 +119,7 @@ def register_bridge(
         source_schema=None
         if text is None or source_schema is None
         else Schema(text, language_of_schema_file(source_schema.name, text)),
-        direction=None if direction is None else Direction(direction),
+        direction=None if direction is None else BridgeDirection(direction),
         owner=owner,
         description=description,
         registers_source=register_source,

@@ -10,6 +10,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+
 as_json: Final = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 confirmed: Final = click.option(
     "--yes", "is_confirmed", is_flag=True, help="Do it. Without this option the command only prints what it would do."

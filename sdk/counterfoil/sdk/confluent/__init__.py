@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         ServerConfig,
     )
 
+
 _MODULE_BY_NAME = {
     "AsyncAvroDeserializer": "sdk.confluent.avro",
     "AsyncAvroSerializer": "sdk.confluent.avro",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from counterfoil.sdk.serde.sources import AnyRegistry
 
+
 __all__ = ["AsyncAvroDeserializer", "AsyncAvroSerializer", "AvroDeserializer", "AvroSerializer"]
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import Schema
     from counterfoil.sdk.serde.sources import AnyRegistry
 
+
 __all__ = ["AsyncJSONDeserializer", "AsyncJSONSerializer", "JSONDeserializer", "JSONSerializer"]
 
 

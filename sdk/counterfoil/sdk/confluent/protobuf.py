@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from counterfoil.sdk.serde.sources import AnyRegistry
 
+
 __all__ = ["AsyncProtobufDeserializer", "AsyncProtobufSerializer", "ProtobufDeserializer", "ProtobufSerializer"]
 
 

@@ -10,6 +10,7 @@ from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD
 if TYPE_CHECKING:
     from counterfoil.sdk.serde.context import MessageContext
 
+
 prefix_schema_id_serializer: Final = "prefix_schema_id_serializer"
 header_schema_id_serializer: Final = "header_schema_id_serializer"
 dual_schema_id_deserializer: Final = "dual_schema_id_deserializer"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
 
 from counterfoil.schema import model
 from counterfoil.schema.errors import RegistryError
-from counterfoil.schema.rest.config import LEVEL_IN_FORCE, Config, config_document, read_config
 from counterfoil.schema.rest.json_values import ReplyJson, UnexpectedShapeError
 from counterfoil.schema.rest.schemas import SCHEMA
+from counterfoil.schema.rest.subjects import LEVEL_IN_FORCE, Config, config_document, read_config
 from counterfoil.sdk.errors import InvalidSettings
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dataclasses import Field
 
     from counterfoil.schema.rest.versions import RegisteredSchema as OwnRegistered
+
 
 T = TypeVar("T")
 

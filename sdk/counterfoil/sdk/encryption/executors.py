@@ -12,30 +12,30 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from counterfoil.schema.keys.ciphers import DamagedCiphertext
+from counterfoil.schema.keys import DamagedCiphertext
+from counterfoil.sdk.encryption.key_services import KeyServices
 from counterfoil.sdk.encryption.keys import KeyStore
-from counterfoil.sdk.encryption.places import (
+from counterfoil.sdk.encryption.policy import (
     PlainValues,
     bytes_of_text,
     check_places,
     may_be_ciphertext,
     place_policy_of,
+    policy_of,
     refusal,
 )
-from counterfoil.sdk.encryption.policy import policy_of
-from counterfoil.sdk.encryption.services.opening import KeyServices
 from counterfoil.sdk.errors import EncryptionError, KeyMissing, NotDecrypted, NotEncrypted
 from counterfoil.sdk.serde.rules.protocol import FieldType, OpenedText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from counterfoil.sdk.encryption.key_services import KeyServiceMaker
     from counterfoil.sdk.encryption.keys import OpenKey
-    from counterfoil.sdk.encryption.places import PlacePolicy
-    from counterfoil.sdk.encryption.policy import KeyPolicy
-    from counterfoil.sdk.encryption.services.service import KeyServiceMaker
-    from counterfoil.sdk.script import Script
+    from counterfoil.sdk.encryption.policy import KeyPolicy, PlacePolicy
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, RuleScope, SchemaField, Transform
+    from counterfoil.sdk.transport import Script
+
 
 _MAGIC: Final = b"\x00"
 _VERSION_BYTES: Final = 4

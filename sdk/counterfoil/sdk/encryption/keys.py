@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Final
 from weakref import proxy
 
 from counterfoil.schema.errors import CounterfoilError, KeyWrapFailed, RegistryError
-from counterfoil.schema.keys.ciphers import cipher_of
-from counterfoil.schema.keys.material import new_material
+from counterfoil.schema.keys import cipher_of, new_material
 from counterfoil.schema.rest.keys import Algorithm, DekId, Kek
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk import operations
-from counterfoil.sdk.cache import Cache
+from counterfoil.sdk.client.cache import Cache
 from counterfoil.sdk.errors import EncryptionError, KeyMismatch, KeyMissing, KeyRefused, UnexpectedReply
-from counterfoil.sdk.script import Work
+from counterfoil.sdk.transport import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from counterfoil.schema.keys.ciphers import Cipher
+    from counterfoil.schema.keys import Cipher
     from counterfoil.schema.rest.keys import ShownDek
+    from counterfoil.sdk.encryption.key_services import KeyServices
     from counterfoil.sdk.encryption.policy import KeyPolicy
-    from counterfoil.sdk.encryption.services.opening import KeyServices
     from counterfoil.sdk.operations import Operation
-    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.sources import SchemaCalls, T
+    from counterfoil.sdk.transport import Script
+
 
 _LOG: Final = logging.getLogger(__name__)
 

@@ -14,36 +14,27 @@ from typing import TYPE_CHECKING
 from counterfoil.sdk.late_modules import late_names
 
 if TYPE_CHECKING:
-    from counterfoil.sdk.operations.approvals_and_verifications import *
-    from counterfoil.sdk.operations.config_and_mode import *
-    from counterfoil.sdk.operations.contract_migrations import *
+    from counterfoil.sdk.operations.bridges_and_sketches import *
+    from counterfoil.sdk.operations.config_keys_associations import *
     from counterfoil.sdk.operations.contracts import *
-    from counterfoil.sdk.operations.event_delivery import *
-    from counterfoil.sdk.operations.keys import *
-    from counterfoil.sdk.operations.observations import *
     from counterfoil.sdk.operations.operation import *
-    from counterfoil.sdk.operations.registered_bridges import *
-    from counterfoil.sdk.operations.registry import *
-    from counterfoil.sdk.operations.replies import *
-    from counterfoil.sdk.operations.resources import *
-    from counterfoil.sdk.operations.schema_ids import *
-    from counterfoil.sdk.operations.sketches import *
-    from counterfoil.sdk.operations.subject_versions import *
-    from counterfoil.sdk.operations.verdicts import *
+    from counterfoil.sdk.operations.registered_schemas import *
+
 
 _NAMES_BY_MODULE = {
-    "operation": ("ReplyForm", "Operation", "page_of", "as_json"),
-    "replies": ("read_reply",),
-    "registry": ("ping", "schema_types", "contexts", "delete_context", "changes"),
-    "schema_ids": (
+    "operation": ("ReplyForm", "Operation", "page_of", "as_json", "read_reply"),
+    "registered_schemas": (
+        "ping",
+        "schema_types",
+        "contexts",
+        "delete_context",
+        "changes",
         "schema_by_id",
         "schema_text_by_id",
         "subjects_of_id",
         "versions_of_id",
         "schema_by_guid",
         "ids_of_guid",
-    ),
-    "subject_versions": (
         "subjects",
         "schemas",
         "lookup",
@@ -57,8 +48,13 @@ _NAMES_BY_MODULE = {
         "delete_version",
         "check_compatibility",
     ),
-    "config_and_mode": ("config", "set_config", "delete_config", "mode", "set_mode", "delete_mode"),
-    "keys": (
+    "config_keys_associations": (
+        "config",
+        "set_config",
+        "delete_config",
+        "mode",
+        "set_mode",
+        "delete_mode",
         "keks",
         "kek",
         "create_kek",
@@ -69,8 +65,6 @@ _NAMES_BY_MODULE = {
         "dek",
         "create_dek",
         "delete_dek",
-    ),
-    "resources": (
         "associations",
         "associations_of_resource",
         "associated_subjects",
@@ -79,27 +73,12 @@ _NAMES_BY_MODULE = {
         "create_associations",
         "delete_associations",
     ),
-    "approvals_and_verifications": (
+    "contracts": (
         "approvals",
         "approve",
         "revoke_approval",
         "verifications",
         "publish_verification",
-    ),
-    "sketches": ("sketched_subjects", "sketch", "put_sketch"),
-    "registered_bridges": (
-        "bridges",
-        "bridge",
-        "register_bridge",
-        "change_bridge",
-        "delete_bridge",
-        "bridge_gates",
-        "change_bridge_state",
-        "report_progress",
-        "report_verification",
-        "report_readers",
-    ),
-    "contracts": (
         "applications",
         "put_application",
         "application_versions",
@@ -113,9 +92,9 @@ _NAMES_BY_MODULE = {
         "deployments",
         "record_deployment",
         "end_deployment",
-    ),
-    "contract_migrations": ("migrations", "put_migration", "migration_status"),
-    "verdicts": (
+        "migrations",
+        "put_migration",
+        "migration_status",
         "can_i_deploy",
         "can_i_merge",
         "can_i_retire",
@@ -124,9 +103,32 @@ _NAMES_BY_MODULE = {
         "check_contract",
         "consumers",
         "read_fields",
+        "post_usage",
+        "observed_uses",
+        "topics",
+        "topic_stats",
+        "post_topic_stats",
+        "webhooks",
+        "create_webhook",
+        "delete_webhook",
+        "deliveries",
+        "redeliver",
     ),
-    "observations": ("post_usage", "observed_uses", "topics", "topic_stats", "post_topic_stats"),
-    "event_delivery": ("webhooks", "create_webhook", "delete_webhook", "deliveries", "redeliver"),
+    "bridges_and_sketches": (
+        "sketched_subjects",
+        "sketch",
+        "put_sketch",
+        "bridges",
+        "bridge",
+        "register_bridge",
+        "change_bridge",
+        "delete_bridge",
+        "bridge_gates",
+        "change_bridge_state",
+        "report_progress",
+        "report_verification",
+        "report_readers",
+    ),
 }
 
 __getattr__, __dir__ = late_names(

@@ -12,20 +12,26 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from counterfoil.schema.errors import Forbidden
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
-from counterfoil.sdk.serde.places import place_denial, read_record
+from counterfoil.sdk.serde.context import (
+    SerializationContext,
+    field_of,
+    headers_of,
+    place_denial,
+    read_record,
+    topic_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, MutableMapping
 
     import pyarrow as pa
 
-    from counterfoil.sdk.serde.context import Headers, MessageContext
+    from counterfoil.sdk.serde.context import Headers, MessageContext, Record
     from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
     from counterfoil.sdk.serde.multi import MultiDeserializer
-    from counterfoil.sdk.serde.places import Record
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.subjects import Field
+
 
 _MOST_REQUESTS: Final = 100
 """How often a message is tried at most: besides its schema, each of its rules may need something of the registry."""

@@ -1,14 +1,15 @@
-"""The protocol that a message format implements: how values of one schema language become bytes and are read again.
-
-:class:`~counterfoil.sdk.serde.serializer.Serializer` and :class:`~counterfoil.sdk.serde.deserializer.Deserializer` do
-everything else: subjects, schema ids, frames, references, caches, errors. A codec object has the options of its
-language, and no state that changes: all threads use it.
-"""
+"""The protocol of a message format, parsing a schema with its references by it, and values that it refuses."""
 
 from __future__ import annotations
 
+import numbers
+import struct
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar
+
+from counterfoil.schema.parsed import Validation
+from counterfoil.schema.parsing import resolving
+from counterfoil.sdk.errors import InvalidSettings, SerdeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,9 +18,16 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.marks import FieldTags
     from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
-    from counterfoil.schema.parsed import Validation
-    from counterfoil.sdk.errors import SerdeError
     from counterfoil.sdk.serde.rules.values import RuleValues
+    from counterfoil.sdk.serde.sources import SchemaCalls
+    from counterfoil.sdk.transport import Script
+
+
+# The protocol that a message format implements: how values of one schema language become bytes and are read again.
+#
+# :class:`~counterfoil.sdk.serde.serializer.Serializer` and :class:`~counterfoil.sdk.serde.deserializer.Deserializer` do
+# everything else: subjects, schema ids, frames, references, caches, errors. A codec object has the options of its
+# language, and no state that changes: all threads use it.
 
 P = TypeVar("P")
 """The class of a parsed schema."""
@@ -49,7 +57,7 @@ class Decode(Protocol):
         """
 
 
-class Rows(Protocol):
+class MessageRows(Protocol):
     """Rows that are read from messages with one plan."""
 
     def extend(self, messages: list[bytes | None], start: int, prefix: bytes) -> int:
@@ -78,7 +86,7 @@ class RowSource(Protocol):
     def schema(self) -> Any:
         """Return the ``pyarrow.Schema`` of the rows; None if it depends on the values. Raises ``SerdeError``."""
 
-    def rows(self) -> Rows:
+    def rows(self) -> MessageRows:
         """Return new rows. Raises ``SerdeError``."""
 
 
@@ -177,3 +185,88 @@ def changed(codec: C, **attributes: Any) -> C:
     made = copy(codec)
     vars(made).update(attributes)
     return made
+
+
+# Parsing a schema of a registry: its references, and theirs before them, are fetched by one script.
+
+ParsedT = TypeVar("ParsedT")
+
+
+def parse_own(codec: Codec[ParsedT], schema: Schema, references: Sequence[ResolvedReference] = ()) -> ParsedT:
+    """Return the parsed form of a program's own schema, without a request.
+
+    Raises ``SchemaParseError``, and ``SerdeError`` for a schema of another language.
+    """
+    _check_type(codec, schema)
+    return codec.parse(schema, references, validation=Validation.STRICT)
+
+
+def load_schema(
+    calls: SchemaCalls, codec: Codec[ParsedT], schema: Schema, *, validation: Validation = Validation.LENIENT
+) -> Script[ParsedT]:
+    """Return the parsed form of a schema, with its references fetched from the registry.
+
+    Raises the registry's errors, ``SchemaParseError``, and ``SerdeError`` for a schema of another language.
+    """
+    _check_type(codec, schema)
+    references = yield from resolve_references(calls, schema)
+    return codec.parse(schema, references, validation=validation)
+
+
+def _check_type(codec: Codec[ParsedT], schema: Schema) -> None:
+    if schema.schema_type is not codec.schema_type:
+        raise SerdeError(f"The schema is {schema.schema_type.value}; expected {codec.schema_type.value}")
+
+
+def resolve_references(calls: SchemaCalls, schema: Schema) -> Script[tuple[ResolvedReference, ...]]:
+    """Return the schemas of the references and of theirs, each after those that it needs."""
+    walk = resolving(schema)
+    try:
+        wanted = next(walk)
+        while True:
+            number = "latest" if wanted.version == -1 else wanted.version
+            held = yield from calls.version(wanted.subject, number)
+            wanted = walk.send(held.schema)
+    except StopIteration as end:
+        found: tuple[ResolvedReference, ...] = end.value
+        return found
+
+
+# Values of which only a part can be written, or that Python does not have: settings of serializers, and numbers.
+
+_SINGLE: Final = struct.Struct("<f")
+
+OutOfRange: TypeAlias = Literal["error", "number"]
+"""What a date or time is read as that Python does not have: an error, or the number in the message."""
+
+
+def checked_flag(allow_rounding: object) -> bool:
+    """Return the setting ``allow_rounding``. Raises ``InvalidSettings``."""
+    if not isinstance(allow_rounding, bool):
+        problem = f"allow_rounding is {allow_rounding!r}; expected True or False"
+        raise InvalidSettings(problem, setting="allow_rounding")
+    return allow_rounding
+
+
+def reads_numbers(out_of_range: object) -> bool:
+    """Return whether the setting ``out_of_range`` is ``"number"``. Raises ``InvalidSettings``."""
+    if out_of_range not in ("error", "number"):
+        problem = f"out_of_range is {out_of_range!r}; expected 'error' or 'number'"
+        raise InvalidSettings(problem, setting="out_of_range")
+    return out_of_range == "number"
+
+
+def is_rounded(number: object, size: int) -> bool:
+    """Return whether a float of ``size`` bytes has a real number of Python only rounded.
+
+    A float of Python is written as the nearest one of 4 bytes, so that it never is.
+    """
+    if isinstance(number, float) or number != number:  # noqa: PLR0124 - not a number
+        return False
+    number = int(number) if isinstance(number, numbers.Integral) else number  # those of numpy equal a rounded float
+    try:
+        wide = float(number)  # type: ignore[arg-type]  # the caller has a number
+        nearest = _SINGLE.unpack(_SINGLE.pack(wide))[0] if size == _SINGLE.size else wide
+    except OverflowError:
+        return True
+    return bool(wide != number) or (isinstance(number, numbers.Rational) and bool(nearest != number))

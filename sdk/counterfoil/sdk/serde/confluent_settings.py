@@ -1,10 +1,4 @@
-"""The settings of confluent-kafka's serializers, translated for programs that change to this SDK.
-
-Each setting is one :class:`Option`, which reads its value; a format adds options of its own. A setting that has no
-counterpart is refused rather than ignored, unless its value is the behaviour of this SDK.
-
-Source: the configuration of the serializers and deserializers of confluent-kafka 2.16.
-"""
+"""The settings and rules of confluent-kafka's serializers, translated for programs that change to this SDK."""
 
 from __future__ import annotations
 
@@ -13,20 +7,187 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.serde.rules.confluent_rules import rules_from_confluent
+from counterfoil.sdk.serde.context import SerializationContext
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, Override, Rules
 from counterfoil.sdk.subjects import Associated, function_named, strategy_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from counterfoil.sdk.serde.rules.protocol import (
+        Action,
+        AnyExecutor,
+        Change,
+        FieldChanges,
+        RuleRun,
+        RuleScope,
+        SchemaField,
+        Transform,
+    )
     from counterfoil.sdk.serde.rules.settings import Checked
     from counterfoil.sdk.subjects import Field, SubjectNaming, SubjectStrategy
+    from counterfoil.sdk.transport import Script
+
+
+# Rules as programs for confluent-kafka configure them: its settings, and a registry of executors and actions.
+#
+# Executors and actions of confluent-kafka itself are replaced by those of this SDK, which need no registration. Those
+# that a program wrote are called as they are, with a context that has the attributes of theirs.
+
+_THEIRS: Final = ("confluent_kafka.", "counterfoil.sdk.confluent.rules.")
+_PARTS: Final = ("get_executors", "get_actions", "get_overrides")
+
+
+def rules_from_confluent(
+    rule_conf: Mapping[str, Any] | None, rule_registry: Any, *, check: Checked = None, fail_fast: bool = False
+) -> Rules:
+    """Return the rules of ``rule_conf`` and ``rule_registry``, an object with the methods of confluent-kafka's.
+
+    Raises ``InvalidSettings``.
+    """
+    if rule_conf is not None and not hasattr(rule_conf, "items"):
+        raise InvalidSettings(f"rule_conf is {rule_conf!r:.60}; expected a dict", setting="rule_conf")
+    if rule_registry is not None and not all(hasattr(rule_registry, name) for name in _PARTS):
+        problem = f"rule_registry is a {type(rule_registry).__name__}; expected a RuleRegistry"
+        raise InvalidSettings(problem, setting="rule_registry")
+    if not rule_conf and rule_registry is None and check is None:
+        return DEFAULT_RULES
+    conf = dict(rule_conf or {})
+    for action in rule_registry.get_actions() if rule_registry else ():
+        if type(action).__module__.startswith(_THEIRS):
+            conf = {**getattr(action, "conf", {}), **conf}
+    return Rules(
+        executors=_executors(rule_registry, conf) if rule_registry else None,
+        actions=_actions(rule_registry, conf) if rule_registry else None,
+        overrides=_overrides(rule_registry) if rule_registry else None,
+        conf=conf,
+        check=check,
+        fail_fast=fail_fast,
+    )
+
+
+def _own(members: Any) -> list[Any]:
+    return [each for each in members if not type(each).__module__.startswith(_THEIRS)]
+
+
+def _executors(registry: Any, conf: Mapping[str, Any]) -> dict[str, AnyExecutor]:
+    found: dict[str, AnyExecutor] = {}
+    for each in _own(registry.get_executors()):
+        each.configure({}, conf)
+        found[each.type()] = _FieldExecutor(each) if hasattr(each, "new_transform") else _Executor(each)
+    return found
+
+
+def _actions(registry: Any, conf: Mapping[str, Any]) -> dict[str, Action]:
+    found: dict[str, Action] = {}
+    for each in _own(registry.get_actions()):
+        each.configure({}, conf)
+        found[each.type()] = _Action(each)
+    return found
+
+
+def _overrides(registry: Any) -> dict[str, Override]:
+    return {each.type: Override(each.on_success, each.on_failure, each.disabled) for each in registry.get_overrides()}
+
+
+class _Executor:
+    """An executor of confluent-kafka's protocol."""
+
+    def __init__(self, theirs: Any) -> None:
+        self._theirs = theirs
+
+    def compile(self, scope: RuleScope) -> Script[Transform]:
+        """Return the function that runs the rule."""
+        yield from ()
+        context = _context(scope)
+        return lambda message: self._theirs.transform(context, message)
+
+    def close(self) -> None:
+        """Close it."""
+        self._theirs.close()
+
+
+class _FieldExecutor:
+    """An executor for fields of confluent-kafka's protocol."""
+
+    def __init__(self, theirs: Any) -> None:
+        self._theirs = theirs
+
+    def compile_fields(self, scope: RuleScope) -> Script[FieldChanges]:
+        """Return the function that compiles the rule for each field."""
+        yield from ()
+        context = _context(scope)
+        transform = self._theirs.new_transform(context)
+
+        def changes(field: SchemaField) -> Change:
+            return lambda value, message: transform(context, _field_context(field, message), value)
+
+        return changes
+
+    def close(self) -> None:
+        """Close it."""
+        self._theirs.close()
+
+
+class _Action:
+    """An action of confluent-kafka's protocol."""
+
+    def __init__(self, theirs: Any) -> None:
+        self._theirs = theirs
+
+    def run(self, run: RuleRun) -> None:
+        """Do it."""
+        context = _context(run.scope)
+        context.ser_ctx.headers = run.headers
+        context.original_key, context.original_value = run.key, run.value
+        self._theirs.run(context, run.value, run.error)
+
+    def close(self) -> None:
+        """Close it."""
+        self._theirs.close()
+
+
+def _context(scope: RuleScope) -> Any:
+    """Return a context with the attributes of confluent-kafka's ``RuleContext``."""
+    return SimpleNamespace(
+        rule=scope.rule,
+        rule_mode=scope.mode,
+        rules=list(scope.rules),
+        index=scope.index,
+        subject=scope.subject,
+        source=None,
+        target=scope.schema,
+        ser_ctx=SerializationContext(scope.topic, scope.field),
+        get_parameter=scope.parameter,
+        original_key=None,
+        original_value=None,
+    )
+
+
+def _field_context(field: SchemaField, message: Any) -> Any:
+    return SimpleNamespace(
+        containing_message=message,
+        full_name=field.full_name,
+        name=field.name,
+        field_type=field.type,
+        tags=set(field.tags),
+        is_primitive=lambda: field.type.is_primitive,
+        type_name=lambda: field.type.value,
+    )
+
+
+# The settings of confluent-kafka's serializers, translated for programs that change to this SDK.
+#
+# Each setting is one :class:`Option`, which reads its value; a format adds options of its own. A setting that has no
+# counterpart is refused rather than ignored, unless its value is the behaviour of this SDK.
+#
+# Source: the configuration of the serializers and deserializers of confluent-kafka 2.16.
 
 TheirRules: TypeAlias = "tuple[Mapping[str, Any] | None, Any]"
 """The arguments ``rule_conf`` and ``rule_registry`` of confluent-kafka's classes."""
 
 
-class Option(NamedTuple):
+class ConfluentOption(NamedTuple):
     """A setting: its ``name``, the function ``(name, value)`` that reads its value, and the value where it is not set.
 
     The function raises ``InvalidSettings``.
@@ -69,7 +230,7 @@ def function(name: str, value: Any) -> Callable[..., Any]:
 
 
 def serializer_settings(
-    conf: Mapping[str, Any] | None, own: Sequence[Option], rules: TheirRules
+    conf: Mapping[str, Any] | None, own: Sequence[ConfluentOption], rules: TheirRules
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of every ``Serializer``, and the values of a format's ``own`` options by name.
 
@@ -88,7 +249,7 @@ def serializer_settings(
 
 
 def deserializer_settings(
-    conf: Mapping[str, Any] | None, own: Sequence[Option], rules: TheirRules
+    conf: Mapping[str, Any] | None, own: Sequence[ConfluentOption], rules: TheirRules
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of every ``Deserializer``, and the values of a format's ``own`` options by name.
 
@@ -105,7 +266,7 @@ def deserializer_settings(
     return neutral, {option.name: found[option.name] for option in own}
 
 
-def _read(conf: Mapping[str, Any], options: Sequence[Option]) -> dict[str, Any]:
+def _read(conf: Mapping[str, Any], options: Sequence[ConfluentOption]) -> dict[str, Any]:
     known = {option.name for option in options}
     for name in conf:
         if name not in known:
@@ -220,25 +381,25 @@ _CLUSTER_ID: Final = "subject.name.strategy.kafka.cluster.id"
 _FALLBACK: Final = "subject.name.strategy.fallback.type"
 
 _BOTH: Final = (
-    Option("use.latest.version", flag, default=False),
-    Option("use.latest.with.metadata", optional(_properties)),
-    Option("subject.name.strategy", optional(function)),
-    Option("subject.name.strategy.type", optional(_strategy_type)),
-    Option("subject.name.strategy.conf", lambda name, value: _associations(name, value or {})),
+    ConfluentOption("use.latest.version", flag, default=False),
+    ConfluentOption("use.latest.with.metadata", optional(_properties)),
+    ConfluentOption("subject.name.strategy", optional(function)),
+    ConfluentOption("subject.name.strategy.type", optional(_strategy_type)),
+    ConfluentOption("subject.name.strategy.conf", lambda name, value: _associations(name, value or {})),
 )
 _LOCATION_WRITTEN: Final = {"prefix_schema_id_serializer": "prefix", "header_schema_id_serializer": "header"}
 _LOCATION_READ: Final = {"dual_schema_id_deserializer": "any", "prefix_schema_id_deserializer": "prefix"}
 _WRITE: Final = (
     *_BOTH,
-    Option("auto.register.schemas", flag, default=True),
-    Option("normalize.schemas", flag, default=False),
-    Option("use.schema.id", optional(_schema_id)),
-    Option("schema.id.serializer", _one_of(_LOCATION_WRITTEN), default="prefix_schema_id_serializer"),
-    Option("validation.rules.execution", _execution, default="DISABLED"),
-    Option("validation.rules.fail.fast", flag, default=False),
-    Option("validation.rules.executor", must_be(None, "this SDK evaluates inline rules in CEL itself")),
+    ConfluentOption("auto.register.schemas", flag, default=True),
+    ConfluentOption("normalize.schemas", flag, default=False),
+    ConfluentOption("use.schema.id", optional(_schema_id)),
+    ConfluentOption("schema.id.serializer", _one_of(_LOCATION_WRITTEN), default="prefix_schema_id_serializer"),
+    ConfluentOption("validation.rules.execution", _execution, default="DISABLED"),
+    ConfluentOption("validation.rules.fail.fast", flag, default=False),
+    ConfluentOption("validation.rules.executor", must_be(None, "this SDK evaluates inline rules in CEL itself")),
 )
 _READ: Final = (
     *_BOTH,
-    Option("schema.id.deserializer", _one_of(_LOCATION_READ), default="dual_schema_id_deserializer"),
+    ConfluentOption("schema.id.deserializer", _one_of(_LOCATION_READ), default="dual_schema_id_deserializer"),
 )

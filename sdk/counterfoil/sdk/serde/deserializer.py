@@ -9,26 +9,34 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, TypeV
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
 from counterfoil.sdk.errors import DecodeError, NotFramed, SchemaNotCached, SerdeError, SubjectUnresolved
-from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
-from counterfoil.sdk.serde.headers import header_name, read_header
-from counterfoil.sdk.serde.places import place
-from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
-from counterfoil.sdk.serde.reading import ReadResolver, read_header_of
-from counterfoil.sdk.serde.records import RecordReader
-from counterfoil.sdk.serde.renewal import Planner
-from counterfoil.sdk.serde.rules import keys
-from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, chosen_rules
-from counterfoil.sdk.serde.serde import (
+from counterfoil.sdk.serde.base import (
     Done,
+    RecordReader,
     Serde,
     chosen,
     chosen_function,
     chosen_naming,
     chosen_schema,
     observer,
+    replaceable,
+    use_defined_call,
+    use_deserializer_call,
+    with_entry,
 )
-from counterfoil.sdk.serde.short_ways import replaceable, use_defined_call, use_deserializer_call, with_entry
-from counterfoil.sdk.serde.sources import Source
+from counterfoil.sdk.serde.context import (
+    SerializationContext,
+    field_of,
+    header_name,
+    headers_of,
+    place,
+    read_header,
+    topic_of,
+)
+from counterfoil.sdk.serde.plans import Planner, PlanTable, ReadPlan
+from counterfoil.sdk.serde.reading import ReadResolver, read_header_of
+from counterfoil.sdk.serde.rules import settings as keys
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, chosen_rules
+from counterfoil.sdk.serde.sources import RegistrySource
 from counterfoil.sdk.subjects import TOPIC, find_subject
 
 if TYPE_CHECKING:
@@ -36,15 +44,16 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.schema.model import Schema
-    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Decode
     from counterfoil.sdk.serde.context import Headers, MessageContext
-    from counterfoil.sdk.serde.reading import Header, Latest, OnForbidden
-    from counterfoil.sdk.serde.renewal import Build
+    from counterfoil.sdk.serde.plans import Build
+    from counterfoil.sdk.serde.reading import Latest, MessageFrame, OnForbidden
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field, SubjectNaming
+    from counterfoil.sdk.transport import Script
     from counterfoil.sdk.usage.observation import Usage
+
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -115,7 +124,7 @@ class Deserializer(RecordReader[T_co], Serde):
             rules=chosen_rules(rules),
             on_forbidden=on_forbidden,
         )
-        super().__init__(Source(registry), self._resolver)
+        super().__init__(RegistrySource(registry), self._resolver)
         self._from_dict = chosen_function("from_dict", from_dict)
         self._clock = clock
         self._reads_headers = chosen("id_location", id_location, ("any", "prefix")) == "any"
@@ -230,14 +239,14 @@ class Deserializer(RecordReader[T_co], Serde):
 
     async def _warm_all(self, wanted: list[tuple[bytes, bytes | None]], ctx: SerializationContext) -> None:
         for data, named in wanted:
-            header: Header | None = None
+            header: MessageFrame | None = None
             try:
                 header = read_header_of(self._codec, data, named=named)
                 await self._warm_plan(header, ctx, is_named=named is not None)
             except CounterfoilError as error:
                 self._raise_placed(error, ctx, header.frame.schema_id if header else None, data)
 
-    async def _warm_plan(self, header: Header, ctx: SerializationContext, *, is_named: bool) -> None:
+    async def _warm_plan(self, header: MessageFrame, ctx: SerializationContext, *, is_named: bool) -> None:
         key, build = self._script(header, ctx.topic, field_of(ctx), is_named=is_named)
         await self._plans.warm(key, build)
         if ctx.topic is not None and self._plans.found[key].needs_topic:
@@ -369,7 +378,7 @@ class Deserializer(RecordReader[T_co], Serde):
         self, data: bytes, named: bytes | None, ctx: MessageContext | None, *, with_rules: bool = True
     ) -> ReadPlan:
         """Return the read plan of a message whose schema is in ``named``, the value of a header, or in its prefix."""
-        header: Header | None = None
+        header: MessageFrame | None = None
         try:
             header = read_header_of(self._codec, data, named=named)
             topic, field, is_named = topic_of(ctx), field_of(ctx), named is not None
@@ -386,7 +395,7 @@ class Deserializer(RecordReader[T_co], Serde):
         return read_header(headers, header_name(field_of(ctx))) if headers else None
 
     def _script(
-        self, header: Header, topic: str | None, field: Field, *, is_named: bool, for_topic: bool = False
+        self, header: MessageFrame, topic: str | None, field: Field, *, is_named: bool, for_topic: bool = False
     ) -> tuple[Any, Build[ReadPlan]]:
         """Return the key of a plan and the script that makes it; a prefix alone is the key that a call looks up."""
 

@@ -1,37 +1,104 @@
-"""Reading topics with records of several formats, or of several types with a deserializer each."""
+"""Reading topics with records of several formats or types, and the schema languages of messages."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
 from counterfoil.sdk.errors import NotFramed, SchemaNotCached, SerdeError
 from counterfoil.sdk.processes import PickledByArguments
-from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
+from counterfoil.sdk.serde.base import Done, RecordReader, chosen, observer
+from counterfoil.sdk.serde.context import (
+    SerializationContext,
+    field_of,
+    header_name,
+    headers_of,
+    place,
+    read_header,
+    topic_of,
+)
 from counterfoil.sdk.serde.deserializer import Decoded
-from counterfoil.sdk.serde.headers import header_name, read_header
-from counterfoil.sdk.serde.languages import LANGUAGES
-from counterfoil.sdk.serde.places import place
 from counterfoil.sdk.serde.plans import PlanTable
 from counterfoil.sdk.serde.reading import chosen_on_forbidden, fetch_writer, frame_of, of_record
-from counterfoil.sdk.serde.records import RecordReader
-from counterfoil.sdk.serde.serde import Done, chosen, observer
-from counterfoil.sdk.serde.sources import Source
+from counterfoil.sdk.serde.sources import RegistrySource
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from counterfoil.schema.model import SchemaType
+    from counterfoil.schema.model import Schema
     from counterfoil.schema.wire import Frame
-    from counterfoil.sdk.script import Script
+    from counterfoil.sdk.serde.codec import Codec
     from counterfoil.sdk.serde.context import Headers, MessageContext
     from counterfoil.sdk.serde.deserializer import Deserializer
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.reading import OnForbidden
+    from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field
+    from counterfoil.sdk.transport import Script
     from counterfoil.sdk.usage.observation import Usage
+
+
+# The schema languages of messages: one row for each, whose modules are imported when a schema needs them.
+
+_SERDE: Final = "counterfoil.sdk.serde"
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """Where the classes of a language are: a module below this package, and a name in it.
+
+    ``plain`` are the options of the codec with which values are plain, and nothing is validated.
+    """
+
+    deserializer: tuple[str, str]
+    serializer: tuple[str, str]
+    codec: tuple[str, str]
+    plain: Mapping[str, Any] = field(default_factory=dict)
+
+    def make_deserializer(self, registry: AnyRegistry, **options: Any) -> Deserializer[Any]:
+        """Return a deserializer with these options, and else its defaults."""
+        made: Deserializer[Any] = _named(*self.deserializer)(registry, **options)
+        return made
+
+    def make_serializer(self, registry: AnyRegistry, schema: Schema, **options: Any) -> Serializer[Any]:
+        """Return a serializer with these options, and else its defaults."""
+        made: Serializer[Any] = _named(*self.serializer)(registry, schema, **options)
+        return made
+
+    def plain_codec(self) -> Codec[Any]:
+        """Return the codec with which any message is read."""
+        return self.make_codec(**self.plain)
+
+    def make_codec(self, **options: Any) -> Codec[Any]:
+        """Return the codec with these options."""
+        codec: Codec[Any] = _named(*self.codec)(**options)
+        return codec
+
+
+LANGUAGES: Final[Mapping[SchemaType, Language]] = {
+    SchemaType.AVRO: Language(("avro", "AvroDeserializer"), ("avro", "AvroSerializer"), ("avro", "AvroCodec")),
+    SchemaType.JSON: Language(
+        ("json", "JsonDeserializer"), ("json", "JsonSerializer"), ("json", "JsonCodec"), {"validate": False}
+    ),
+    SchemaType.PROTOBUF: Language(
+        ("protobuf", "ProtobufDeserializer"),
+        ("protobuf", "ProtobufSerializer"),
+        ("protobuf.codec", "ProtobufCodec"),
+        {"as_dict": True},
+    ),
+}
+
+
+def _named(module: str, name: str) -> Any:
+    return getattr(import_module(f"{_SERDE}.{module}"), name)
+
+
+# Reading topics with records of several formats, or of several types with a deserializer each.
 
 
 class MultiDeserializer(RecordReader[Any], PickledByArguments):
@@ -56,7 +123,7 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
     ) -> None:
         self._on_forbidden: OnForbidden = chosen_on_forbidden(on_forbidden)
         self._registry = registry
-        self._source = Source(registry)
+        self._source = RegistrySource(registry)
         self._by_topic = dict(by_topic or {})
         self._by_record = dict(by_record or {})
         self._by_type: dict[SchemaType, Deserializer[Any]] = dict(by_type or {})

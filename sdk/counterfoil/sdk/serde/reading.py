@@ -20,9 +20,9 @@ from counterfoil.sdk.errors import (
     TruncatedFrame,
     UnknownSchemaId,
 )
+from counterfoil.sdk.serde.base import chosen
+from counterfoil.sdk.serde.codec import load_schema, parse_own
 from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
-from counterfoil.sdk.serde.references import load_schema, parse_own
-from counterfoil.sdk.serde.serde import chosen
 from counterfoil.sdk.subjects import Associated, find_subject, resolve_subject
 
 if TYPE_CHECKING:
@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.schema.wire import Frame
-    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Decode, RowSource
-    from counterfoil.sdk.serde.rules.reading import ReadRules
+    from counterfoil.sdk.serde.rules.plans import ReadRules
     from counterfoil.sdk.serde.rules.settings import Rules
-    from counterfoil.sdk.serde.sources import SchemaCalls, Source
+    from counterfoil.sdk.serde.sources import RegistrySource, SchemaCalls
     from counterfoil.sdk.subjects import Field, SubjectNaming
+    from counterfoil.sdk.transport import Script
+
 
 P = TypeVar("P")
 
@@ -51,7 +52,7 @@ _MAX_ID = 2**31 - 1
 """The greatest id that a registry gives: the id in a frame is an integer of 32 bits with a sign."""
 
 
-class Header(NamedTuple):
+class MessageFrame(NamedTuple):
     """Which schema a message has: its ``frame``, and the ``suffix`` after it; both are the bytes ``prefix``.
 
     ``offset`` is the offset of the body in the message.
@@ -63,7 +64,7 @@ class Header(NamedTuple):
     offset: int
 
 
-def read_header_of(codec: Codec[Any], data: bytes, *, named: bytes | None) -> Header:
+def read_header_of(codec: Codec[Any], data: bytes, *, named: bytes | None) -> MessageFrame:
     """Return the id in ``named``, the value of a record's header, or without one in the prefix of ``data``.
 
     Raises ``NotFramed``, ``TruncatedFrame`` and ``FrameError``.
@@ -74,7 +75,7 @@ def read_header_of(codec: Codec[Any], data: bytes, *, named: bytes | None) -> He
         end = codec.suffix_end(framed, frame.offset)
     except WireError as error:
         raise _frame_error(error) from error
-    return Header(frame, framed[frame.offset : end], framed[:end], end if named is None else 0)
+    return MessageFrame(frame, framed[frame.offset : end], framed[:end], end if named is None else 0)
 
 
 def frame_of(framed: bytes) -> Frame:
@@ -172,7 +173,14 @@ class ReadResolver(Generic[P]):
             return None
 
     def plan(
-        self, source: Source, header: Header, topic: str | None, field: Field, *, refresh: bool, for_topic: bool
+        self,
+        source: RegistrySource,
+        header: MessageFrame,
+        topic: str | None,
+        field: Field,
+        *,
+        refresh: bool,
+        for_topic: bool,
     ) -> Script[ReadPlan]:
         """Return the plan for messages with this frame, in any topic or with ``for_topic`` in this one."""
         calls = source.calls
@@ -218,25 +226,25 @@ class ReadResolver(Generic[P]):
     def _may_have_rules(self, schema: Schema, reader: Schema | None) -> bool:
         if schema.rule_set is None and (reader is None or reader.rule_set is None):
             return False
-        from counterfoil.sdk.serde.rules.reading import may_have_rules
+        from counterfoil.sdk.serde.rules.plans import may_have_rules
 
         return may_have_rules(schema, reader, self._rules)
 
     def _compiled_rules(
         self,
-        source: Source,
-        header: Header,
+        source: RegistrySource,
+        header: MessageFrame,
         writer: tuple[Schema, P | None],
         reader: tuple[Schema | None, RegisteredSchema | None],
         place: tuple[str, str | None, Field],
     ) -> Script[ReadRules | None]:
         """Return the rules for messages of the writer's schema, if there are any."""
-        from counterfoil.sdk.serde.rules.reading import Reading, compile_read_rules
-        from counterfoil.sdk.serde.rules.stages import Place
+        from counterfoil.sdk.serde.rules.plans import WriterAndReader, compile_read_rules
+        from counterfoil.sdk.serde.rules.stages import RulePlace
 
         parsed = yield from self._load_reader(source.calls, reader[0])
-        reading = Reading(self._codec, *writer, reader[0], parsed, header.suffix, reader[1])
-        return (yield from compile_read_rules(reading, Place(*place, source, self._rules)))
+        reading = WriterAndReader(self._codec, *writer, reader[0], parsed, header.suffix, reader[1])
+        return (yield from compile_read_rules(reading, RulePlace(*place, source, self._rules)))
 
     def reader_rows(self, calls: SchemaCalls) -> Script[RowSource | None]:
         """Return what makes rows of the reader's schema; None without one."""

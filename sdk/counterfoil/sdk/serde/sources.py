@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached
-from counterfoil.sdk.script import StepNeeded, run_in_memory
 from counterfoil.sdk.subjects import ANY_CLUSTER, AssociationCalls
+from counterfoil.sdk.transport import StepNeeded, run_in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.versions import RegisteredSchema
-    from counterfoil.sdk.async_client import AsyncRegistry
     from counterfoil.sdk.client import Registry
+    from counterfoil.sdk.client.asynchronous import AsyncRegistry
     from counterfoil.sdk.operations import Operation
-    from counterfoil.sdk.script import Script
     from counterfoil.sdk.subjects import Field
+    from counterfoil.sdk.transport import Script
+
 
 T = TypeVar("T")
 
 
-class SchemaSource(Protocol):
+class SchemaRequests(Protocol):
     """The requests of serializers to a registry, for an object that is not a client of this SDK."""
 
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
@@ -51,7 +52,7 @@ class SchemaSource(Protocol):
         """Return the schema with this guid."""
 
 
-AnyRegistry: TypeAlias = "Registry | AsyncRegistry | SchemaSource"
+AnyRegistry: TypeAlias = "Registry | AsyncRegistry | SchemaRequests"
 """What serializers accept as their registry."""
 
 
@@ -67,7 +68,7 @@ _CALLS: Final = (
 
 
 class SchemaCalls(AssociationCalls, Protocol):
-    """The scripts of a client's calls that serializers use; see :class:`counterfoil.sdk.calls.Calls`."""
+    """The scripts of a client's calls that serializers use; see :class:`counterfoil.sdk.client.Calls`."""
 
     def call(self, operation: Operation[T]) -> Script[T]:
         """Return the result of an operation of :mod:`counterfoil.sdk.operations`."""
@@ -110,7 +111,7 @@ def _no_registry(kind: type) -> str:
     return f"{problem}, or the class of this name in counterfoil.sdk.confluent, which takes the same settings"
 
 
-class Source:
+class RegistrySource:
     """A registry, and how its scripts are run. ``is_async``: a script that needs a request can only be awaited."""
 
     def __init__(self, registry: AnyRegistry | None) -> None:
@@ -145,7 +146,7 @@ class Source:
 class _DirectCalls:
     """The calls of an object that has a client's methods: scripts without steps, since each method returns a result."""
 
-    def __init__(self, source: SchemaSource) -> None:
+    def __init__(self, source: SchemaRequests) -> None:
         self._source = source
 
     def call(self, operation: Operation[T]) -> Script[T]:

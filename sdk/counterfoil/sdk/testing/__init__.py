@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from counterfoil.sdk.late_modules import late_names
 
 if TYPE_CHECKING:
-    from counterfoil.sdk.testing.in_memory import InMemoryRegistry
-    from counterfoil.sdk.testing.process import serving_registry
+    from counterfoil.sdk.testing.registries import InMemoryRegistry, serving_registry
+
 
 __all__ = ["InMemoryRegistry", "serving_registry"]
 
 __getattr__, __dir__ = late_names(
-    globals(), {"InMemoryRegistry": "sdk.testing.in_memory", "serving_registry": "sdk.testing.process"}
+    globals(), {"InMemoryRegistry": "sdk.testing.registries", "serving_registry": "sdk.testing.registries"}
 )

@@ -1,4 +1,4 @@
-"""Values that note which of their fields are read."""
+"""Values that note which of their fields are read, and the places of these in a schema."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ import dataclasses
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.paths import ITEMS, VALUES, PathFault, branch, member, print_path
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Protocol
 
-    from counterfoil.sdk.usage.places import Place
+    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.paths import FieldPath, Step
+
+
+# Values that note which of their fields are read.
+
+if TYPE_CHECKING:
 
     class Note(Protocol):
         """What is called with the paths of a field that is read."""
@@ -31,7 +39,7 @@ class RecordingDict(dict[Any, Any]):
 
     __slots__ = ("_note", "_place")
 
-    def __init__(self, value: dict[Any, Any], place: Place, note: Note) -> None:
+    def __init__(self, value: dict[Any, Any], place: ObservedPlace, note: Note) -> None:
         super().__init__(value)
         for key, item in value.items():
             if type(item) not in _SCALARS:
@@ -102,7 +110,7 @@ class RecordingDict(dict[Any, Any]):
         return dict, (dict(self.items()),)
 
 
-def recording(value: Any, place: Place, note: Note) -> Any:
+def recording(value: Any, place: ObservedPlace, note: Note) -> Any:
     """Return the value, in which every dict notes what is read; of objects all fields are noted at once."""
     if type(value) is dict:
         return RecordingDict(value, place, note)
@@ -119,7 +127,7 @@ def recording(value: Any, place: Place, note: Note) -> Any:
     return value
 
 
-def recorded(value: Any, place: Place, note: Note) -> Any:
+def recorded(value: Any, place: ObservedPlace, note: Note) -> Any:
     """Return a whole value, as :func:`recording` does; ``*`` is noted for one of which it is not known what is read."""
     if type(value) in {dict, list} or _field_names(type(value)):  # type: ignore[arg-type] # classes are hashable
         return recording(value, place, note)
@@ -137,3 +145,58 @@ def _field_names(kind: type) -> tuple[str, ...]:
         if found is not None:
             return tuple(found)
     return tuple(field.name for field in getattr(kind, "__attrs_attrs__", ()))
+
+
+# The places of values in a schema, as the paths of contracts: names of the schema alone, never a key of the data.
+
+
+class ObservedPlace:
+    """The places of one value: several if a union has several types with the same field, none if no schema names it."""
+
+    def __init__(self, schema: ParsedSchema, paths: tuple[FieldPath, ...]) -> None:
+        self.schema = schema
+        self._paths = paths
+        self._fields: dict[str, ObservedPlace] = {}
+        self.texts = tuple(print_path(path) for path in paths)
+
+    @classmethod
+    def root(cls, schema: ParsedSchema) -> ObservedPlace:
+        """Return the place of a whole value."""
+        return cls(schema, ((),))
+
+    def field(self, name: Any) -> ObservedPlace:
+        """Return the place of a field; of an entry of a map it is that of all entries."""
+        found = self._fields.get(name)
+        if found is None:
+            found = self._inside(member(str(name)))
+            if not found.texts:
+                return self._inside(VALUES)  # not kept: there are as many names as keys in the data
+            self._fields[str(name)] = found
+        return found
+
+    def items(self) -> ObservedPlace:
+        """Return the place of the items of an array."""
+        return self._inside(ITEMS)
+
+    def _inside(self, step: Step) -> ObservedPlace:
+        return ObservedPlace(self.schema, tuple(path for outer in self._paths for path in self._steps(outer, step)))
+
+    def _steps(self, outer: FieldPath, step: Step) -> list[FieldPath]:
+        if self._has((*outer, step)):
+            return [(*outer, step)]
+        paths = ((*outer, branch(name), step) for name in self._branches(outer))
+        return [path for path in paths if self._has(path)]
+
+    def _branches(self, path: FieldPath) -> list[str]:
+        from counterfoil.schema.languages.avro.paths import short_name
+        from counterfoil.schema.languages.avro.types import AvroUnion
+
+        node = self.schema.target_of(path).node
+        return [short_name(one) for one in node.branches] if isinstance(node, AvroUnion) else []
+
+    def _has(self, path: FieldPath) -> bool:
+        try:
+            self.schema.target_of(path)
+        except PathFault:
+            return False
+        return True

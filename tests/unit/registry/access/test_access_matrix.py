@@ -9,7 +9,7 @@ import pytest
 
 from access_callers import CALLERS, access
 from access_matrix import CELLS, ROWS, Cell, anonymous_mistake, request, seed
-from counterfoil.registry.api.routes.table import ROUTES
+from counterfoil.registry.app import ROUTES
 from registry_driver import InProcessRegistry
 
 _FIRST_CODE = 1000

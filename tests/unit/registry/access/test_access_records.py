@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from access_world import BOB, ROOT, World, in_world
-from counterfoil.registry.auth.passwords.hashes import karapace_hash
+from counterfoil.registry.access.identities.hashes import karapace_hash
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:

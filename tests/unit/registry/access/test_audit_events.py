@@ -14,17 +14,15 @@ import pytest
 from access_world import BOB, ROOT, World, in_world
 from bridge_stories import OLD, SUBJECT, proposed
 from contract_stories import LINK, promise, schema
-from counterfoil.registry.api.http.middleware import CONNECTION
-from counterfoil.registry.audit.counting import EqualEvents
-from counterfoil.registry.audit.recording import AuditRecords
-from counterfoil.registry.domain.access.records import AUDIT_KEYS, USERS
-from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, Place
-from counterfoil.registry.domain.audit.lines import canonical
-from counterfoil.registry.domain.keys.stored import KEK_KIND
-from counterfoil.registry.domain.writes.effects import RecordEvents
-from counterfoil.registry.domain.writes.plan import Plan
-from counterfoil.registry.kms.opening import open_kms
+from counterfoil.registry.access.records import AUDIT_KEYS, USERS
+from counterfoil.registry.audit.events import AuditEvent, EventKind, EventPlace
+from counterfoil.registry.audit.file import canonical
+from counterfoil.registry.audit.recording import AuditRecords, EqualEvents
+from counterfoil.registry.http.envelope import CONNECTION
+from counterfoil.registry.keys.records import KEK_KIND
+from counterfoil.registry.keys.services import open_kms
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.registry.store.writes import RecordEvents, StoragePlan
 from counterfoil.schema.errors import StoreUnavailable
 from counterfoil.schema.sketch import PartSketch, TopicSketch
 from counterfoil.schema.sketch.document import sketch_document
@@ -34,7 +32,7 @@ from registry_driver import InProcessRegistry
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from counterfoil.registry.domain.changes import Written
+    from counterfoil.registry.store.changes import WrittenChanges
 
 EVENTS = "/audit/v1/events"
 KEKS = "/dek-registry/v1/keks"
@@ -185,7 +183,7 @@ def test_changes_and_events_are_one_list_that_can_be_searched() -> None:
         for _ in range(5):
             assert (await world.ask("GET", "/subjects", "bob:guess")).code == 401
         await world.done("PUT", "/config/pay.a", body={"compatibility": "NONE"})
-        found = [each for each in await asked(world) if Place(*map(int, each["seq"].split("."))) > _place(begun)]
+        found = [each for each in await asked(world) if EventPlace(*map(int, each["seq"].split("."))) > _place(begun)]
         assert told(found) == [
             ("user.created", "User:root", "auth-user bob"),
             ("access.changed", "User:root", found[1]["resource"]),
@@ -219,8 +217,8 @@ def test_changes_and_events_are_one_list_that_can_be_searched() -> None:
     in_world(story)
 
 
-def _place(text: str) -> Place:
-    return Place(*map(int, text.split(".")))
+def _place(text: str) -> EventPlace:
+    return EventPlace(*map(int, text.split(".")))
 
 
 def test_writes_of_every_part_of_the_api_name_their_author() -> None:
@@ -452,10 +450,10 @@ def test_old_events_are_removed_and_that_is_an_event() -> None:
         storage = MemoryStorage()
         old = datetime.now(UTC) - timedelta(days=11)
         events = [AuditEvent(EventKind.KEY_TESTED, {}, old)] * 2500 + [AuditEvent(EventKind.KEY_TESTED)]
-        await storage.commit(Plan((), (RecordEvents(tuple(events)),)))
+        await storage.commit(StoragePlan((), (RecordEvents(tuple(events)),)))
         audit = AuditRecords(storage, keep_days=10)
         await audit.write_minute()
-        found = await storage.audit_events(Place(0), _EVER, 9999)
+        found = await storage.audit_events(EventPlace(0), _EVER, 9999)
         assert [(each.event, each.facts.get("count")) for each in found] == [
             ("key.tested", None),
             ("audit.cut", 1000),
@@ -471,7 +469,7 @@ class Counting(MemoryStorage):
 
     events_read = 0
 
-    async def audit_events(self, after: Place, last_change: int, limit: int) -> Any:
+    async def audit_events(self, after: EventPlace, last_change: int, limit: int) -> Any:
         self.events_read += limit
         return await super().audit_events(after, last_change, limit)
 
@@ -480,7 +478,7 @@ def test_events_are_read_for_removal_only_when_one_is_old() -> None:
     async def story() -> None:
         storage = Counting()
         audit = AuditRecords(storage, keep_days=10)
-        await storage.commit(Plan((), (RecordEvents((AuditEvent(EventKind.KEY_TESTED),) * 50),)))
+        await storage.commit(StoragePlan((), (RecordEvents((AuditEvent(EventKind.KEY_TESTED),) * 50),)))
         for _ in range(20):
             await audit.write_minute()
         assert storage.events_read == 1
@@ -493,7 +491,7 @@ class AwayStorage(MemoryStorage):
 
     is_away = False
 
-    async def commit(self, plan: Plan) -> Written:
+    async def commit(self, plan: StoragePlan) -> WrittenChanges:
         if self.is_away:
             raise StoreUnavailable("away")
         return await super().commit(plan)
@@ -510,7 +508,7 @@ def test_events_wait_for_a_store_that_is_away() -> None:
         assert audit.failures == 1
         storage.is_away = False
         await audit.write()
-        found = await storage.audit_events(Place(0), _EVER, 99_999)
+        found = await storage.audit_events(EventPlace(0), _EVER, 99_999)
         assert len(found) == 10_001
         assert (found[-1].event, found[-1].facts) == ("audit.gap", {"lost": 5})
 
@@ -523,7 +521,7 @@ def test_an_error_that_nobody_has_foreseen_ends_neither_the_task_nor_what_waits(
     class Faulty(MemoryStorage):
         is_faulty = True
 
-        async def commit(self, plan: Plan) -> Written:
+        async def commit(self, plan: StoragePlan) -> WrittenChanges:
             if self.is_faulty:
                 self.is_faulty = False
                 raise LookupError("no foreseen error")
@@ -535,7 +533,7 @@ def test_an_error_that_nobody_has_foreseen_ends_neither_the_task_nor_what_waits(
         audit.record(AuditEvent(EventKind.KEY_TESTED))
         running = asyncio.create_task(audit.run())
         async with asyncio.timeout(60):
-            while not await storage.audit_events(Place(0), _EVER, 9):
+            while not await storage.audit_events(EventPlace(0), _EVER, 9):
                 assert not running.done()
                 await asyncio.sleep(0.05)
         running.cancel()

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from access_callers import access
+from counterfoil.registry.access.rules import parse_pattern
 from counterfoil.registry.app import create_app
+from counterfoil.registry.audit.events import AuditEvent, EventKind
 from counterfoil.registry.audit.recording import AuditRecords
-from counterfoil.registry.domain.access.patterns import parse_pattern
-from counterfoil.registry.domain.audit.events import AuditEvent, EventKind
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.settings_reading import SettingsNotUsable
 from counterfoil.registry.store.memory import MemoryStorage

@@ -15,19 +15,16 @@ from typing import TYPE_CHECKING
 import bcrypt
 import pytest
 
-from counterfoil.registry.api.gate import AccessControl
+from counterfoil.registry.access.counting import Throttle
+from counterfoil.registry.access.file.values import AccessFile, Issuer
+from counterfoil.registry.access.gate import AccessControl
+from counterfoil.registry.access.identities.authenticator import RegistryAuthenticator
+from counterfoil.registry.access.identities.hashes import parse_hash
+from counterfoil.registry.access.identities.issuers import IssuerKeys
+from counterfoil.registry.access.identities.passwords import StoredUser, generate_token
+from counterfoil.registry.access.rules import RulesInForce, administrator
+from counterfoil.registry.audit.events import EventPlace
 from counterfoil.registry.audit.recording import AuditRecords
-from counterfoil.registry.auth.authenticator import RegistryAuthenticator
-from counterfoil.registry.auth.file.model import AccessFile
-from counterfoil.registry.auth.jwt.issuers import Issuer
-from counterfoil.registry.auth.jwt.jwks import IssuerKeys
-from counterfoil.registry.auth.passwords.hashes import parse_hash
-from counterfoil.registry.auth.passwords.throttling import Throttle
-from counterfoil.registry.auth.passwords.verifier import StoredUser
-from counterfoil.registry.auth.tokens import generate_token
-from counterfoil.registry.domain.access.policy import Policy
-from counterfoil.registry.domain.access.rules import administrator
-from counterfoil.registry.domain.audit.events import Place
 from counterfoil.registry.store.memory import MemoryStorage
 from registry_driver import InProcessRegistry
 from token_issuer import AUDIENCE, ISSUER, NOW, Published, claims, public_jwk, token
@@ -35,7 +32,7 @@ from token_issuer import AUDIENCE, ISSUER, NOW, Published, claims, public_jwk, t
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.registry.auth.tokens import StoredToken
+    from counterfoil.registry.access.identities.passwords import StoredToken
 
 AT_ONCE = 1200
 MOST_ROWS = 1001
@@ -84,7 +81,7 @@ def test_memory_is_level_and_others_are_served() -> None:
         open_keys=lambda issuer: IssuerKeys(issuer, origin),
         clock=lambda: NOW,
     )
-    policy = Policy((administrator("User:alice"),))
+    policy = RulesInForce((administrator("User:alice"),))
 
     async def story() -> None:
         storage = MemoryStorage()
@@ -120,7 +117,7 @@ def test_memory_is_level_and_others_are_served() -> None:
             tracemalloc.stop()
         assert after - before < LEVEL_BYTES, after - before
         await audit.write_minute()
-        counted = await storage.audit_events(Place(0), 2**62, 2 * AT_ONCE)
+        counted = await storage.audit_events(EventPlace(0), 2**62, 2 * AT_ONCE)
         assert 0 < len(counted) <= MOST_ROWS
         assert sum(each.facts["count"] for each in counted) == 4 * AT_ONCE
         assert origin.fetches <= 2

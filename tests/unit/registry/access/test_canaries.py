@@ -19,18 +19,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from access_callers import NamedCallers, Rules, access
-from counterfoil.registry.domain.access.operations import Operation
-from counterfoil.registry.domain.access.patterns import parse_pattern
-from counterfoil.registry.domain.access.resources import Kind, Resource, subject_resource
-from counterfoil.registry.domain.access.rights import Rights
-from counterfoil.registry.domain.access.rules import administrator, allow, deny
+from counterfoil.registry.access.resources import AccessOperation, AccessResource, ResourceKind, subject_resource
+from counterfoil.registry.access.rights import Rights
+from counterfoil.registry.access.rules import administrator, allow, deny, parse_pattern
 from counterfoil.registry.logs import LOGGER
-from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.model import parse_subject
 from marked_schemas import enum, full, record
 from registry_driver import InProcessRegistry, Reply
 
 if TYPE_CHECKING:
-    from counterfoil.registry.domain.access.rules import Rule
+    from counterfoil.registry.access.rules import AccessRule
 
 ALICE, ADMIN = "alice", "admin"
 NAMES = ("alpha", "bravo", "charlie", ":.ctx:alpha", ":.ctx:delta")
@@ -39,7 +37,7 @@ KEKS = ("hotel", "india")
 RESOURCES = ("juliett", "kilo")
 WORDS = ("alpha", "bravo", "charlie", "delta", *ALIASES, *KEKS, *RESOURCES)
 
-OPERATIONS = [Operation.READ, Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS, Operation.WRITE]
+OPERATIONS = [AccessOperation.READ, AccessOperation.DESCRIBE, AccessOperation.DESCRIBE_CONFIGS, AccessOperation.WRITE]
 PATTERNS = st.sampled_from(
     [*NAMES, "*", "a*", "*lph*", ":.ctx:*", ":*:alpha", "context:.ctx", "registry", "kek:hotel", "kek:*"]
 )
@@ -56,7 +54,7 @@ SUBJECTS = st.sampled_from(NAMES)
 
 
 class Knowledge:
-    """What a caller may know, by :func:`~counterfoil.registry.domain.access.decision.decide` and nothing else.
+    """What a caller may know, by :func:`~counterfoil.registry.access.rights.decide` and nothing else.
 
     A text may be known by whoever may read a subject that ever had it, or one that refers to it; a name by whoever may
     describe one of the subjects that have it, in whichever context.
@@ -69,7 +67,7 @@ class Knowledge:
         self.resources: dict[str, set[str]] = {}  # by the name of an associated resource: its subjects
 
     def readable(self, rights: Rights) -> set[str]:
-        found = {name for name in NAMES if may(rights, Operation.READ, name)}
+        found = {name for name in NAMES if may(rights, AccessOperation.READ, name)}
         while more := {each for name in found for each in self.referred.get(name, ())} - found:
             found |= more
         return found
@@ -80,17 +78,19 @@ class Knowledge:
 
     def hidden_names(self, rights: Rights) -> set[str]:
         known = self.readable(rights)
-        known |= {name for name in (*NAMES, *ALIASES) if may(rights, Operation.DESCRIBE, name)}
+        known |= {name for name in (*NAMES, *ALIASES) if may(rights, AccessOperation.DESCRIBE, name)}
         for alias, targets in self.targets.items():
-            if may(rights, Operation.DESCRIBE_CONFIGS, alias):
+            if may(rights, AccessOperation.DESCRIBE_CONFIGS, alias):
                 known |= targets
         seen = {parse_subject(name).name for name in known}
-        seen |= {each for each in KEKS if rights.allows(Operation.DESCRIBE, Resource(Kind.KEK, each))}
+        seen |= {
+            each for each in KEKS if rights.allows(AccessOperation.DESCRIBE, AccessResource(ResourceKind.KEK, each))
+        }
         seen |= {each for each, subjects in self.resources.items() if subjects & known}
         return set(WORDS) - seen
 
 
-def may(rights: Rights, operation: Operation, name: str) -> bool:
+def may(rights: Rights, operation: AccessOperation, name: str) -> bool:
     return rights.allows(operation, subject_resource(parse_subject(name)))
 
 
@@ -126,12 +126,12 @@ class Canaries(RuleBasedStateMachine):
     # --- what the administrator does
 
     @initialize(rules=RULES)
-    def begin(self, rules: list[Rule]) -> None:
+    def begin(self, rules: list[AccessRule]) -> None:
         self.write("PUT", "/config", {"compatibility": "NONE"})
         self.change_rules(rules)
 
     @rule(rules=RULES)
-    def change_rules(self, rules: list[Rule]) -> None:
+    def change_rules(self, rules: list[AccessRule]) -> None:
         self.rules.set([*rules, administrator(f"User:{ADMIN}")])
         self.rights = Rights(rules, {f"User:{ALICE}", "User:*"})
 

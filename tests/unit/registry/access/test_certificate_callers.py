@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from certificates import Authority
-from counterfoil.registry.access_control import ServerAccess
-from counterfoil.registry.api.gate import CERTIFICATE
+from counterfoil.registry.access.control import ServerAccess
+from counterfoil.registry.access.gate import CERTIFICATE
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage
 from registry_driver import MEDIA_TYPE, InProcessRegistry, Reply

@@ -17,17 +17,15 @@ from fastapi.routing import request_response
 
 from access_callers import CALLERS, NamedCallers, Rules, access, rules_of_teams
 from access_matrix import CELLS, anonymous_mistake, filled, observe, request, seed
-from counterfoil.registry.api.call import Call
-from counterfoil.registry.api.http.answers import error_answer
-from counterfoil.registry.api.routes.access import Access, guarded
-from counterfoil.registry.api.routes.endpoint import Endpoint
-from counterfoil.registry.api.routes.route import ApiRoute, ConfluentRoute
-from counterfoil.registry.api.routes.services import services_of
-from counterfoil.registry.api.routes.table import ROUTES
-from counterfoil.registry.domain.access.caller import CALLER
-from counterfoil.registry.domain.access.operations import Operation
-from counterfoil.registry.domain.access.patterns import parse_pattern
-from counterfoil.registry.domain.access.rules import allow
+from counterfoil.registry.access.resources import AccessOperation
+from counterfoil.registry.access.rights import CALLER
+from counterfoil.registry.access.rules import allow, parse_pattern
+from counterfoil.registry.app import ROUTES
+from counterfoil.registry.http.access import Access, guarded
+from counterfoil.registry.http.answers import error_answer
+from counterfoil.registry.http.call import ApiCall
+from counterfoil.registry.http.route import ApiRoute, ConfluentRoute, Endpoint
+from counterfoil.registry.http.services import services_of
 from counterfoil.schema.errors import RegistryError
 from registry_driver import InProcessRegistry
 
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from counterfoil.registry.api.routes.route import DeclaredRoute
+    from counterfoil.registry.http.route import DeclaredRoute
 
 KEKS = "/dek-registry/v1/keks"
 ENVIRONMENT = "/contracts/v1/environments/{environment}"
@@ -69,7 +67,7 @@ def without_asking(route: DeclaredRoute) -> ASGIApp:
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         try:
             for each in route.access.on:
-                await each.check(Call(scope, receive, services_of(scope)))
+                await each.check(ApiCall(scope, receive, services_of(scope)))
         except RegistryError as error:
             await error_answer(error)(scope, receive, send)
             return
@@ -95,9 +93,9 @@ def weakened(route: DeclaredRoute) -> Iterator[tuple[str, ASGIApp]]:
             yield f"{flag[1].value} for {flag[0]}", with_access(route, replace(needs, on=on))
 
 
-_R, _O = "registry", Operation
+_R, _O = "registry", AccessOperation
 _IMPORTS = {"mode": "IMPORT"}
-SPECIAL: tuple[tuple[str, str, Any, tuple[tuple[Operation, str], ...]], ...] = (
+SPECIAL: tuple[tuple[str, str, Any, tuple[tuple[AccessOperation, str], ...]], ...] = (
     ("PUT /config", "PUT /config", {"alias": "foreign.s"}, ((_O.ALTER_CONFIGS, _R),)),
     ("PUT /mode", "PUT /mode", _IMPORTS, ((_O.ALTER_MODE, _R),)),
     ("PUT /mode", "PUT /mode", _IMPORTS, ((_O.IMPORT, _R), (_O.PURGE, _R))),

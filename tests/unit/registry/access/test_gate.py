@@ -10,12 +10,9 @@ import pytest
 
 from access_callers import NamedCallers, Rules, access, rules_of_teams
 from access_matrix import seed
-from counterfoil.registry.auth.proxy import TrustedProxy, parse_networks
-from counterfoil.registry.domain.access.identity import Reason, Refusal
-from counterfoil.registry.domain.access.operations import Operation
-from counterfoil.registry.domain.access.patterns import EVERYTHING, parse_pattern
-from counterfoil.registry.domain.access.roles import ROLES
-from counterfoil.registry.domain.access.rules import ANONYMOUS, allow, deny
+from counterfoil.registry.access.identity import TrustedProxy, UnprovenCaller, UnprovenReason, parse_networks
+from counterfoil.registry.access.resources import ROLES, AccessOperation
+from counterfoil.registry.access.rules import ANONYMOUS, EVERYTHING, allow, deny, parse_pattern
 from counterfoil.registry.in_process import exchange
 from counterfoil.registry.telemetry import Telemetry
 from registry_driver import MEDIA_TYPE, InProcessRegistry
@@ -90,12 +87,12 @@ def test_two_headers_are_a_mistake() -> None:
 @pytest.mark.parametrize(
     ("refusal", "status", "code", "after"),
     [
-        (Refusal(Reason.THROTTLED, 6), 429, 429, "6"),
-        (Refusal(Reason.THROTTLED), 429, 429, "1"),
-        (Refusal(Reason.UNAVAILABLE, 30), 503, 50001, "30"),
+        (UnprovenCaller(UnprovenReason.THROTTLED, 6), 429, 429, "6"),
+        (UnprovenCaller(UnprovenReason.THROTTLED), 429, 429, "1"),
+        (UnprovenCaller(UnprovenReason.UNAVAILABLE, 30), 503, 50001, "30"),
     ],
 )
-def test_later_is_not_no(refusal: Refusal, status: int, code: int, after: str) -> None:
+def test_later_is_not_no(refusal: UnprovenCaller, status: int, code: int, after: str) -> None:
     callers = NamedCallers()
 
     async def story(registry: InProcessRegistry) -> None:
@@ -169,9 +166,9 @@ def test_requests_are_counted_by_method_and_outcome() -> None:
 
 
 def test_servers_with_equal_rules_have_equal_digests() -> None:
-    first = Rules([deny("User:a", [Operation.READ], EVERYTHING), allow("User:b", ROLES["owner"], EVERYTHING)])
-    turned = Rules([allow("User:b", ROLES["owner"], EVERYTHING), deny("User:a", [Operation.READ], EVERYTHING)])
-    other = Rules([allow("User:a", [Operation.READ], EVERYTHING), allow("User:b", ROLES["owner"], EVERYTHING)])
+    first = Rules([deny("User:a", [AccessOperation.READ], EVERYTHING), allow("User:b", ROLES["owner"], EVERYTHING)])
+    turned = Rules([allow("User:b", ROLES["owner"], EVERYTHING), deny("User:a", [AccessOperation.READ], EVERYTHING)])
+    other = Rules([allow("User:a", [AccessOperation.READ], EVERYTHING), allow("User:b", ROLES["owner"], EVERYTHING)])
     assert first().digest == turned().digest
     assert len({first().digest, other().digest, Rules()().digest, Rules((), b"/metrics")().digest}) == 4
 
@@ -342,8 +339,8 @@ def test_rules_hold_from_the_next_request() -> None:
         for now, status in (
             (rules_of_teams(), 403),
             ((everyone,), 200),
-            ((everyone, deny("User:nobody", [Operation.DESCRIBE], parse_pattern("own.s"))), 403),
-            ((everyone, deny("User:*", [Operation.DESCRIBE], parse_pattern("own.*"))), 403),
+            ((everyone, deny("User:nobody", [AccessOperation.DESCRIBE], parse_pattern("own.s"))), 403),
+            ((everyone, deny("User:*", [AccessOperation.DESCRIBE], parse_pattern("own.*"))), 403),
             ((everyone,), 200),
         ):
             rules.set(now)

@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 
 from access_callers import NamedCallers, Rules, access
 from contract_stories import LINK, expectation, promise, schema
-from counterfoil.registry.domain.access.operations import Operation
-from counterfoil.registry.domain.access.patterns import EVERYTHING, parse_pattern
-from counterfoil.registry.domain.access.resources import subject_resource
-from counterfoil.registry.domain.access.rights import Rights
-from counterfoil.registry.domain.access.rules import Rule, administrator, allow, deny
-from counterfoil.schema.contexts import parse_subject
+from counterfoil.registry.access.resources import AccessOperation, subject_resource
+from counterfoil.registry.access.rights import Rights
+from counterfoil.registry.access.rules import EVERYTHING, AccessRule, administrator, allow, deny, parse_pattern
+from counterfoil.schema.model import parse_subject
 from marked_schemas import enum, full, record
 from registry_driver import InProcessRegistry, Reply
 
@@ -37,7 +35,10 @@ RULES = st.builds(
     lambda allows, operations, text: (allow if allows else deny)(f"User:{ALICE}", operations, parse_pattern(text)),
     st.sampled_from([True, True, False]),
     st.frozensets(
-        st.sampled_from([Operation.READ, Operation.DESCRIBE, Operation.WRITE, Operation.DESCRIBE_CONFIGS]), min_size=1
+        st.sampled_from(
+            [AccessOperation.READ, AccessOperation.DESCRIBE, AccessOperation.WRITE, AccessOperation.DESCRIBE_CONFIGS]
+        ),
+        min_size=1,
     ),
     PATTERNS,
 )
@@ -46,7 +47,7 @@ RULES = st.builds(
 class World:
     """Two registries with the same content, with and without the fast lane, and what is in them."""
 
-    def __init__(self, rules: list[Rule]) -> None:
+    def __init__(self, rules: list[AccessRule]) -> None:
         self.rules = Rules([*rules, administrator(f"User:{ADMIN}")])
         self.rights = Rights(rules, {f"User:{ALICE}", "User:*"})
         self.registries = [
@@ -84,12 +85,12 @@ class World:
             self.targets[alias] = NAMES[target]
             await self.done("PUT", f"/config/{alias}", {"alias": full(NAMES[target])})
 
-    def may(self, operation: Operation, name: str) -> bool:
+    def may(self, operation: AccessOperation, name: str) -> bool:
         return self.rights.allows(operation, subject_resource(parse_subject(name)))
 
     def readable(self) -> set[str]:
         """The subjects whose texts the caller may see: those it may read, and all that these refer to."""
-        found = {name for name in self.held if self.may(Operation.READ, name)}
+        found = {name for name in self.held if self.may(AccessOperation.READ, name)}
         while more := {self.refers[name] for name in found if name in self.refers} - found:
             found |= more
         return found
@@ -103,8 +104,8 @@ class World:
 
         Who may see the config of an alias sees whose alias it is.
         """
-        known = {name for name in (*NAMES, *ALIASES) if self.may(Operation.DESCRIBE, name)} | self.readable()
-        known |= {target for alias, target in self.targets.items() if self.may(Operation.DESCRIBE_CONFIGS, alias)}
+        known = {name for name in (*NAMES, *ALIASES) if self.may(AccessOperation.DESCRIBE, name)} | self.readable()
+        known |= {target for alias, target in self.targets.items() if self.may(AccessOperation.DESCRIBE_CONFIGS, alias)}
         plain = {parse_subject(name).name for name in known}
         return {name for name in ("alpha", "bravo", "charlie", "delta", "echo", *ALIASES) if name not in plain}
 
@@ -161,7 +162,7 @@ def plain(reply: Reply) -> tuple[int, str]:
     st.randoms(use_true_random=False),
 )
 def test_no_answer_has_what_its_caller_may_not_read(
-    rules: list[Rule], contents: list[tuple[str, int] | None], aliases: list[int], random: Any
+    rules: list[AccessRule], contents: list[tuple[str, int] | None], aliases: list[int], random: Any
 ) -> None:
     async def story() -> None:
         world = World(rules)
@@ -182,32 +183,32 @@ def test_no_answer_has_what_its_caller_may_not_read(
 
 @given(st.lists(RULES, max_size=5))
 @settings(max_examples=8, deadline=None)
-def test_lists_are_what_single_requests_show(rules: list[Rule]) -> None:
+def test_lists_are_what_single_requests_show(rules: list[AccessRule]) -> None:
     async def story() -> None:
         world = World(rules)
         await world.fill([None] * 6, [0, 1])
         registry = world.registries[0]
         listed = (await registry.send("GET", "/subjects", ALICE)).json
-        assert listed == sorted(name for name in NAMES if world.may(Operation.DESCRIBE, name))
+        assert listed == sorted(name for name in NAMES if world.may(AccessOperation.DESCRIBE, name))
         paged = [
             (await registry.send("GET", f"/subjects?offset={at}&limit=1", ALICE)).json for at in range(len(listed))
         ]
         assert paged == [[name] for name in listed]
         shown = (await registry.send("GET", "/schemas?subjectPrefix=:*:", ALICE)).json
         assert sorted({each["subject"] for each in shown}) == sorted(
-            name for name in NAMES if world.may(Operation.READ, name)
+            name for name in NAMES if world.may(AccessOperation.READ, name)
         )
 
     asyncio.run(story())
 
 
-def play(story: Any, *rules: Rule, **options: Any) -> None:
+def play(story: Any, *rules: AccessRule, **options: Any) -> None:
     control = access(Rules([*rules, administrator(f"User:{ADMIN}")]), NamedCallers([ALICE, ADMIN]))
     asyncio.run(story(InProcessRegistry(access=control, **options)))
 
 
-def reader(text: str, *operations: Operation) -> Rule:
-    return allow(f"User:{ALICE}", operations or [Operation.READ], parse_pattern(text))
+def reader(text: str, *operations: AccessOperation) -> AccessRule:
+    return allow(f"User:{ALICE}", operations or [AccessOperation.READ], parse_pattern(text))
 
 
 async def registered(registry: InProcessRegistry, *names: str) -> None:
@@ -237,7 +238,7 @@ def test_tags_do_not_bring_a_text_along_from_another_context() -> None:
         assert (reply.status, "Mark0" in reply.text) == (404, False)
         assert (await registry.send("POST", "/subjects/s/versions/1/tags", ADMIN, {})).status == 200
 
-    play(story, reader("s", Operation.WRITE))
+    play(story, reader("s", AccessOperation.WRITE))
 
 
 def test_an_alias_does_not_show_whose_it_is() -> None:
@@ -255,7 +256,7 @@ def test_an_alias_does_not_show_whose_it_is() -> None:
             reply = await registry.send(method, f"/subjects/mine/{path}", ALICE, body)
             assert (reply.status, "secret" in reply.text) == (403, False), reply.text
 
-    play(story, reader("mine", Operation.WRITE, Operation.DELETE, Operation.ALTER_CONFIGS))
+    play(story, reader("mine", AccessOperation.WRITE, AccessOperation.DELETE, AccessOperation.ALTER_CONFIGS))
 
 
 def test_what_is_referred_to_may_be_read_by_those_who_may_read_the_referrer() -> None:
@@ -274,7 +275,7 @@ def test_what_is_referred_to_may_be_read_by_those_who_may_read_the_referrer() ->
         await registry.send("DELETE", "/subjects/top", ADMIN)
         assert (await registry.send("GET", "/subjects/base/versions/1", ALICE)).status == 403
 
-    play(story, reader("top", Operation.WRITE))
+    play(story, reader("top", AccessOperation.WRITE))
 
 
 def test_a_referrer_that_may_not_be_known_is_not_named() -> None:
@@ -287,7 +288,7 @@ def test_a_referrer_that_may_not_be_known_is_not_named() -> None:
         assert (reply.code, "hidden" in reply.text) == (42206, False)
         assert "hidden" in (await registry.send("DELETE", "/subjects/base", ADMIN)).text
 
-    play(story, reader("base", Operation.DELETE))
+    play(story, reader("base", AccessOperation.DELETE))
 
 
 def test_secrets_of_keys_are_for_those_who_may_unwrap() -> None:
@@ -302,7 +303,7 @@ def test_secrets_of_keys_are_for_those_who_may_unwrap() -> None:
         assert (await registry.send("PUT", f"{keks}/k", ALICE, {"doc": "d"})).json["kmsProps"] == masked
         assert (await registry.send("GET", f"{keks}/k", ADMIN)).json["kmsProps"] == secrets
 
-    play(story, reader("kek:k", Operation.WRITE))
+    play(story, reader("kek:k", AccessOperation.WRITE))
 
 
 def test_changes_are_left_out_whole_and_counting_goes_on() -> None:
@@ -320,8 +321,8 @@ def test_changes_are_left_out_whole_and_counting_goes_on() -> None:
     play(story, reader("mine*"))
 
 
-@pytest.mark.parametrize("operation", [Operation.READ, Operation.DESCRIBE])
-def test_a_caller_with_a_right_on_the_registry_shares_the_list_of_all(operation: Operation) -> None:
+@pytest.mark.parametrize("operation", [AccessOperation.READ, AccessOperation.DESCRIBE])
+def test_a_caller_with_a_right_on_the_registry_shares_the_list_of_all(operation: AccessOperation) -> None:
     async def story(registry: InProcessRegistry) -> None:
         await registered(registry, "a", ":.c:b")
         lists = [await registry.send("GET", "/subjects", caller) for caller in (ADMIN, ALICE, ADMIN)]
@@ -388,7 +389,7 @@ def test_the_text_of_another_teams_contract_is_not_told_to_who_publishes_the_sam
         assert (await registry.send("GET", f"{base}/contracts/orders/versions/2.1.0", ALICE)).status == 403
         assert (await registry.send("GET", f"{base}/contracts", ALICE)).json == []
 
-    play(story, reader("application:mine", Operation.WRITE), reader("orders*", Operation.WRITE))
+    play(story, reader("application:mine", AccessOperation.WRITE), reader("orders*", AccessOperation.WRITE))
 
 
 def test_reasons_that_the_caller_may_not_read_are_counted() -> None:
@@ -441,7 +442,7 @@ def test_no_verdict_shows_the_fields_of_what_the_caller_may_not_read(*, readable
         published = await registry.send("POST", f"{BASE}/publish", ALICE, body)
         assert published.status == (200 if readable else 403)
 
-    play(story, reader("application:mine", Operation.WRITE), *([reader("secret")] if readable else []))
+    play(story, reader("application:mine", AccessOperation.WRITE), *([reader("secret")] if readable else []))
 
 
 @pytest.mark.parametrize("readable", [False, True])
@@ -467,7 +468,7 @@ def test_to_read_a_contract_gives_no_right_to_it(*, readable: bool) -> None:
         badge = f"{BASE}/badges/orders.svg?environment=live"
         assert (await registry.send("GET", badge, ALICE)).status == 403
 
-    own = (reader("application:mine", Operation.WRITE), reader("environment:live"))
+    own = (reader("application:mine", AccessOperation.WRITE), reader("environment:live"))
     play(story, *own, *([reader("secret")] if readable else []))
 
 
@@ -494,7 +495,7 @@ def test_an_application_is_seen_to_read_only_what_its_reporter_may_read() -> Non
         uses = (await registry.send("GET", f"{BASE}/usage", ADMIN)).json
         assert [each["subject"] for each in uses] == ["mine"]
 
-    play(story, reader("application:mine", Operation.WRITE), reader("mine"))
+    play(story, reader("application:mine", AccessOperation.WRITE), reader("mine"))
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -528,8 +529,8 @@ def test_a_refused_registration_names_the_consumers_that_its_sender_may_know(*, 
         assert ("nothing is known of what 1 consumer reads" in refused) != known, refused
 
     applications = ("shop", "billing", "unseen")
-    knows = [reader(f"application:{name}", Operation.DESCRIBE) for name in applications] if known else []
-    play(story, reader(subject, Operation.WRITE), *knows)
+    knows = [reader(f"application:{name}", AccessOperation.DESCRIBE) for name in applications] if known else []
+    play(story, reader(subject, AccessOperation.WRITE), *knows)
 
 
 def test_statistics_of_a_topic_name_no_subject_that_the_caller_may_not_know() -> None:
@@ -554,7 +555,7 @@ def test_statistics_of_a_topic_name_no_subject_that_the_caller_may_not_know() ->
         whole = (await registry.send("GET", path, ADMIN)).json["schemas"]
         assert [each["subject"] for each in whole] == ["t-value", "secret"]
 
-    play(story, reader("t-value", Operation.WRITE))
+    play(story, reader("t-value", AccessOperation.WRITE))
 
 
 def test_a_team_manages_the_migrations_of_its_contracts_and_sees_no_others() -> None:
@@ -590,7 +591,12 @@ def test_a_team_manages_the_migrations_of_its_contracts_and_sees_no_others() -> 
         whole = (await registry.send("GET", f"{path}/of-mine/status", ADMIN)).json
         assert [each["application"] for each in whole["consumers"]] == ["mine-reader", "secret-reader"]
 
-    play(story, reader("mine", Operation.READ), reader("mine", Operation.ALTER_CONFIGS), reader("application:mine*"))
+    play(
+        story,
+        reader("mine", AccessOperation.READ),
+        reader("mine", AccessOperation.ALTER_CONFIGS),
+        reader("application:mine*"),
+    )
 
 
 def test_a_resource_of_others_does_not_show_its_subject() -> None:
@@ -616,7 +622,7 @@ def test_a_resource_of_others_does_not_show_its_subject() -> None:
         named = await registry.send("POST", "/associations", ALICE, given)
         assert "on Subject: secret" in named.text
 
-    play(story, reader("mine", Operation.ALTER_CONFIGS))
+    play(story, reader("mine", AccessOperation.ALTER_CONFIGS))
 
 
 def test_what_is_found_by_an_id_is_not_named_to_who_may_not_know_it() -> None:
@@ -630,4 +636,4 @@ def test_what_is_found_by_an_id_is_not_named_to_who_may_not_know_it() -> None:
             reply = await registry.send(method, path, ALICE)
             assert (reply.code, "theirs" in reply.text) == (40301, False), (path, reply.text)
 
-    play(story, reader("application:mine", Operation.WRITE), reader("environment:live", Operation.WRITE))
+    play(story, reader("application:mine", AccessOperation.WRITE), reader("environment:live", AccessOperation.WRITE))

@@ -1,1 +1,1 @@
-"""The engine ``java``: a plan as one generated Java class that Spark runs, from bytes to bytes."""
+"""The engine ``java``: a plan as one generated class; here for Avro, bytes to bytes."""

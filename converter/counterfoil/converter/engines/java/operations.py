@@ -1,32 +1,121 @@
-"""Generating scalar operations: the value of each as Java expressions, after statements that compute it."""
+"""Generating scalar operations and formulas: each value as Java expressions, after statements that compute it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.java.formulas import formula
-from counterfoil.converter.engines.java.slots import BYTES, ENGINE, REAL, WHOLE
-from counterfoil.converter.engines.java.source import block, quoted, real
-from counterfoil.schema.evolution.instants import is_local
-from counterfoil.schema.evolution.model import Arithmetic, Cast, Constant, Format, Join, Parse, Read, Split, Widen
-from counterfoil.schema.evolution.patterns import WIDTH_BY_LETTERS
-from counterfoil.schema.evolution.types import is_instant, ticks_per_second
-from counterfoil.schema.formats.avro.types import Enum, Kind
+from counterfoil.converter.engines.java.source import BYTES, ENGINE, REAL, WHOLE, block, quoted, real
+from counterfoil.converter.engines.protocol import EngineCannot
+from counterfoil.schema.languages.avro.types import AvroEnum, AvroKind
+from counterfoil.schema.plans.formulas import Binary, FieldValue, Negate, Number, paths_of, result_of
+from counterfoil.schema.plans.model import Arithmetic, Cast, Constant, Format, Join, Parse, Read, Split, Widen
+from counterfoil.schema.plans.notation import WIDTH_BY_LETTERS
+from counterfoil.schema.plans.text_forms import is_local
+from counterfoil.schema.plans.types import is_instant, ticks_per_second
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.converter.engines.java.slots import Slot
-    from counterfoil.converter.engines.java.source import JavaClass
-    from counterfoil.schema.evolution.model import Lookup, Op, Scalar
+    from counterfoil.converter.engines.java.source import JavaClass, Slot
+    from counterfoil.schema.plans.formulas import Call, Expression
+    from counterfoil.schema.plans.model import Lookup, Op, Scalar
+
+
+# Generating formulas: longs that do not overflow silently, doubles that are never NaN or infinite.
+
+_LONG_BY_SIGN: Final = {"+": "added", "-": "subtracted", "*": "multiplied"}
+_ROUNDING: Final = {"round": "rint", "floor": "floor", "ceil": "ceil"}
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class JavaFormula:
+    """The result of a formula as an expression, after its statements."""
+
+    value: str
+    null_when: str | None
+    declared: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+def formula(op: Arithmetic, read: Callable[[Path], JavaValue], java: JavaClass, where: str) -> JavaFormula:
+    """Return a formula in Java; ``read`` returns the value of a field.
+
+    A field that is null makes the result null, and the fields behind it are not looked at.
+    """
+    paths = list(dict.fromkeys(paths_of(op.expression)))
+    kinds = {path: "long" if path in op.integers else "double" for path in paths}
+    values = {path: read(path) for path in paths}
+    nulls = [value.null_when for value in values.values() if value.null_when]
+    is_null = java.fresh("t") if nulls else None
+    lines: list[str] = []
+    for path, value in values.items():
+        check = [] if value.kind == "whole" else [_operand(value, path, where)]
+        if value.null_when:
+            lines.append(f"if ({value.null_when}) {is_null} = true;")
+        if check:
+            lines += block(f"if (!{is_null})", check) if is_null else check
+    result = java.fresh("t")
+    computed = f"{result} = {_Writer(kinds, values, where).write(op.expression)};"
+    lines += block(f"if (!{is_null})", [computed]) if is_null else [computed]
+    java_type, start = ("long", "0L") if op.result == "long" else ("double", "0.0")
+    declared = [line for value in values.values() for line in value.declared]
+    declared += [f"boolean {is_null} = false;"] if is_null else []
+    return JavaFormula(result, is_null, (*declared, f"{java_type} {result} = {start};"), tuple(lines))
+
+
+def _operand(value: JavaValue, path: Path, where: str) -> str:
+    return f"Numbers.operand({value.value}, {quoted('.'.join(path))}, {quoted(where)});"
+
+
+class _Writer:
+    """Writes one formula as nested calls, which Java evaluates from left to right."""
+
+    def __init__(self, kinds: dict[Path, str], values: dict[Path, JavaValue], where: str) -> None:
+        self._kinds = kinds
+        self._values = values
+        self._where = quoted(where)
+
+    def write(self, expression: Expression) -> str:
+        """Return a long or double expression."""
+        if isinstance(expression, Number):
+            return f"{expression.value}L" if isinstance(expression.value, int) else real(expression.value)
+        if isinstance(expression, FieldValue):
+            return self._values[expression.path].value
+        if isinstance(expression, Binary):
+            return self._binary(expression)
+        inner = self.write(expression.of)
+        is_long = result_of(expression.of, self._kinds) == "long"
+        if isinstance(expression, Negate):
+            return f"Numbers.subtracted(0L, {inner}, {self._where})" if is_long else f"(-({inner}))"
+        return self._call(expression, inner, is_long=is_long)
+
+    def _binary(self, expression: Binary) -> str:
+        left, right = self.write(expression.left), self.write(expression.right)
+        if result_of(expression, self._kinds) == "long":
+            return f"Numbers.{_LONG_BY_SIGN[expression.sign]}({left}, {right}, {self._where})"
+        left, right = f"(double) {left}", f"(double) {right}"
+        if expression.sign == "/":
+            return f"Numbers.divided({left}, {right}, {self._where})"
+        return f"Numbers.finite({left} {expression.sign} {right}, {self._where})"
+
+    def _call(self, expression: Call, inner: str, *, is_long: bool) -> str:
+        if expression.function == "abs":
+            return f"Numbers.absolute({inner}, {self._where})" if is_long else f"Math.abs({inner})"
+        if is_long:
+            return f"((double) {inner})"
+        return f"(Math.{_ROUNDING[expression.function]}({inner}) + 0.0)"
+
+
+# Generating scalar operations: the value of each as Java expressions, after statements that compute it.
 
 _GROUP_BY_LETTERS: Final = {letters: number for number, letters in enumerate(WIDTH_BY_LETTERS)}
 
 
 @dataclass(frozen=True)
-class Value:
+class JavaValue:
     """A scalar in Java: ``kind`` is boolean, whole, real, bytes or enum.
 
     ``value`` is an expression, for bytes and text ``data``, ``start`` and ``end`` instead. ``null_when`` is the
@@ -48,7 +137,7 @@ class Value:
         """The bytes as three arguments."""
         return f"{self.data}, {self.start}, {self.end}"
 
-    def then(self, lines: list[str], declared: tuple[str, ...] = (), **changes: Any) -> Value:
+    def then(self, lines: list[str], declared: tuple[str, ...] = (), **changes: Any) -> JavaValue:
         """Return a value that more statements compute from this one, where this one is not null."""
         guarded = block(f"if (!({self.null_when}))", lines) if self.null_when and lines else lines
         return replace(self, declared=(*self.declared, *declared), lines=(*self.lines, *guarded), **changes)
@@ -60,48 +149,48 @@ class Operations:
 
     java: JavaClass
 
-    def scalar(self, op: Op, scope: Slot, where: str) -> Value:
+    def scalar(self, op: Op, scope: Slot, where: str) -> JavaValue:
         """Return the value of an operation; ``where`` is the target field in its failures."""
         write = self._operations.get(type(op))
         if write is None:
             raise EngineCannot(ENGINE, field=where, why=f"{type(op).__name__} inside another operation")
         return write(self, op, scope, where)
 
-    def read(self, slot: Slot, scope: Slot) -> Value:
+    def read(self, slot: Slot, scope: Slot) -> JavaValue:
         """Return the value of a slot."""
         slot.use()
         null_when = slot.null_condition(scope)
         inner = slot.inner
         if inner is None:
-            return Value("whole", "0L", null_when="true")
+            return JavaValue("whole", "0L", null_when="true")
         if inner.kind in BYTES:
-            return Value("bytes", data=slot.data, start=f"a{slot.name}", end=f"z{slot.name}", null_when=null_when)
-        if isinstance(inner, Enum):
-            return Value("enum", f"v{slot.name}", null_when=null_when, symbols=tuple(inner.symbols))
-        kind = "boolean" if inner.kind is Kind.BOOLEAN else "whole" if inner.kind in WHOLE else "real"
+            return JavaValue("bytes", data=slot.data, start=f"a{slot.name}", end=f"z{slot.name}", null_when=null_when)
+        if isinstance(inner, AvroEnum):
+            return JavaValue("enum", f"v{slot.name}", null_when=null_when, symbols=tuple(inner.symbols))
+        kind = "boolean" if inner.kind is AvroKind.BOOLEAN else "whole" if inner.kind in WHOLE else "real"
         if kind == "real" and inner.kind not in REAL:
             raise EngineCannot(ENGINE, field=slot.where, why="a union other than null and one type")
-        return Value(kind, f"v{slot.name}", null_when=null_when)
+        return JavaValue(kind, f"v{slot.name}", null_when=null_when)
 
-    def _read(self, op: Read, scope: Slot, _where: str) -> Value:
+    def _read(self, op: Read, scope: Slot, _where: str) -> JavaValue:
         return self.read(scope.at(op.path), scope)
 
-    def _constant(self, op: Constant, _scope: Slot, where: str) -> Value:
+    def _constant(self, op: Constant, _scope: Slot, where: str) -> JavaValue:
         value = op.value
         if isinstance(value, (str, bytes)):
             name = self.java.data(value.encode() if isinstance(value, str) else value)
-            return Value("bytes", data=name, start="0", end=f"{name}.length")
+            return JavaValue("bytes", data=name, start="0", end=f"{name}.length")
         if isinstance(value, bool):
-            return Value("boolean", "true" if value else "false")
+            return JavaValue("boolean", "true" if value else "false")
         if isinstance(value, int):
-            return Value("whole", f"{value}L")
+            return JavaValue("whole", f"{value}L")
         if isinstance(value, float):
-            return Value("real", real(value))
+            return JavaValue("real", real(value))
         raise EngineCannot(ENGINE, field=where, why="a constant with parts inside another operation")
 
     # -- types
 
-    def text_of(self, value: Value) -> Value:
+    def text_of(self, value: JavaValue) -> JavaValue:
         """Return an enum as its symbol's text; any other value unchanged."""
         if value.kind != "enum":
             return value
@@ -112,7 +201,7 @@ class Operations:
             lines, (f"byte[] {name} = Texts.EMPTY;",), kind="bytes", data=name, start="0", end=f"{name}.length"
         )
 
-    def _widen(self, op: Widen, scope: Slot, where: str) -> Value:
+    def _widen(self, op: Widen, scope: Slot, where: str) -> JavaValue:
         value = self.scalar(op.of, scope, where)
         if op.target.base in {"string", "bytes"}:
             return self.text_of(value)
@@ -120,7 +209,7 @@ class Operations:
             return replace(value, kind="real", value=f"(double) {value.value}")
         return value
 
-    def _computed(self, value: Value, java_type: str, kind: str, expression: str) -> Value:
+    def _computed(self, value: JavaValue, java_type: str, kind: str, expression: str) -> JavaValue:
         """Return a number or boolean that a call computes of a value that is not null."""
         name = self.java.fresh("t")
         start = {"boolean": "false", "double": "0.0", "long": "0L"}[java_type]
@@ -131,12 +220,12 @@ class Operations:
         self.java.member(f"final Texts {name} = new Texts()")
         return name
 
-    def _made_text(self, value: Value, call: Callable[[str], str]) -> Value:
+    def _made_text(self, value: JavaValue, call: Callable[[str], str]) -> JavaValue:
         """Return a text that a call makes in a buffer of its own."""
         name = self._texts()
         return value.then([f"{call(name)};"], kind="bytes", data=f"{name}.data", start=f"{name}.from", end=f"{name}.to")
 
-    def _cast(self, op: Cast, scope: Slot, where: str) -> Value:
+    def _cast(self, op: Cast, scope: Slot, where: str) -> JavaValue:
         source, target = op.source, op.target
         value = self.scalar(op.of, scope, where)
         if is_instant(source) and is_instant(target):
@@ -153,7 +242,7 @@ class Operations:
             return self._from_text(self.text_of(value), target, where)
         return self._to_number(value, target, where)
 
-    def _to_number(self, value: Value, target: Scalar, where: str) -> Value:
+    def _to_number(self, value: JavaValue, target: Scalar, where: str) -> JavaValue:
         """Return a number, a boolean or bytes as another of them."""
         if target.base in {"int", "long"}:
             return self._to_whole(value, target, where)
@@ -167,7 +256,7 @@ class Operations:
             return self._computed(value, "double", "real", f"Numbers.toFloat({value.value}, {quoted(where)})")
         return replace(value, kind="real", value=f"(double) {value.value}")
 
-    def _to_whole(self, value: Value, target: Scalar, where: str) -> Value:
+    def _to_whole(self, value: JavaValue, target: Scalar, where: str) -> JavaValue:
         rest = f"{quoted(str(target))}, {quoted(where)}"
         is_int = target.base == "int"
         if value.kind == "boolean":
@@ -177,7 +266,7 @@ class Operations:
             return self._computed(value, "long", "whole", call)
         return self._computed(value, "long", "whole", f"Numbers.toInt({value.value}, {rest})") if is_int else value
 
-    def _to_text(self, value: Value, op: Cast, where: str) -> Value:
+    def _to_text(self, value: JavaValue, op: Cast, where: str) -> JavaValue:
         if value.kind == "boolean":
             true, false = self.java.data(b"true"), self.java.data(b"false")
             return self._made_text(value, lambda name: f"{name}.set({value.value} ? {true} : {false})")
@@ -191,7 +280,7 @@ class Operations:
             return value.then([f"Numbers.checkUtf8({value.span}, {quoted(where)});"])
         return self.text_of(value)
 
-    def _from_text(self, value: Value, target: Scalar, where: str) -> Value:
+    def _from_text(self, value: JavaValue, target: Scalar, where: str) -> JavaValue:
         field_name, is_int = quoted(where), "true" if target.base == "int" else "false"
         if target.base == "enum":
             symbols = self.java.several([symbol.encode() for symbol in target.symbols])
@@ -205,7 +294,7 @@ class Operations:
         is_float = "true" if target.base == "float" else "false"
         return self._computed(value, "double", "real", f"Numbers.realOfText({value.span}, {is_float}, {field_name})")
 
-    def _decimal(self, value: Value, op: Cast, where: str) -> Value:
+    def _decimal(self, value: JavaValue, op: Cast, where: str) -> JavaValue:
         source, target = op.source, op.target
         number = self._exact(value, source, where)
         if target.base == "double":
@@ -217,7 +306,7 @@ class Operations:
         rest = f"{target.scale}, {target.precision or 0}, {size}, {places}, {quoted(str(target))}, {quoted(where)}"
         return self._made_text(value, lambda name: f"Numbers.decimalBytes({name}, {number}, {rest})")
 
-    def _exact(self, value: Value, source: Scalar, where: str) -> str:
+    def _exact(self, value: JavaValue, source: Scalar, where: str) -> str:
         """Return the exact number of a value as an expression."""
         if source.word == "decimal":
             return f"Numbers.decimal({value.span}, {source.scale})"
@@ -238,22 +327,22 @@ class Operations:
         rest = f"{zone}, {ticks}L, {quoted(op.pattern.spelt)}, {quoted(str(scalar))}"
         return self.java.constant("Instants", f"new Instants({self.java.integers(groups)}, {texts}, {rest})")
 
-    def _format(self, op: Format, scope: Slot, where: str) -> Value:
+    def _format(self, op: Format, scope: Slot, where: str) -> JavaValue:
         value, instants = self.scalar(op.of, scope, where), self._instants(op, op.source)
         return self._made_text(value, lambda name: f"{instants}.format({name}, {value.value}, {quoted(where)})")
 
-    def _parse(self, op: Parse, scope: Slot, where: str) -> Value:
+    def _parse(self, op: Parse, scope: Slot, where: str) -> JavaValue:
         value, instants = self.text_of(self.scalar(op.of, scope, where)), self._instants(op, op.target)
         return self._computed(value, "long", "whole", f"{instants}.parse({value.span}, {quoted(where)})")
 
-    def _split(self, op: Split, scope: Slot, where: str) -> Value:
+    def _split(self, op: Split, scope: Slot, where: str) -> JavaValue:
         value = self.text_of(self.scalar(op.of, scope, where))
         separator = self.java.data(op.separator.encode())
         return self._made_text(
             value, lambda name: f"{name}.split({value.span}, {separator}, {op.take}, {quoted(where)})"
         )
 
-    def _join(self, op: Join, scope: Slot, where: str) -> Value:
+    def _join(self, op: Join, scope: Slot, where: str) -> JavaValue:
         parts = [self.text_of(self.scalar(part, scope, where)) for part in op.parts]
         nulls = [part.null_when for part in parts if part.null_when]
         name, separator = self._texts(), self.java.data(op.separator.encode())
@@ -262,7 +351,7 @@ class Operations:
             if number and op.separator:
                 lines.append(f"{name}.append({separator}, 0, {separator}.length);")
             lines.append(f"{name}.append({part.span});")
-        start = Value(
+        start = JavaValue(
             "bytes",
             null_when=" || ".join(f"({null})" for null in nulls) or None,
             declared=tuple(line for part in parts for line in part.declared),
@@ -270,7 +359,7 @@ class Operations:
         )
         return start.then(lines, data=f"{name}.data", start=f"{name}.from", end=f"{name}.to")
 
-    def place_of(self, key: Value, op: Lookup) -> tuple[str, str]:
+    def place_of(self, key: JavaValue, op: Lookup) -> tuple[str, str]:
         """Return the expression of an entry's number, and that of the key as it is shown."""
         keys = [each for each, _ in op.table]
         if key.kind == "enum":
@@ -288,9 +377,9 @@ class Operations:
         table = self.java.constant("Table", f"new Table({self.java.several(texts)})")
         return f"{table}.placeOf({key.span})", f"Texts.shown({key.span})"
 
-    def _arithmetic(self, op: Arithmetic, scope: Slot, where: str) -> Value:
+    def _arithmetic(self, op: Arithmetic, scope: Slot, where: str) -> JavaValue:
         found = formula(op, lambda path: self.scalar(Read(path), scope, where), self.java, where)
-        return Value(
+        return JavaValue(
             "whole" if op.result == "long" else "real",
             found.value,
             null_when=found.null_when,
@@ -298,7 +387,7 @@ class Operations:
             lines=found.lines,
         )
 
-    _operations: ClassVar[dict[type, Callable[..., Value]]] = {
+    _operations: ClassVar[dict[type, Callable[..., JavaValue]]] = {
         Read: _read,
         Constant: _constant,
         Widen: _widen,

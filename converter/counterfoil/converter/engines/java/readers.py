@@ -2,20 +2,18 @@
 
 There are three ways to read a value. One that the plan needs goes into its slot. One that it does not need is checked
 as strictly, since the reference evaluator reads it too. One that the source's schema does not have is skipped: only its
-size matters. The meaning of all three is that of :mod:`counterfoil.sdk.serde.avro_codec.decode_walk`.
+size matters. The meaning of all three is that of :mod:`counterfoil.sdk.serde.avro.decode_walk`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.java.slots import ENGINE, REAL
-from counterfoil.converter.engines.java.source import block, indented, quoted, real
-from counterfoil.converter.engines.java.wire import is_read_as_written
-from counterfoil.schema.formats.avro.types import Array, Enum, Kind, Record, Union
-from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
-from counterfoil.sdk.serde.avro_codec.plan import (
+from counterfoil.converter.engines.java.source import ENGINE, REAL, block, indented, is_read_as_written, quoted, real
+from counterfoil.converter.engines.protocol import EngineCannot
+from counterfoil.schema.languages.avro.types import AvroArray, AvroEnum, AvroKind, AvroRecord, AvroUnion
+from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk
+from counterfoil.sdk.serde.avro.plan import (
     ArrayStep,
     BooleanStep,
     BytesStep,
@@ -30,15 +28,15 @@ from counterfoil.sdk.serde.avro_codec.plan import (
     UnionStep,
     UnreadableStep,
     contains_itself,
+    measure,
 )
-from counterfoil.sdk.serde.avro_codec.resolve import Resolver
-from counterfoil.sdk.serde.avro_codec.weights import measure
+from counterfoil.sdk.serde.avro.resolve import SchemaResolver
 
 if TYPE_CHECKING:
-    from counterfoil.converter.engines.java.slots import Slot
-    from counterfoil.converter.engines.java.source import JavaClass
-    from counterfoil.schema.formats.avro.types import AvroType
-    from counterfoil.sdk.serde.avro_codec.plan import FieldStep, Step
+    from counterfoil.converter.engines.java.source import JavaClass, Slot
+    from counterfoil.schema.languages.avro.types import AvroType
+    from counterfoil.sdk.serde.avro.plan import FieldStep, Step
+
 
 _FIELDS_PER_METHOD: Final = 16
 """Java does not compile a method of more than 8,000 bytes; small ones are also compiled earlier."""
@@ -46,7 +44,7 @@ _FIELDS_PER_METHOD: Final = 16
 
 def note_defaults(step: Step, slot: Slot) -> None:
     """Mark the slots that a reader's default may fill."""
-    if isinstance(slot.inner, Union):  # of several types: its branches have no slots
+    if isinstance(slot.inner, AvroUnion):  # of several types: its branches have no slots
         return
     match step:
         case RecordStep(fields=fields, defaults=defaults):
@@ -165,7 +163,7 @@ class ReaderWriter:
         return [] if slot is None else [f"v{slot.name} = {value};"]
 
     def _whole(self, slot: Slot | None) -> list[str]:
-        is_float = slot is not None and slot.inner is not None and slot.inner.kind is Kind.FLOAT
+        is_float = slot is not None and slot.inner is not None and slot.inner.kind is AvroKind.FLOAT
         return self._kept(slot, "(float) number" if is_float else "number")
 
     def _bytes(self, slot: Slot | None, *, is_text: bool) -> list[str]:
@@ -182,7 +180,7 @@ class ReaderWriter:
     def _enum(self, step: EnumStep, slot: Slot | None) -> list[str]:
         made = [f'p = readChoice(b, p, {len(step.values)}, "Symbol");']
         missing = "The reader has neither this symbol nor a default"
-        if slot is None or not isinstance(slot.inner, Enum):
+        if slot is None or not isinstance(slot.inner, AvroEnum):
             if None not in step.values:
                 return made
             known = self._java.integers([int(value is not None) for value in step.values])
@@ -237,14 +235,14 @@ class ReaderWriter:
         if value is None:
             return [f"x{slot.name} = true;"]
         made = [f"x{slot.name} = false;"] if slot.is_nullable else []
-        if isinstance(slot.inner, Record):
+        if isinstance(slot.inner, AvroRecord):
             made += [f"s{run.name} = -1;" for run in slot.runs]
             return made + [line for name, each in value.items() for line in self._filled(slot.members[name], each)]
         if slot.element is not None and value:
             return made + self._filled_items(slot, slot.inner, value)
         if slot.element is not None:
-            return [*made, f"n{slot.name} = 0;" if isinstance(slot.inner, Array) else f"m{slot.name}.begin();"]
-        if isinstance(value, (str, bytes)) and not isinstance(slot.inner, Enum):
+            return [*made, f"n{slot.name} = 0;" if isinstance(slot.inner, AvroArray) else f"m{slot.name}.begin();"]
+        if isinstance(value, (str, bytes)) and not isinstance(slot.inner, AvroEnum):
             data = value.encode() if isinstance(value, str) else value
             name = self._java.data(data)
             return [*made, f"d{slot.name} = {name};", f"a{slot.name} = 0;", f"z{slot.name} = {len(data)};"]
@@ -252,7 +250,7 @@ class ReaderWriter:
 
     def _filled_items(self, slot: Slot, node: AvroType, value: Any) -> list[str]:
         """Return the statements that read an array or a map from the bytes of a default."""
-        step = Resolver().resolve(node, node, ())
+        step = SchemaResolver().resolve(node, node, ())
         measure(step)
         data = self._java.data(EncodeWalk(strict=False, exact=False).write(node, value))
         return [f"{ReaderWriter(self._java, is_default=True).method(step, slot)}({data}, 0);"]
@@ -346,7 +344,7 @@ def _default(node: AvroType, value: Any) -> str:
     """Return a number, boolean or enum as a Java expression."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(node, Enum):
+    if isinstance(node, AvroEnum):
         return str(list(node.symbols).index(value))
     return real(value) if node.kind in REAL else f"{value}L"
 
@@ -359,7 +357,7 @@ def _variant(slot: Slot, element: str) -> int:
 
 def _spans(step: RecordStep, slot: Slot | None) -> dict[str, tuple[int, int]]:
     """Return the runs of a record that are one behind the other in this writer's bytes: first and last field."""
-    if slot is None or not isinstance(slot.inner, Record):
+    if slot is None or not isinstance(slot.inner, AvroRecord):
         return {}
     targets = [one.target for one in step.fields]
     types = {member.name: member.type for member in slot.inner.fields}

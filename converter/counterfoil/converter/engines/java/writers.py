@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.java.operations import Operations, Value
-from counterfoil.converter.engines.java.slots import ENGINE, Run
-from counterfoil.converter.engines.java.source import block, indented, quoted
-from counterfoil.converter.engines.java.wire import is_same_wire, widens_on_wire
-from counterfoil.schema.evolution.model import (
+from counterfoil.converter.engines.java.operations import JavaValue, Operations
+from counterfoil.converter.engines.java.source import (
+    ENGINE,
+    SlotRun,
+    block,
+    indented,
+    is_same_wire,
+    quoted,
+    widens_on_wire,
+)
+from counterfoil.converter.engines.protocol import EngineCannot
+from counterfoil.schema.languages.avro.types import AvroArray, AvroEnum, AvroKind, AvroMap, AvroRecord, AvroUnion
+from counterfoil.schema.plans.model import (
     BuildRecord,
     Constant,
     Lookup,
@@ -22,19 +29,18 @@ from counterfoil.schema.evolution.model import (
     RequireValue,
     Widen,
 )
-from counterfoil.schema.evolution.types import split_null
-from counterfoil.schema.formats.avro.types import Array, Enum, Kind, Map, Record, Union
-from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
-from counterfoil.sdk.serde.avro_codec.varint import encode_long
+from counterfoil.schema.plans.types import split_null
+from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk
+from counterfoil.sdk.serde.avro.numbers import encode_long
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from counterfoil.converter.engines.java.slots import Slot
-    from counterfoil.converter.engines.java.source import JavaClass
-    from counterfoil.schema.evolution.model import Op
-    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.converter.engines.java.source import JavaClass, Slot
+    from counterfoil.schema.languages.avro.types import AvroType
+    from counterfoil.schema.plans.model import Op
+
 
 _LINES_PER_METHOD: Final = 60
 _NO_UNION: Final = "a union other than null and one type"
@@ -60,7 +66,7 @@ class TargetWriter:
         self._java = java
         self._operations = Operations(java)
 
-    def root(self, op: BuildRecord, target: Record, scope: Slot) -> list[str]:
+    def root(self, op: BuildRecord, target: AvroRecord, scope: Slot) -> list[str]:
         """Return the statements that write the whole record: calls of methods of a moderate size."""
         return self._in_methods(self._fields(op, target, scope, ""))
 
@@ -76,7 +82,7 @@ class TargetWriter:
                 body = []
         return calls
 
-    def _fields(self, op: BuildRecord, target: Record, scope: Slot, where: str) -> list[list[str]]:
+    def _fields(self, op: BuildRecord, target: AvroRecord, scope: Slot, where: str) -> list[list[str]]:
         """Return the statements of each field, or of each run of fields that can be copied."""
         op_by_name = dict(op.fields)
         members = target.fields
@@ -97,7 +103,7 @@ class TargetWriter:
         """Return the statements that copy a run as one span, or write its fields one by one."""
         paths = [_copied_path(op) or () for op in ops]
         record = scope.at(paths[0][:-1])
-        run = Run(self._java.fresh(""), tuple(path[-1] for path in paths))
+        run = SlotRun(self._java.fresh(""), tuple(path[-1] for path in paths))
         record.runs.append(run)
         record.use()
         null_when = record.null_condition(scope)
@@ -113,7 +119,7 @@ class TargetWriter:
         has_null, inner = split_null(node)
         if isinstance(op, Constant):
             return [f"out.put({self._constant(node, op.value)});"]
-        if isinstance(inner, Union) or (inner is None and not has_null):
+        if isinstance(inner, AvroUnion) or (inner is None and not has_null):
             raise EngineCannot(ENGINE, field=where, why=_NO_UNION)
         if inner is None:
             return _branch_of(node, is_null=True)
@@ -143,20 +149,20 @@ class TargetWriter:
             return _Part(None, (f"out.put({self._constant(inner, op.value)});",))
         if isinstance(op, Lookup):
             return self._lookup(op, inner, scope, where)
-        if isinstance(op, BuildRecord) and isinstance(inner, Record):
+        if isinstance(op, BuildRecord) and isinstance(inner, AvroRecord):
             return self._record(op, inner, scope, where)
-        if isinstance(op, MapItems) and isinstance(inner, Array) and isinstance(op.of, Read):
+        if isinstance(op, MapItems) and isinstance(inner, AvroArray) and isinstance(op.of, Read):
             return self._array(scope.at(op.of.path), op.item, inner, scope, where)
-        if isinstance(op, MapValues) and isinstance(inner, Map) and isinstance(op.of, Read):
+        if isinstance(op, MapValues) and isinstance(inner, AvroMap) and isinstance(op.of, Read):
             return self._map(scope.at(op.of.path), op.value, inner, scope, where)
-        if isinstance(op, Read) and isinstance(inner, (Record, Array, Map)):
+        if isinstance(op, Read) and isinstance(inner, (AvroRecord, AvroArray, AvroMap)):
             return self._copied(op, inner, scope, where)
         value = self._operations.scalar(op, scope, where)
         return _Part(value.null_when, tuple(self._scalar(value, inner, where)), value.declared, value.lines)
 
-    def _scalar(self, value: Value, inner: AvroType, where: str) -> list[str]:
+    def _scalar(self, value: JavaValue, inner: AvroType, where: str) -> list[str]:
         """Return the statements that write a scalar."""
-        if isinstance(inner, Enum):
+        if isinstance(inner, AvroEnum):
             if value.kind != "enum":
                 raise EngineCannot(ENGINE, field=where, why="a text as an enum without a cast")
             symbols = list(inner.symbols)
@@ -168,11 +174,11 @@ class TargetWriter:
             value = self._operations.text_of(replace(value, declared=(), lines=()))
             return [*value.declared, *value.lines, f"out.putBytes({value.span});"]
         if value.kind == "bytes":
-            return [f"out.{'put' if inner.kind is Kind.FIXED else 'putBytes'}({value.span});"]
-        if inner.kind is Kind.BOOLEAN:
+            return [f"out.{'put' if inner.kind is AvroKind.FIXED else 'putBytes'}({value.span});"]
+        if inner.kind is AvroKind.BOOLEAN:
             return [f"out.putByte({value.value} ? 1 : 0);"]
-        if inner.kind in {Kind.FLOAT, Kind.DOUBLE}:
-            return [f"out.put{'Float' if inner.kind is Kind.FLOAT else 'Double'}({value.value});"]
+        if inner.kind in {AvroKind.FLOAT, AvroKind.DOUBLE}:
+            return [f"out.put{'Float' if inner.kind is AvroKind.FLOAT else 'Double'}({value.value});"]
         return [f"out.putLong({value.value});"]
 
     # -- parts
@@ -180,16 +186,16 @@ class TargetWriter:
     def _copied(self, op: Read, inner: AvroType, scope: Slot, where: str) -> _Part:
         """Return how a value with parts is copied part by part, to a type that may have them in another order."""
         slot = scope.at(op.path)
-        if isinstance(inner, Record):
+        if isinstance(inner, AvroRecord):
             fields = tuple((member.name, Read((*op.path, member.name))) for member in inner.fields)
             return self._record(BuildRecord(fields, op), inner, scope, where)
-        if isinstance(inner, Array):
+        if isinstance(inner, AvroArray):
             return self._array(slot, Read(()), inner, scope, where)
-        if isinstance(inner, Map):
+        if isinstance(inner, AvroMap):
             return self._map(slot, Read(()), inner, scope, where)
         raise EngineCannot(ENGINE, field=where, why=_NO_UNION)
 
-    def _record(self, op: BuildRecord, inner: Record, scope: Slot, where: str) -> _Part:
+    def _record(self, op: BuildRecord, inner: AvroRecord, scope: Slot, where: str) -> _Part:
         null_when = None
         if op.guard is not None:
             if not isinstance(op.guard, Read):
@@ -205,7 +211,7 @@ class TargetWriter:
         written = self.value(op, node, slot.element, where)
         return f"q{slot.name}", self._in_methods([written])
 
-    def _array(self, slot: Slot, item: Op, inner: Array, scope: Slot, where: str) -> _Part:
+    def _array(self, slot: Slot, item: Op, inner: AvroArray, scope: Slot, where: str) -> _Part:
         read, written = self._element(item, inner.items, slot, f"{where}[]")
         place, left, index = (self._java.fresh(stem) for stem in ("p", "l", "i"))
         step = [f"{place} = {read}({slot.data}, {place});", *written]
@@ -218,7 +224,7 @@ class TargetWriter:
         body = [f"out.putLong(n{slot.name});", f"int {place} = a{slot.name};", *block("while (true)", loop)]
         return _Part(slot.null_condition(scope), (*block(f"if (n{slot.name} > 0)", body), "out.putByte(0);"))
 
-    def _map(self, slot: Slot, op: Op, inner: Map, scope: Slot, where: str) -> _Part:
+    def _map(self, slot: Slot, op: Op, inner: AvroMap, scope: Slot, where: str) -> _Part:
         read, written = self._element(op, inner.values, slot, f"{where}{{}}")
         keys, index = f"m{slot.name}", self._java.fresh("i")
         step = [
@@ -263,9 +269,9 @@ def _any(conditions: list[str]) -> str | None:
 
 def _branch_of(node: AvroType, *, is_null: bool) -> list[str]:
     """Return the statement that writes the number of a branch, where there is one."""
-    if not isinstance(node, Union):
+    if not isinstance(node, AvroUnion):
         return []
-    number = next(place for place, each in enumerate(node.branches) if (each.kind is Kind.NULL) is is_null)
+    number = next(place for place, each in enumerate(node.branches) if (each.kind is AvroKind.NULL) is is_null)
     return [f"out.putByte({encode_long(number)[0]});"]
 
 
@@ -285,7 +291,7 @@ def _run_length(ops: Sequence[Op], nodes: Sequence[AvroType], scope: Slot) -> in
     if first is None:
         return 0
     record = scope.at(first[:-1])
-    if not isinstance(record.inner, Record):
+    if not isinstance(record.inner, AvroRecord):
         return 0
     names = [member.name for member in record.inner.fields]
     start = names.index(first[-1])
@@ -299,4 +305,4 @@ def _run_length(ops: Sequence[Op], nodes: Sequence[AvroType], scope: Slot) -> in
             break
         length += 1
     _, inner = split_null(nodes[0])
-    return length if length > 1 or (length and isinstance(inner, (Record, Array, Map))) else 0
+    return length if length > 1 or (length and isinstance(inner, (AvroRecord, AvroArray, AvroMap))) else 0

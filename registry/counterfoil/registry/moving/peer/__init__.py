@@ -1,1 +1,1 @@
-"""A running registry as a source and a target, over its REST API."""
+"""Another registry, as a source and a target of facts over the REST API."""

@@ -7,21 +7,22 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from counterfoil.registry.moving.errors import PeerRefused, PeerUnreachable
-from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, parse_subject
+from counterfoil.registry.moving.facts import PeerRefused, PeerUnreachable
 from counterfoil.schema.errors import RegistryError
-from counterfoil.sdk.async_client import AsyncRegistry
-from counterfoil.sdk.connection.http import AsyncHttpTransport
+from counterfoil.schema.model import DEFAULT_CONTEXT, TOP_LEVEL, parse_subject
+from counterfoil.sdk.client.asynchronous import AsyncRegistry
+from counterfoil.sdk.client.connection import AsyncHttpTransport
 from counterfoil.sdk.errors import RegistryUnavailable, UnexpectedReply
 from counterfoil.sdk.operations import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.sdk.client.settings import RegistrySettings
     from counterfoil.sdk.operations import Operation
-    from counterfoil.sdk.settings import RegistrySettings
     from counterfoil.sdk.transport import AsyncTransport
+
 
 _T = TypeVar("_T")
 
@@ -30,7 +31,7 @@ _SHOWN: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class PeerRefusal:
     """A response that is not the result: the HTTP status, the registry's own code if it sent one, and its message.
 
     A status of success means that the registry did what was requested, and that its response could not be read.
@@ -78,7 +79,7 @@ class Peer:
     async def __aexit__(self, *_: object) -> None:
         await self._registry.close()
 
-    async def outcome(self, operation: Operation[_T]) -> _T | Refusal:
+    async def outcome(self, operation: Operation[_T]) -> _T | PeerRefusal:
         """Return the result of the operation, or its refusal.
 
         Raises ``PeerUnreachable``, and ``PeerRefused`` for 401, 403, 429 and 5xx.
@@ -88,12 +89,12 @@ class Peer:
     async def get(self, operation: Operation[Any]) -> Any:
         """Return the unparsed JSON of a resource; None if it is refused."""
         found = await self.outcome(as_json(operation))
-        return None if isinstance(found, Refusal) else found
+        return None if isinstance(found, PeerRefusal) else found
 
     async def found(self, operation: Operation[_T]) -> _T | None:
         """Return a resource; None if it is refused. Raise ``PeerRefused`` if the response cannot be read."""
         found = await self.outcome(operation)
-        if not isinstance(found, Refusal):
+        if not isinstance(found, PeerRefusal):
             return found
         if found.is_done:
             raise refused(found, f"{self.url} returned an unexpected response to {operation.method} {operation.path}")
@@ -107,26 +108,26 @@ class Peer:
     async def listed(self, operation: Operation[tuple[_T, ...]]) -> tuple[_T, ...] | None:
         """Return all entries of a listing; None if the registry has no such listing."""
         found = await self._checked(operation, self._registry.call_all(operation))
-        return None if isinstance(found, Refusal) else found
+        return None if isinstance(found, PeerRefusal) else found
 
     async def carry_out(self, operation: Operation[_T], what: str) -> _T | None:
         """Return the result; None if it could not be read. Raise ``PeerRefused`` with ``what`` was refused, and why."""
         found = await self.outcome(operation)
-        if not isinstance(found, Refusal):
+        if not isinstance(found, PeerRefusal):
             return found
         if not found.is_done:
             raise refused(found, what)
         return None
 
-    async def _checked(self, operation: Operation[Any], answer: Awaitable[_T]) -> _T | Refusal:
+    async def _checked(self, operation: Operation[Any], answer: Awaitable[_T]) -> _T | PeerRefusal:
         request = f"{operation.method} {operation.path}"
         try:
             async with self._turns:
                 return await answer
         except RegistryError as error:
-            refusal = Refusal(error.status, error.code, error.message[:_SHOWN])
+            refusal = PeerRefusal(error.status, error.code, error.message[:_SHOWN])
         except UnexpectedReply as error:
-            refusal = Refusal(error.status, None, error.problem)
+            refusal = PeerRefusal(error.status, None, error.problem)
         except RegistryUnavailable as error:
             problem = error.__cause__ or error
             raise PeerUnreachable(f"{self.url} cannot be reached ({request}): {problem}") from None
@@ -135,7 +136,7 @@ class Peer:
         return refusal
 
 
-def refused(refusal: Refusal, what: str) -> PeerRefused:
+def refused(refusal: PeerRefusal, what: str) -> PeerRefused:
     """Return the error with ``what`` was refused, and the reason."""
     return PeerRefused(f"{what}: {refusal.status} {refusal.message}")
 

@@ -11,11 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.config import DEFAULT_LEVEL
-from counterfoil.registry.moving.canonical import Canonicaliser, version_in
-from counterfoil.registry.moving.errors import PeerRefused
 from counterfoil.registry.moving.facts import (
     ContextFact,
+    PeerRefused,
     RecordFact,
     SettingsFact,
     Unreadable,
@@ -23,20 +21,16 @@ from counterfoil.registry.moving.facts import (
     read_content,
     whole_number,
 )
-from counterfoil.registry.moving.lanes import gathered
-from counterfoil.registry.moving.peer.associations import PeerAssociations
-from counterfoil.registry.moving.peer.bridges import PeerBridges
 from counterfoil.registry.moving.peer.connection import context_name, context_scope, scope_text
-from counterfoil.registry.moving.peer.contracts import PeerContracts
-from counterfoil.registry.moving.peer.keys import PeerKeys
-from counterfoil.registry.moving.peer.observations import PeerObservations
-from counterfoil.registry.moving.peer.sketches import PeerSketches
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
+from counterfoil.registry.moving.peer.contracts import PeerContracts, PeerObservations
+from counterfoil.registry.moving.peer.records import PeerAssociations, PeerBridges, PeerKeys, PeerSketches
+from counterfoil.registry.moving.sources import Canonicaliser, gathered, version_in
+from counterfoil.registry.subjects.levels import DEFAULT_LEVEL
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
 from counterfoil.schema.errors import RegistryError
-from counterfoil.schema.rest.config import Config, read_config
+from counterfoil.schema.model import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.rest.json_values import RequestJson
-from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.rest.subjects import Config, Mode, read_config
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk import operations
 
@@ -45,6 +39,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.moving.facts import Key
     from counterfoil.registry.moving.peer.connection import Peer
+
 
 _SCOPES_AT_A_TIME: Final = 32
 _KEPT_SUBJECTS: Final = 256

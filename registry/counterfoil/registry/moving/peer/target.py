@@ -12,36 +12,32 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.associations import RECORD_KINDS
-from counterfoil.registry.domain.bridges.stored import RECORD_KINDS as OF_BRIDGES
-from counterfoil.registry.domain.config import without_empty_texts
-from counterfoil.registry.domain.contracts.stored import RECORD_KINDS as OF_CONTRACTS
-from counterfoil.registry.domain.keys.stored import DEK_KIND, KEK_KIND, read_stored_dek
-from counterfoil.registry.moving.errors import MovingError, PeerRefused
+from counterfoil.registry.associations.records import RECORD_KINDS
+from counterfoil.registry.bridges.records import RECORD_KINDS as OF_BRIDGES
+from counterfoil.registry.contracts.stored import RECORD_KINDS as OF_CONTRACTS
+from counterfoil.registry.keys.records import DEK_KIND, KEK_KIND, read_stored_dek
 from counterfoil.registry.moving.facts import (
     ContextFact,
+    MovingError,
+    PeerRefused,
     RecordFact,
     SettingsFact,
     VersionFact,
     read_content,
     schema_of,
 )
-from counterfoil.registry.moving.peer.associations import PeerAssociations
-from counterfoil.registry.moving.peer.bridges import PeerBridges
-from counterfoil.registry.moving.peer.connection import Refusal, context_scope, refused, scope_text
-from counterfoil.registry.moving.peer.contracts import PeerContracts
-from counterfoil.registry.moving.peer.keys import PeerKeys
-from counterfoil.registry.moving.peer.observations import KINDS as OBSERVED
-from counterfoil.registry.moving.peer.observations import PeerObservations
-from counterfoil.registry.moving.peer.sketches import PeerSketches
+from counterfoil.registry.moving.importing import ABSENT, SAME, FactStanding, clash, id_clash, version_standing
+from counterfoil.registry.moving.peer.connection import PeerRefusal, context_scope, refused, scope_text
+from counterfoil.registry.moving.peer.contracts import KINDS as OBSERVED
+from counterfoil.registry.moving.peer.contracts import PeerContracts, PeerObservations
+from counterfoil.registry.moving.peer.records import PeerAssociations, PeerBridges, PeerKeys, PeerSketches
 from counterfoil.registry.moving.peer.source import PeerSource
-from counterfoil.registry.moving.store.target import PLACEHOLDER, settings_standing
-from counterfoil.registry.moving.target import ABSENT, SAME, Standing, clash, id_clash, version_standing
-from counterfoil.registry.service.sketches import SKETCH_KIND
-from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
+from counterfoil.registry.moving.store_facts import PLACEHOLDER, settings_standing
+from counterfoil.registry.subjects.levels import without_empty_texts
+from counterfoil.registry.topics.use_cases import SKETCH_KIND
 from counterfoil.schema.errors import RegistryError
-from counterfoil.schema.model import Schema
-from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.model import TOP_LEVEL, QualifiedSubject, Schema, parse_subject
+from counterfoil.schema.rest.subjects import Mode
 from counterfoil.schema.rest.versions import Deletion, Visibility
 from counterfoil.sdk import operations
 
@@ -49,8 +45,9 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.registry.moving.facts import Fact
+    from counterfoil.registry.moving.importing import MoveProgress
     from counterfoil.registry.moving.peer.connection import Peer
-    from counterfoil.registry.moving.progress import Progress
+
 
 _ALREADY_DELETED: Final = frozenset({40404, 40406})
 
@@ -58,7 +55,7 @@ _ALREADY_DELETED: Final = frozenset({40404, 40406})
 class PeerTarget:
     """Writes to the registry that ``peer`` connects to."""
 
-    def __init__(self, peer: Peer, progress: Progress) -> None:
+    def __init__(self, peer: Peer, progress: MoveProgress) -> None:
         self._peer = peer
         self._progress = progress
         self._reading = PeerSource(peer)
@@ -72,7 +69,7 @@ class PeerTarget:
         self._modes: dict[QualifiedSubject, Mode | None] = {}
         self._opening = asyncio.Lock()
 
-    async def standing(self, fact: Fact) -> Standing:
+    async def standing(self, fact: Fact) -> FactStanding:
         """Return the state of ``fact`` in the registry."""
         match fact:
             case VersionFact():
@@ -98,7 +95,7 @@ class PeerTarget:
 
     # --- versions
 
-    async def _version_standing(self, fact: VersionFact) -> Standing:
+    async def _version_standing(self, fact: VersionFact) -> FactStanding:
         clashing = await self._clash_of_id(fact)
         if clashing is not None:
             return clashing
@@ -121,7 +118,7 @@ class PeerTarget:
         listed = await self._peer.listed(operations.versions(str(fact.subject), visibility=Visibility.ACTIVE))
         return fact.version in (listed or ())
 
-    async def _clash_of_id(self, fact: VersionFact) -> Standing | None:
+    async def _clash_of_id(self, fact: VersionFact) -> FactStanding | None:
         """Return a clash if the registry has another schema under the id, otherwise None."""
         context = fact.subject.context
         held = await self._peer.document(operations.schema_by_id(fact.schema_id, subject=context_scope(context)))
@@ -153,7 +150,7 @@ class PeerTarget:
 
     async def _delete(self, subject: QualifiedSubject, version: int, *, deletion: Deletion = Deletion.SOFT) -> None:
         found = await self._peer.outcome(operations.delete_version(str(subject), version, deletion=deletion))
-        if isinstance(found, Refusal) and not found.is_done and found.code not in _ALREADY_DELETED:
+        if isinstance(found, PeerRefusal) and not found.is_done and found.code not in _ALREADY_DELETED:
             raise refused(found, f"version {version} of subject {str(subject)!r} could not be deleted")
 
     # --- modes during the import
@@ -200,7 +197,7 @@ class PeerTarget:
             await self._set_mode(scope, mode)
             return
         found = await self._peer.outcome(operations.delete_mode(scope_text(scope), recursive=False))
-        if not isinstance(found, Refusal) or found.is_done:
+        if not isinstance(found, PeerRefusal) or found.is_done:
             return
         if found.status == HTTPStatus.METHOD_NOT_ALLOWED or scope == TOP_LEVEL:
             await self._set_mode(scope, Mode.READWRITE)  # a registry that cannot delete a mode
@@ -213,7 +210,7 @@ class PeerTarget:
 
     # --- contexts
 
-    async def _context_standing(self, fact: ContextFact) -> Standing:
+    async def _context_standing(self, fact: ContextFact) -> FactStanding:
         if await self._versions(QualifiedSubject(fact.name, PLACEHOLDER)):  # of an import that was interrupted
             return ABSENT
         seen = await self._max_id(fact)
@@ -263,7 +260,7 @@ class PeerTarget:
 
     # --- records
 
-    async def _record_standing(self, fact: RecordFact) -> Standing:
+    async def _record_standing(self, fact: RecordFact) -> FactStanding:
         if fact.kind in {KEK_KIND, DEK_KIND}:
             return await self._keys.standing(fact)
         if fact.kind in RECORD_KINDS:

@@ -1,1 +1,1 @@
-"""Inspecting a store without a server: checking that it is consistent, and counting its content."""
+"""``counterfoil db check`` and ``db stats``: the invariants and the sizes of a store."""

@@ -1,21 +1,90 @@
-"""The output of ``counterfoil db check`` and ``counterfoil db stats``."""
+"""``counterfoil db check`` and ``counterfoil db stats``: all invariants, counts and sizes, and their output."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.store.inspection.checking import check
-from counterfoil.registry.store.inspection.rows import open_rows
-from counterfoil.registry.store.inspection.stats import measure
+from counterfoil.registry.store.inspection.invariants import (
+    check_bindings,
+    check_contents,
+    check_order,
+    check_records,
+    check_references,
+    check_replay,
+    check_tables,
+)
+from counterfoil.registry.store.inspection.rows import Breach, check_chain, open_rows
 from counterfoil.registry.store.opening import sqlite_path
-from counterfoil.schema.counting import counted
+from counterfoil.registry.store.protocol import FORMAT
+from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from counterfoil.registry.store.inspection.breach import Breach
+    from counterfoil.registry.store.inspection.rows import StoreRows
 
+
+# ``counterfoil db check``: every invariant of a stored registry.
+
+_SOUND: Final = "ok"
+
+
+def check(rows: StoreRows) -> Iterator[Breach]:
+    """Yield each breach when it is found; a few thousand rows are in memory at a time."""
+    if rows.dialect == "sqlite":
+        yield from _check_file(rows)
+    for part in (check_tables, check_contents, check_references, check_order, check_chain, check_replay):
+        yield from part(rows)
+    yield from check_bindings(rows)
+    yield from check_records(rows)
+
+
+def _check_file(rows: StoreRows) -> Iterator[Breach]:
+    for (said,) in rows.each("PRAGMA quick_check"):
+        if said != _SOUND:
+            yield Breach("file-sound", "file", str(said))
+
+
+# ``counterfoil db stats``: the counts and sizes of a store.
+
+_COUNTS: Final = {
+    "contexts": "SELECT count(*) FROM contexts WHERE listed",
+    "subjects_active": "SELECT count(*) FROM subjects WHERE active_versions > 0",
+    "subjects_deleted": "SELECT count(*) FROM subjects WHERE active_versions = 0",
+    "versions_active": "SELECT count(*) FROM versions WHERE NOT deleted",
+    "versions_deleted": "SELECT count(*) FROM versions WHERE deleted",
+    "ids": "SELECT count(*) FROM schema_ids",
+    "contents": "SELECT count(*) FROM contents",
+    "references": "SELECT count(*) FROM schema_refs",
+    "scopes_with_settings": "SELECT count(*) FROM settings",
+    "records": "SELECT count(*) FROM records",
+    "changes": "SELECT count(*) FROM changes",
+}
+_SIZES: Final = {
+    "sqlite": {
+        "schema_text_bytes": "SELECT coalesce(sum(length(CAST(schema_text AS BLOB))), 0) FROM contents",
+        "database_bytes": "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+    },
+    "postgresql": {
+        "schema_text_bytes": "SELECT coalesce(sum(length(schema_text)), 0)::bigint FROM contents",
+        "database_bytes": (
+            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class"
+            " WHERE relnamespace = 'counterfoil'::regnamespace AND relkind = 'r'"
+        ),
+    },
+}
+
+
+def measure(rows: StoreRows) -> dict[str, int]:
+    """Return counts and sizes by name; sizes are in bytes, that of the database includes its indexes."""
+    statements = {**_COUNTS, **_SIZES[rows.dialect]}
+    return {"format": FORMAT, **{name: int(rows.one(statement)) for name, statement in statements.items()}}
+
+
+# The output of ``counterfoil db check`` and ``counterfoil db stats``.
+
+if TYPE_CHECKING:
     Write = Callable[[str], None]
 
 

@@ -1,28 +1,35 @@
-"""The rows of a store at one moment, read in parts; writes of servers during the reading are not seen."""
+"""The rows of a store at one moment, and the hash chain of the journal, computed again from them."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
-from counterfoil.registry.domain.errors import StoreNotUsable
-from counterfoil.registry.store.formats import check_format
+from counterfoil.registry.audit.events import EventKind
+from counterfoil.registry.store.changes import chain_after
 from counterfoil.registry.store.opening import IN_MEMORY, sqlite_path
+from counterfoil.registry.store.protocol import check_format
+from counterfoil.registry.store.writes import StoreNotUsable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     import asyncpg
+
+
+# The rows of a store at one moment, read in parts; writes of servers during the reading are not seen.
 
 _PAGE: Final = 2000
 _LONG_S: Final = 86_400.0
 
 
-class Rows(Protocol):
+class StoreRows(Protocol):
     """Runs statements that only read; both databases have the same tables, named without a schema."""
 
     dialect: str
@@ -88,7 +95,7 @@ def text_of(text: Any) -> str:
 
 
 @contextmanager
-def open_rows(url: str) -> Iterator[Rows]:
+def open_rows(url: str) -> Iterator[StoreRows]:
     """Open the rows of a store in the current format.
 
     Raise ``StoreNotUsable`` if there is none, or it cannot be read.
@@ -101,8 +108,8 @@ def open_rows(url: str) -> Iterator[Rows]:
 
 
 @contextmanager
-def _file(path: Path) -> Iterator[Rows]:
-    from counterfoil.registry.store.sqlite.file import connect_to_read, stored_format
+def _file(path: Path) -> Iterator[StoreRows]:
+    from counterfoil.registry.store.sqlite.storage import connect_to_read, stored_format
 
     check_format(stored_format(path), shown=str(path), url=f"sqlite:///{path}")
     connection = None
@@ -119,10 +126,9 @@ def _file(path: Path) -> Iterator[Rows]:
 
 
 @contextmanager
-def _database(url: str) -> Iterator[Rows]:
+def _database(url: str) -> Iterator[StoreRows]:
     from counterfoil.registry.store.postgres.address import parse_address
-    from counterfoil.registry.store.postgres.connections import connect
-    from counterfoil.registry.store.postgres.errors import FOREIGN, at_start
+    from counterfoil.registry.store.postgres.connections import FOREIGN, at_start, connect
 
     address = parse_address(url)
     try:
@@ -150,3 +156,80 @@ async def _format_of(connection: asyncpg.Connection) -> int | None:
     if await connection.fetchval("SELECT to_regclass('counterfoil.store_format')") is None:
         return None
     return int(await connection.fetchval("SELECT max(number) FROM counterfoil.store_format"))
+
+
+# The findings of a check of a store.
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """One violation of an invariant. ``rule`` names the invariant, ``place`` the part of the store."""
+
+    rule: str
+    place: str
+    message: str
+
+
+# The hash chain of the journal, computed again from what is stored.
+
+_CHANGES = """
+SELECT seq, ts, kind, context, name, version, schema_id, guid, document, author, request_id, chain
+FROM changes ORDER BY seq"""
+_GUID = 7
+
+
+class Link(NamedTuple):
+    """A change's number and stored chain, and whether the change and the chain before lead to it."""
+
+    seq: int
+    chain: bytes
+    fits: bool
+
+
+def chain_links(rows: StoreRows) -> Iterator[Link]:
+    """Yield the links of the chain in order."""
+    before = b""
+    for *facts, chain in rows.each(_CHANGES):
+        match facts[_GUID]:
+            case bytes() as guid:
+                facts[_GUID] = guid.hex()
+            case UUID() as guid:
+                facts[_GUID] = guid.hex
+            case _:  # none, or what somebody has put there by hand
+                pass
+        yield Link(facts[0], bytes(chain), chain_after(before, facts) == bytes(chain))
+        before = bytes(chain)
+
+
+def check_chain(rows: StoreRows) -> Iterator[Breach]:
+    """Yield the changes that are not, or do not follow, what was written."""
+    for link in chain_links(rows):
+        if not link.fits:
+            message = "it is not what was written, or the change before it is not the one that was (the hashes differ)"
+            yield Breach("journal-chain", f"change {link.seq}", message)
+
+
+# What a store has of audit files, and what audit files have of its journal.
+
+_EVENTS = "SELECT number, event, document FROM audit ORDER BY number"
+
+
+def stored_heads(rows: StoreRows) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the heads of audit files in a store: the number of the event, and its facts."""
+    for number, event, document in rows.each(_EVENTS):
+        if event == EventKind.AUDIT_HEAD.text:
+            yield number, json.loads(document)
+
+
+def check_journal(rows: StoreRows, head_by_change: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+    """Yield the changes that do not fit the journal's own chain, or the heads of it that were kept elsewhere."""
+    last = 0
+    for link in chain_links(rows):
+        last = link.seq
+        if not link.fits:
+            yield link.seq, "it is not what was written, or the change before it is not (the hashes differ)"
+        elif head_by_change.get(link.seq, link.chain.hex()) != link.chain.hex():
+            yield link.seq, "the audit file has another hash of it: the journal was written anew"
+    for change in sorted(head_by_change):
+        if change > last:
+            yield change, f"the audit file has its hash, but the journal ends at change {last}: changes were removed"

@@ -1,1 +1,1 @@
-"""The PostgreSQL storage."""
+"""The storage in PostgreSQL."""

@@ -1,17 +1,24 @@
-"""The URL of a PostgreSQL store: the driver's part, and this registry's parameters."""
+"""What is known of a PostgreSQL store before its driver is loaded: its URL, and its functions."""
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
+import re
 from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
-from counterfoil.registry.domain.errors import StoreNotUsable
+from counterfoil.registry.store.writes import StoreNotUsable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+# The URL of a PostgreSQL store: the driver's part, and this registry's parameters.
 
 _DEFAULT_POOL_SIZE: Final = 10
 _DEFAULT_TIMEOUT_S: Final = 10.0
@@ -104,3 +111,74 @@ def _number(given: str | float, name: str, *, highest: int) -> float:
     if not 0 < number <= highest or (name == "pool_size" and number != int(number)):
         raise StoreNotUsable(f"{name}={str(given)[:40]!r} in the store's URL; expected a number from 1 to {highest}")
     return number
+
+
+# The functions in the database: they are part of the program, and each version has names of its own.
+
+_CREATED: Final = re.compile(r"^CREATE FUNCTION (\w+)\(", re.MULTILINE)
+_DIGITS: Final = 12
+_OTHERS: Final = "pronamespace = 'counterfoil'::regnamespace AND right(proname, {length}) <> '{ending}'"
+_COUNT: Final = "SELECT count(*) FROM pg_proc WHERE {others}"
+_REMOVAL: Final = """
+DO $$
+DECLARE
+  each regprocedure;
+BEGIN
+  PERFORM 1 FROM counterfoil.stamps FOR UPDATE;  -- after whatever they have under way
+  FOR each IN SELECT oid FROM pg_proc WHERE {others} LOOP
+    EXECUTE 'DROP FUNCTION ' || each;
+  END LOOP;
+END $$;
+"""
+
+
+class Functions:
+    """The functions that ``source`` creates, under names that end in the digest of ``source``.
+
+    So servers of several versions can use one database, as in an upgrade of one server after the other: each calls the
+    functions that it was tested with. Equal names are equal functions.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._ending = "_" + hashlib.sha256(source.encode()).hexdigest()[:_DIGITS]
+
+    def named(self, name: str) -> str:
+        """Return the name in the database of the function ``name`` of ``source``."""
+        return name + self._ending
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The sorted names in the database."""
+        return sorted(self.named(name) for name in self._plain_names)
+
+    @cached_property
+    def creation(self) -> str:
+        """The statements that create missing functions, in the first schema of the search path."""
+        called = re.compile(rf"\b({'|'.join(self._plain_names)})(?=\()")
+        text = called.sub(lambda found: self.named(found[1]), self._source)
+        return text.replace("CREATE FUNCTION ", "CREATE OR REPLACE FUNCTION ")
+
+    @property
+    def removal_of_others(self) -> str:
+        """The statement that removes the functions of all other versions, after their running calls."""
+        return _REMOVAL.format(others=self._others)
+
+    @property
+    def count_of_others(self) -> str:
+        """The query that counts the functions of all other versions."""
+        return _COUNT.format(others=self._others)
+
+    @property
+    def _others(self) -> str:
+        return _OTHERS.format(length=len(self._ending), ending=self._ending)
+
+    @property
+    def _plain_names(self) -> list[str]:
+        return _CREATED.findall(self._source)
+
+
+@cache
+def own_functions() -> Functions:
+    """Return the functions of this version."""
+    return Functions(resources.files("counterfoil.registry.store.postgres").joinpath("commit.sql").read_text("utf-8"))

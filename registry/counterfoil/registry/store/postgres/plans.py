@@ -7,47 +7,42 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from counterfoil.registry.domain.changes import ChangeKind, Written
-from counterfoil.registry.domain.scope_settings import SCOPE_SETTINGS
-from counterfoil.registry.domain.writes.effects import (
+from counterfoil.registry.store.changes import SCOPE_SETTINGS, JournalChangeKind, WrittenChanges
+from counterfoil.registry.store.records import change_of, document_text, event_row, key_text
+from counterfoil.registry.store.writes import (
+    AtRevision,
     DropContext,
     DropEvents,
+    IdFree,
+    IdOf,
     MarkDeleted,
     PutRecord,
     PutSettings,
     PutVersion,
+    RecordAt,
     RecordEvents,
+    ReferenceTarget,
     RefreshRecord,
     RemoveVersions,
-)
-from counterfoil.registry.domain.writes.guards import (
-    AtRevision,
-    IdFree,
-    IdOf,
-    RecordAt,
     SameTerms,
     SubjectCount,
-    Target,
     Unreferenced,
 )
-from counterfoil.registry.store.record_keys import key_text
-from counterfoil.registry.store.stored_rows import change_of, document_text, event_row
-from counterfoil.schema.rest.config import config_document
 from counterfoil.schema.rest.schemas import metadata_document, reference_documents, rule_set_document
+from counterfoil.schema.rest.subjects import config_document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.registry.domain.changes import Change
-    from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.writes.effects import Effect
-    from counterfoil.registry.domain.writes.guards import Guard
-    from counterfoil.registry.domain.writes.plan import Plan
-    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.registry.store.changes import JournalChange
+    from counterfoil.registry.store.writes import Effect, Guard, StoragePlan
+    from counterfoil.registry.subjects.versions import Content
+    from counterfoil.schema.model import QualifiedSubject
     from counterfoil.schema.rest.object_forms import Document
 
+
 _GUID: Final = 7
-_DELETIONS: Final = frozenset({ChangeKind.DELETED, ChangeKind.REMOVED})
+_DELETIONS: Final = frozenset({JournalChangeKind.DELETED, JournalChangeKind.REMOVED})
 
 
 def name_of(text: str) -> str:
@@ -59,7 +54,7 @@ def name_of(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class CommitBatch:
     """The three arguments of ``commit``: the plans as one JSON text, the contents' fingerprints, and their texts."""
 
     plans: str
@@ -67,7 +62,7 @@ class Batch:
     texts: list[bytes]
 
 
-def batch_of(plans: Sequence[Plan]) -> Batch:
+def batch_of(plans: Sequence[StoragePlan]) -> CommitBatch:
     """Return the arguments of ``commit`` that carry out ``plans``."""
     contents: list[Content] = []
     documents = [
@@ -78,7 +73,7 @@ def batch_of(plans: Sequence[Plan]) -> Batch:
         }
         for plan in plans
     ]
-    return Batch(
+    return CommitBatch(
         json.dumps(documents), [content.guid for content in contents], [content.text.encode() for content in contents]
     )
 
@@ -90,7 +85,7 @@ def _guard_document(guard: Guard) -> Document:
         case SameTerms():
             scopes = None if guard.scopes is None else [list(_place(scope).values()) for scope in guard.scopes]
             return {"is": "terms", "revision": guard.revision, "scopes": scopes}
-        case Target():
+        case ReferenceTarget():
             place = _place(guard.subject)
             return {"is": "target", **place, "version": guard.version, "active": guard.must_be_active}
         case IdFree():
@@ -188,11 +183,11 @@ def _context(name: str | None) -> str | None:
 # --- outcomes ---------------------------------------------------------------------------------------------------------
 
 
-def outcomes_of(plans: Sequence[Plan], answer: Document) -> list[Written | Exception]:
+def outcomes_of(plans: Sequence[StoragePlan], answer: Document) -> list[WrittenChanges | Exception]:
     """Return the outcomes of ``plans`` from the database's result."""
     changes = [change_of(row, None if row[_GUID] is None else UUID(row[_GUID])) for row in answer["changes"]]
     begun: int = answer["begun"]
-    outcomes: list[Written | Exception] = []
+    outcomes: list[WrittenChanges | Exception] = []
     for plan, said in zip(plans, answer["outcomes"], strict=True):
         if "refused" in said:
             outcomes.append(plan.guards[said["refused"]].refusal())
@@ -203,10 +198,10 @@ def outcomes_of(plans: Sequence[Plan], answer: Document) -> list[Written | Excep
     return outcomes
 
 
-def _written(plan: Plan, changes: tuple[Change, ...], *, shares_id: bool) -> Written:
+def _written(plan: StoragePlan, changes: tuple[JournalChange, ...], *, shares_id: bool) -> WrittenChanges:
     """Return the outcome of a plan; ``shares_id``: a new version has an id that existed, or replaces another one."""
     has_own_times = any(put.ts is not None for put in plan.new_versions)
-    return Written(
+    return WrittenChanges(
         changes,
         plan.changes_terms,
         decided_on={} if has_own_times else _revisions(plan),
@@ -214,5 +209,5 @@ def _written(plan: Plan, changes: tuple[Change, ...], *, shares_id: bool) -> Wri
     )
 
 
-def _revisions(plan: Plan) -> dict[QualifiedSubject, int]:
+def _revisions(plan: StoragePlan) -> dict[QualifiedSubject, int]:
     return {guard.subject: guard.revision for guard in plan.guards if isinstance(guard, AtRevision)}

@@ -7,28 +7,25 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
-from counterfoil.registry.domain.name_ranges import above
-from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.service.storage import Record, Totals
-from counterfoil.registry.store.gathered_reads import GatheredReads
-from counterfoil.registry.store.postgres.news import MAX_TOLD, Journal, Stamps
+from counterfoil.registry.store.name_ranges import above
+from counterfoil.registry.store.postgres.news import MAX_TOLD, GatheredReads, Journal, Stamps
 from counterfoil.registry.store.postgres.plans import name_of
-from counterfoil.registry.store.record_keys import key_of, key_range
-from counterfoil.registry.store.stored_rows import change_of, content_of, event_of, settings_of, use_of
-from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.registry.store.protocol import StorageRecord, StoreTotals
+from counterfoil.registry.store.records import change_of, content_of, event_of, key_of, key_range, settings_of, use_of
+from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
+from counterfoil.schema.model import QualifiedSubject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from counterfoil.registry.domain.audit.events import Place, StoredEvent
-    from counterfoil.registry.domain.changes import Change
-    from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.name_ranges import SubjectRange
-    from counterfoil.registry.domain.scope_settings import ScopeSettings
-    from counterfoil.registry.domain.versions import Use
-    from counterfoil.schema.contexts import SubjectPrefix
+    from counterfoil.registry.audit.events import EventPlace, StoredEvent
+    from counterfoil.registry.store.changes import JournalChange, ScopeSettings
+    from counterfoil.registry.store.name_ranges import SubjectRange
+    from counterfoil.registry.subjects.versions import Content, VersionUse
+    from counterfoil.schema.model import SubjectPrefix
     from counterfoil.schema.rest.versions import Visibility
+
 
 _HISTORY = """
 SELECT w.position, s.revision, v.version, v.schema_id, i.guid, v.deleted, v.ts
@@ -132,7 +129,7 @@ class Statements(Protocol):
 
 
 class PostgresReads:
-    """The reads of a :class:`~counterfoil.registry.service.storage.Storage`."""
+    """The reads of a :class:`~counterfoil.registry.store.protocol.Storage`."""
 
     def __init__(self, connections: Statements) -> None:
         self._connections = connections
@@ -148,16 +145,16 @@ class PostgresReads:
         rows = await self._connections.rows(statement, *arguments)
         return rows[0][0] if rows else None
 
-    async def history(self, subject: QualifiedSubject) -> History:
+    async def history(self, subject: QualifiedSubject) -> SubjectHistory:
         """Return all versions of a subject."""
         return await self._history_reads.read(subject)
 
-    async def _histories_of(self, subjects: Sequence[QualifiedSubject]) -> Sequence[History]:
+    async def _histories_of(self, subjects: Sequence[QualifiedSubject]) -> Sequence[SubjectHistory]:
         rows = await self._connections.rows(_HISTORY, *_columns(subjects))
-        found = [History()] * len(subjects)
+        found = [SubjectHistory()] * len(subjects)
         for position, of_subject in groupby(rows, key=itemgetter(0)):
             held = list(of_subject)
-            found[position - 1] = History(held[0][1], tuple(VersionEntry(*tuple(row)[2:]) for row in held))
+            found[position - 1] = SubjectHistory(held[0][1], tuple(VersionEntry(*tuple(row)[2:]) for row in held))
         return found
 
     async def content(self, guid: UUID) -> Content | None:
@@ -192,18 +189,18 @@ class PostgresReads:
         statement = "SELECT next_schema_id - 1 FROM counterfoil.contexts WHERE name = $1"
         return int(await self._one(statement, name_of(context)) or 0)
 
-    async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
+    async def uses(self, context: str, schema_id: int) -> Sequence[VersionUse]:
         """Return the versions with an id."""
         return await self._use_reads.read((context, schema_id))
 
-    async def _uses_of(self, ids: Sequence[tuple[str, int]]) -> Sequence[Sequence[Use]]:
+    async def _uses_of(self, ids: Sequence[tuple[str, int]]) -> Sequence[Sequence[VersionUse]]:
         return _uses_by_position(await self._connections.rows(_USES, *_id_columns(ids)), len(ids))
 
-    async def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
+    async def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[VersionUse]:
         """Return the versions that refer to a version."""
         return await self._referrer_reads.read((subject, version))
 
-    async def _referrers_of(self, versions: Sequence[tuple[QualifiedSubject, int]]) -> Sequence[Sequence[Use]]:
+    async def _referrers_of(self, versions: Sequence[tuple[QualifiedSubject, int]]) -> Sequence[Sequence[VersionUse]]:
         columns = _columns([subject for subject, _ in versions])
         numbers = [version for _, version in versions]
         return _uses_by_position(await self._connections.rows(_REFERRERS, *columns, numbers), len(versions))
@@ -240,10 +237,10 @@ class PostgresReads:
         )
         return str(rows[0][0])
 
-    async def totals(self) -> Totals:
+    async def totals(self) -> StoreTotals:
         """Return the numbers of subjects and versions."""
         [row] = await self._connections.rows(_TOTALS)
-        return Totals(*row)
+        return StoreTotals(*row)
 
     async def contexts(self) -> Sequence[str]:
         """Return the known contexts."""
@@ -262,29 +259,31 @@ class PostgresReads:
         rows = await self._connections.rows(_SCOPES, at_most)
         return [(QualifiedSubject(context, name), settings_of(config, mode)) for context, name, config, mode in rows]
 
-    async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[Record]:
+    async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[StorageRecord]:
         """Return the records of a kind whose keys have a prefix."""
         low, high = key_range([name_of(part) for part in prefix])
         rows = await self._connections.rows(_RECORDS, name_of(kind), low, high)
-        return [Record(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows]
+        return [
+            StorageRecord(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows
+        ]
 
-    async def records_under(self, kind: str, prefixes: Sequence[tuple[str, ...]]) -> Sequence[Sequence[Record]]:
+    async def records_under(self, kind: str, prefixes: Sequence[tuple[str, ...]]) -> Sequence[Sequence[StorageRecord]]:
         """Return the records of a kind by prefix, in one statement."""
-        found: list[list[Record]] = [[] for _ in prefixes]
+        found: list[list[StorageRecord]] = [[] for _ in prefixes]
         ranges = [key_range([name_of(part) for part in prefix]) for prefix in prefixes]
         lows, highs = [low for low, _ in ranges], [high for _, high in ranges]
         for position, key, document, ts, revision in await self._connections.rows(
             _RECORDS_UNDER, name_of(kind), lows, highs
         ):
-            found[position - 1].append(Record(kind, key_of(key), json.loads(document), ts, revision))
+            found[position - 1].append(StorageRecord(kind, key_of(key), json.loads(document), ts, revision))
         return found
 
-    async def changes(self, after: int, limit: int) -> Sequence[Change]:
+    async def changes(self, after: int, limit: int) -> Sequence[JournalChange]:
         """Return at most ``limit`` changes after one."""
         rows = await self._connections.rows(f"{_CHANGES} WHERE seq > $1 ORDER BY seq LIMIT $2", after, limit)
         return [change_of(row, row[_GUID]) for row in rows]
 
-    async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
+    async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[JournalChange]:
         """Return the changes of one scope up to a number."""
         statement = f"{_CHANGES} WHERE context = $1 AND name = $2 AND seq <= $3 ORDER BY seq"
         place = name_of(subject.context), name_of(subject.name)
@@ -312,7 +311,7 @@ class PostgresReads:
         rows = await self._connections.rows(_JOURNAL_HEAD)
         return tuple(rows[0]) if rows else (0, b"")
 
-    async def audit_events(self, after: Place, last_change: int, limit: int) -> Sequence[StoredEvent]:
+    async def audit_events(self, after: EventPlace, last_change: int, limit: int) -> Sequence[StoredEvent]:
         """Return at most ``limit`` events of the audit after one, and not after a later change."""
         return [event_of(tuple(row)) for row in await self._connections.rows(_EVENTS, *after, last_change, limit)]
 
@@ -323,9 +322,9 @@ class PostgresReads:
         return int(await self._one(_LAST_UNTIL, until_ts) or 0)
 
 
-def _uses_by_position(rows: Sequence[Any], count: int) -> list[list[Use]]:
+def _uses_by_position(rows: Sequence[Any], count: int) -> list[list[VersionUse]]:
     """Return the versions in ``rows`` by the position, from 1, of the read that they answer."""
-    found: list[list[Use]] = [[] for _ in range(count)]
+    found: list[list[VersionUse]] = [[] for _ in range(count)]
     for row in rows:
         found[row[0] - 1].append(use_of(tuple(row)[1:]))
     return found

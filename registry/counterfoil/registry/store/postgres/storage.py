@@ -1,9 +1,4 @@
-"""The storage in PostgreSQL: any number of servers on one database, without a leader.
-
-Reads are statements of their own, so they see everything that any server committed before them. Writes are
-plans, carried out by a function in the database (``commit.sql``): one call, one transaction and one round trip
-for all waiting plans.
-"""
+"""The storage in PostgreSQL, any number of servers on one database, and the preparation of the database."""
 
 from __future__ import annotations
 
@@ -11,38 +6,149 @@ import asyncio
 import json
 import logging
 from contextlib import suppress
+from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.current_request import noted, signed
-from counterfoil.registry.service.contact import StoreContact
-from counterfoil.registry.service.storage import Load
-from counterfoil.registry.store.committer import DEFAULT_LIMITS, GroupCommit, WriteLimits
-from counterfoil.registry.store.known.histories import KnownHistories
-from counterfoil.registry.store.known.ids import KnownIds
-from counterfoil.registry.store.known.scope_settings import MAX_SCOPES, KnownSettings
-from counterfoil.registry.store.known.storage import LastKnown
-from counterfoil.registry.store.postgres.connections import Connections
-from counterfoil.registry.store.postgres.errors import FunctionsGone
-from counterfoil.registry.store.postgres.functions import own_functions
+from counterfoil.registry.store.committing import DEFAULT_LIMITS, GroupCommit, WriteLimits
+from counterfoil.registry.store.postgres.address import own_functions
+from counterfoil.registry.store.postgres.connections import (
+    FOREIGN,
+    Connections,
+    FunctionsGone,
+    at_start,
+    connect,
+    of_read,
+)
+from counterfoil.registry.store.postgres.known import MAX_SCOPES, KnownHistories, KnownIds, KnownSettings, LastKnown
 from counterfoil.registry.store.postgres.news import LEASE_S, NewsFromElsewhere, Stamps
 from counterfoil.registry.store.postgres.plans import batch_of, outcomes_of
-from counterfoil.registry.store.postgres.preparing import restore_functions
 from counterfoil.registry.store.postgres.reads import PostgresReads
+from counterfoil.registry.store.protocol import FORMAT, Load, StoreContact, check_format
+from counterfoil.registry.store.writes import StoreNotUsable, noted, signed
 from counterfoil.schema.errors import SchemaTooLarge, StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from counterfoil.registry.domain.changes import Written
-    from counterfoil.registry.domain.scope_settings import ScopeSettings
-    from counterfoil.registry.domain.versions import History, Use
-    from counterfoil.registry.domain.writes.plan import Plan
-    from counterfoil.registry.service.storage import Observer
-    from counterfoil.registry.store.postgres.address import PostgresAddress
-    from counterfoil.registry.store.postgres.functions import Functions
-    from counterfoil.registry.store.postgres.plans import Batch
-    from counterfoil.schema.contexts import QualifiedSubject
+    import asyncpg
+
+    from counterfoil.registry.store.changes import ScopeSettings, WrittenChanges
+    from counterfoil.registry.store.postgres.address import Functions, PostgresAddress
+    from counterfoil.registry.store.postgres.plans import CommitBatch
+    from counterfoil.registry.store.protocol import Observer
+    from counterfoil.registry.store.writes import StoragePlan
+    from counterfoil.registry.subjects.versions import SubjectHistory, VersionUse
+    from counterfoil.schema.model import QualifiedSubject
+
+
+# Preparing a PostgreSQL database before the first request.
+
+_OLDEST_SERVER: Final = 13
+_LOCK: Final = 0x43464C31
+_STATE: Final = """
+SELECT to_regnamespace('counterfoil') IS NOT NULL AS has_schema,
+  to_regclass('counterfoil.store_format') IS NOT NULL AS is_ours,
+  pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS is_read_only"""
+_FUNCTIONS: Final = """
+SELECT count(DISTINCT proname) FROM pg_proc
+WHERE proname = ANY ($1::text[]) AND pronamespace = 'counterfoil'::regnamespace"""
+_IN_SCHEMA: Final = "SET LOCAL search_path = counterfoil, pg_catalog, pg_temp;\n"
+
+
+async def prepare(address: PostgresAddress, functions: Functions | None = None) -> None:
+    """Create the tables in a new database, and missing ``functions``, by default those of this version.
+
+    Of several servers that start at the same time, one does it and the others wait. Raises ``StoreNotUsable`` if the
+    database cannot be reached, is read-only, or has another format.
+    """
+    try:
+        connection = await connect(address)
+        try:
+            _check_server(connection, address)
+            async with connection.transaction(isolation="read_committed"):
+                await _prepare(connection, address, functions or own_functions())
+        finally:
+            await connection.close()
+    except (*FOREIGN, ValueError) as error:
+        raise at_start(error, address) from None
+
+
+def _check_server(connection: asyncpg.Connection, address: PostgresAddress) -> None:
+    version = connection.get_server_version()
+    if version.major < _OLDEST_SERVER:
+        raise StoreNotUsable(
+            f"{address.shown} is PostgreSQL {version.major}; the registry needs {_OLDEST_SERVER} or newer"
+        )
+
+
+async def _prepare(connection: asyncpg.Connection, address: PostgresAddress, functions: Functions) -> None:
+    found = await lock_and_find_format(connection, address)
+    if found is None:
+        await create_tables(connection, functions)
+        return
+    check_format(found, shown=address.shown, url=address.shown)
+    await create_functions(connection, functions)
+
+
+async def create_functions(connection: asyncpg.Connection, functions: Functions) -> None:
+    """Create the missing ones of ``functions``; no function of another version is changed."""
+    if await connection.fetchval(_FUNCTIONS, functions.names) < len(functions.names):
+        await connection.execute(_IN_SCHEMA + functions.creation)
+
+
+async def restore_functions(address: PostgresAddress, functions: Functions) -> None:
+    """Create ``functions`` again, which a running server found missing.
+
+    An upgrade, or a server of an old version, has removed them. Raises ``StoreUnavailable`` if the tables were removed,
+    or have another format now.
+    """
+    try:
+        connection = await connect(address)
+        try:
+            async with connection.transaction(isolation="read_committed"):
+                found = await lock_and_find_format(connection, address)
+                if found is None:
+                    raise StoreUnavailable("The registry's tables are missing; restore them, or restart the registry")
+                check_format(found, shown=address.shown, url=address.shown)
+                await create_functions(connection, functions)
+        finally:
+            await connection.close()
+    except StoreNotUsable as error:
+        raise StoreUnavailable(str(error)) from error
+    except FOREIGN as error:
+        raise of_read(error) from error
+
+
+async def lock_and_find_format(connection: asyncpg.Connection, address: PostgresAddress) -> int | None:
+    """Lock the store and return its format, None when it is new; the lock ends with the transaction.
+
+    Raises ``StoreNotUsable`` if it cannot be a store.
+    """
+    await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")  # before anything is looked up and cached
+    state = await connection.fetchrow(_STATE)
+    if state["is_read_only"]:
+        raise StoreNotUsable(f"{address.shown} cannot be used as a store: the server is read-only; name the primary")
+    if state["has_schema"] and not state["is_ours"]:
+        raise StoreNotUsable(f"{address.shown} has a schema counterfoil of another program; name another database")
+    if not state["is_ours"]:
+        return None
+    return int(await connection.fetchval("SELECT max(number) FROM counterfoil.store_format"))
+
+
+async def create_tables(connection: asyncpg.Connection, functions: Functions) -> None:
+    """Create the tables of a new store."""
+    tables = resources.files("counterfoil.registry.store.postgres").joinpath("tables.sql").read_text("utf-8")
+    await connection.execute("CREATE SCHEMA counterfoil; CREATE TABLE counterfoil.store_format (number int NOT NULL)")
+    await connection.execute("INSERT INTO counterfoil.store_format VALUES ($1)", FORMAT)
+    await connection.execute(_IN_SCHEMA + tables + functions.creation)
+
+
+# The storage in PostgreSQL: any number of servers on one database, without a leader.
+#
+# Reads are statements of their own, so they see everything that any server committed before them. Writes are
+# plans, carried out by a function in the database (``commit.sql``): one call, one transaction and one round trip
+# for all waiting plans.
 
 _ANALYZE: Final = (
     "ANALYZE counterfoil.contexts, counterfoil.contents, counterfoil.schema_ids, counterfoil.subjects,"
@@ -90,7 +196,7 @@ class PostgresStorage(PostgresReads):
         """Call ``observer`` for every write of this server, and for the writes of others."""
         self._observers.append(observer)
 
-    def _announce(self, written: Written | None) -> None:
+    def _announce(self, written: WrittenChanges | None) -> None:
         for observer in self._observers:
             observer(written)
 
@@ -138,9 +244,11 @@ class PostgresStorage(PostgresReads):
         found: Sequence[tuple[str, int]] = await self._ids.noting(("ids", guid), super().ids_of_guid(guid))
         return found
 
-    async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
+    async def uses(self, context: str, schema_id: int) -> Sequence[VersionUse]:
         """Return the versions with an id."""
-        found: Sequence[Use] = await self._ids.noting(("uses", context, schema_id), super().uses(context, schema_id))
+        found: Sequence[VersionUse] = await self._ids.noting(
+            ("uses", context, schema_id), super().uses(context, schema_id)
+        )
         return found
 
     async def contexts(self) -> Sequence[str]:
@@ -148,7 +256,7 @@ class PostgresStorage(PostgresReads):
         found: Sequence[str] = await self._ids.noting(("contexts",), super().contexts())
         return found
 
-    async def history(self, subject: QualifiedSubject) -> History:
+    async def history(self, subject: QualifiedSubject) -> SubjectHistory:
         """Return all versions of a subject; cached until a server writes to it."""
         await self._news.seen()
         return await self._histories.of(subject)
@@ -162,7 +270,7 @@ class PostgresStorage(PostgresReads):
         """Return the revision of the settings."""
         return (await self._news.seen()).settings
 
-    async def commit(self, plan: Plan) -> Written:
+    async def commit(self, plan: StoragePlan) -> WrittenChanges:
         """Carry out ``plan``; when this returns it is durable, and no server uses the old state of ids or of access."""
         plan = signed(plan)
         written = noted(await self._committer.commit(plan), plan)
@@ -170,7 +278,7 @@ class PostgresStorage(PostgresReads):
             await asyncio.sleep(LEASE_S)
         return written
 
-    async def _transact(self, plans: list[Plan]) -> list[Written | Exception]:
+    async def _transact(self, plans: list[StoragePlan]) -> list[WrittenChanges | Exception]:
         try:
             return await self._transact_together(plans)
         except SchemaTooLarge as error:
@@ -178,7 +286,7 @@ class PostgresStorage(PostgresReads):
                 return [error]
             return [outcome for plan in plans for outcome in await self._transact([plan])]
 
-    async def _transact_together(self, plans: list[Plan]) -> list[Written | Exception]:
+    async def _transact_together(self, plans: list[StoragePlan]) -> list[WrittenChanges | Exception]:
         batch = batch_of(plans)
         answer = json.loads(await self._call_commit(batch))
         self._news.note_own(begun=answer["begun"], ended=Stamps(answer["ended"], answer["settings"]))
@@ -186,7 +294,7 @@ class PostgresStorage(PostgresReads):
             self._analysis = asyncio.create_task(self._analyze())
         return outcomes_of(plans, answer)
 
-    async def _call_commit(self, batch: Batch, *, restorations: int = 5) -> str:
+    async def _call_commit(self, batch: CommitBatch, *, restorations: int = 5) -> str:
         """Call the function in the database and return its result; create it again if an upgrade has removed it.
 
         ``restorations`` is how often that is done: an upgrade may fall between the creation and the call.

@@ -1,1 +1,1 @@
-"""The SQLite storage."""
+"""The storage in a SQLite file."""

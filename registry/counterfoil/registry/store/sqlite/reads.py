@@ -1,31 +1,102 @@
-"""The primitive reads over a SQLite connection."""
+"""The primitive reads over a SQLite connection, and SQLite's errors as errors of the registry."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 from uuid import UUID
 
-from counterfoil.registry.domain.changes import TERM_KINDS, Change, ChangeKind
-from counterfoil.registry.domain.name_ranges import above
-from counterfoil.registry.domain.scope_settings import ScopeSettings
-from counterfoil.registry.domain.versions import History, Use, VersionEntry
-from counterfoil.registry.service.storage import Record, Totals
-from counterfoil.registry.store.record_keys import key_of, key_range
-from counterfoil.registry.store.sqlite.errors import at_run_time, intact
-from counterfoil.registry.store.stored_rows import change_of, content_of, event_of, settings_of, use_of
-from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.registry.store.changes import TERM_KINDS, JournalChange, JournalChangeKind, ScopeSettings
+from counterfoil.registry.store.name_ranges import above
+from counterfoil.registry.store.protocol import StorageRecord, StoreTotals, uncertain
+from counterfoil.registry.store.records import change_of, content_of, event_of, key_of, key_range, settings_of, use_of
+from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry, VersionUse
+from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable
+from counterfoil.schema.model import QualifiedSubject
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from counterfoil.registry.domain.audit.events import Place, StoredEvent
-    from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.name_ranges import SubjectRange
-    from counterfoil.schema.contexts import SubjectPrefix
+    from counterfoil.registry.audit.events import EventPlace, StoredEvent
+    from counterfoil.registry.store.name_ranges import SubjectRange
+    from counterfoil.registry.subjects.versions import Content
+    from counterfoil.schema.model import SubjectPrefix
     from counterfoil.schema.rest.versions import Visibility
+
+
+# Translating SQLite's errors into errors of the registry, with what is wrong and what to do.
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+_PRIMARY: Final = 0xFF
+"""The low byte of SQLite's extended result codes is the primary one (https://www.sqlite.org/rescode.html)."""
+
+_SENTENCE_BY_CODE: Final = {
+    sqlite3.SQLITE_FULL: "its disk is full; free some space",
+    sqlite3.SQLITE_IOERR: "its disk fails, is read-only, or has reached a limit on file sizes; check disk and quota",
+    sqlite3.SQLITE_READONLY: "it is read-only; make the file, its folder and its disk writable",
+    sqlite3.SQLITE_CORRUPT: "it is damaged; stop the registry and restore a backup",
+    sqlite3.SQLITE_NOTADB: "it is damaged; stop the registry and restore a backup",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; check its folder, its permissions and the limit on open files",
+    sqlite3.SQLITE_PERM: "its permissions forbid it; make it writable for the registry",
+    sqlite3.SQLITE_NOMEM: "there is no memory left",
+    sqlite3.SQLITE_TOOBIG: "what is to be written is larger than SQLite takes",
+}
+_BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_FLUSHES: Final = frozenset({sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC})
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Return whether another connection holds a lock."""
+    return _code(error) & _PRIMARY in _BUSY
+
+
+def at_run_time(error: sqlite3.Error) -> RegistryError:
+    """Return the error for a statement that failed with ``error``; its transaction is undone."""
+    code = _code(error)
+    if is_busy(error):
+        return StoreTimeout("The SQLite file is locked by another program; end that program, then try again")
+    sentence = _SENTENCE_BY_CODE.get(code & _PRIMARY, "SQLite refuses; see what it says")
+    said = f"The SQLite file cannot be used: {sentence}, then try again ({error})"
+    if code in _FLUSHES:  # all was written, but perhaps not durably
+        said = uncertain(said)
+    return StoreUnavailable(said)
+
+
+def damaged(error: Exception) -> StoreUnavailable:
+    """Return the error for stored data that can never have been written."""
+    return StoreUnavailable(
+        f"The SQLite file holds something that was never written to it ({type(error).__name__}: {str(error)[:200]}): "
+        "it is damaged; stop the registry and restore a backup"
+    )
+
+
+def intact(read: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Return ``read`` with errors about stored data turned into errors of the store."""
+
+    @wraps(read)
+    def reading(*arguments: _P.args, **named: _P.kwargs) -> _T:
+        try:
+            return read(*arguments, **named)
+        except (StoreUnavailable, StoreTimeout):
+            raise
+        except (ValueError, TypeError, KeyError, RegistryError) as error:
+            raise damaged(error) from error
+
+    return reading
+
+
+def _code(error: sqlite3.Error) -> int:
+    """Return SQLite's extended result code; 0 for an error of Python's module itself."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code
+
+
+# The primitive reads over a SQLite connection.
 
 _HISTORY = """
 SELECT s.id, s.revision, v.version, v.schema_id, i.guid, v.deleted, v.ts
@@ -83,7 +154,7 @@ SELECT json_group_array(name) FROM (
 _GUID: Final = 7
 _ABOVE_ALL_TEXTS: Final = b""
 """In SQLite's order every blob comes after every text."""
-_NOTHING = History()
+_NOTHING = SubjectHistory()
 _CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document, author, request_id FROM changes"
 
 
@@ -91,7 +162,7 @@ _CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, docum
 class StoredSubject:
     """The stored versions of a subject, and the number of its row, if it has one."""
 
-    history: History = _NOTHING
+    history: SubjectHistory = _NOTHING
     row_id: int | None = None
 
 
@@ -113,7 +184,7 @@ class SqliteReads:
 
     # --- reads
 
-    def history(self, subject: QualifiedSubject) -> History:
+    def history(self, subject: QualifiedSubject) -> SubjectHistory:
         """Return all versions of a subject."""
         return self.stored(subject).history
 
@@ -127,7 +198,7 @@ class SqliteReads:
             VersionEntry(version, schema_id, UUID(bytes=guid), bool(deleted), ts)
             for _, _, version, schema_id, guid, deleted, ts in rows
         )
-        return StoredSubject(History(rows[0][1], entries), rows[0][0])
+        return StoredSubject(SubjectHistory(rows[0][1], entries), rows[0][0])
 
     @intact
     def content(self, guid: UUID) -> Content | None:
@@ -170,12 +241,12 @@ class SqliteReads:
         return int(self._one("SELECT next_schema_id - 1 FROM contexts WHERE name = ?", (context,)) or 0)
 
     @intact
-    def uses(self, context: str, schema_id: int) -> Sequence[Use]:
+    def uses(self, context: str, schema_id: int) -> Sequence[VersionUse]:
         """Return the versions with an id."""
         return [use_of(row) for row in self._all(_USES, (context, schema_id))]
 
     @intact
-    def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
+    def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[VersionUse]:
         """Return the versions that refer to a version."""
         return [use_of(row) for row in self._all(_REFERRERS, (subject.context, subject.name, version))]
 
@@ -199,9 +270,9 @@ class SqliteReads:
         }
         return str(self._all(_NAMES_WITHIN, wanted)[0][0])
 
-    def totals(self) -> Totals:
+    def totals(self) -> StoreTotals:
         """Return the numbers of subjects and versions."""
-        return Totals(*self._all(_TOTALS)[0])
+        return StoreTotals(*self._all(_TOTALS)[0])
 
     def contexts(self) -> Sequence[str]:
         """Return the known contexts."""
@@ -230,34 +301,36 @@ class SqliteReads:
         return [(QualifiedSubject(context, name), settings_of(config, mode)) for context, name, config, mode in rows]
 
     @intact
-    def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
+    def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[StorageRecord]:
         """Return the records of a kind whose keys have a prefix."""
         rows = self._all(
             "SELECT key, document, ts, revision FROM records WHERE kind = ? AND key >= ? AND key < ? ORDER BY key",
             (kind, *key_range(prefix)),
         )
-        return [Record(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows]
+        return [
+            StorageRecord(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows
+        ]
 
     @intact
-    def records_under(self, kind: str, prefixes: Sequence[tuple[str, ...]]) -> Sequence[Sequence[Record]]:
+    def records_under(self, kind: str, prefixes: Sequence[tuple[str, ...]]) -> Sequence[Sequence[StorageRecord]]:
         """Return the records of a kind by prefix, with one statement for many prefixes."""
         if len(prefixes) == 1:
             return [self.records(kind, prefixes[0])]
-        found: list[list[Record]] = [[] for _ in prefixes]
+        found: list[list[StorageRecord]] = [[] for _ in prefixes]
         for first in range(0, len(prefixes), _RANGES):
             ranges = [each for prefix in prefixes[first : first + _RANGES] for each in key_range(prefix)]
             rows = ",".join(f"({number},?,?)" for number in range(first, first + len(ranges) // 2))
             for number, key, document, ts, revision in self._all(_RECORDS_UNDER.format(rows), [*ranges, kind]):
-                found[number].append(Record(kind, key_of(key), json.loads(document), ts, revision))
+                found[number].append(StorageRecord(kind, key_of(key), json.loads(document), ts, revision))
         return found
 
     @intact
-    def changes(self, after: int, limit: int) -> Sequence[Change]:
+    def changes(self, after: int, limit: int) -> Sequence[JournalChange]:
         """Return at most ``limit`` changes after one."""
         return [_change(row) for row in self._all(f"{_CHANGES} WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))]
 
     @intact
-    def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
+    def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[JournalChange]:
         """Return the changes of one scope up to a number."""
         rows = self._all(
             f"{_CHANGES} WHERE context = ? AND name = ? AND seq <= ? ORDER BY seq",
@@ -271,7 +344,7 @@ class SqliteReads:
         return rows[0] if rows else (0, b"")
 
     @intact
-    def audit_events(self, after: Place, last_change: int, limit: int) -> Sequence[StoredEvent]:
+    def audit_events(self, after: EventPlace, last_change: int, limit: int) -> Sequence[StoredEvent]:
         """Return at most ``limit`` events of the audit after one, and not after a later change."""
         rows = self._all(
             "SELECT change, number, ts, event, document FROM audit WHERE (change, number) > (?, ?) AND change <= ?"
@@ -285,7 +358,7 @@ class SqliteReads:
         rows = self._all(
             "SELECT kind FROM changes WHERE context = ? AND name = ? AND seq > ?", (scope.context, scope.name, since)
         )
-        return any(ChangeKind(kind) in TERM_KINDS for (kind,) in rows)
+        return any(JournalChangeKind(kind) in TERM_KINDS for (kind,) in rows)
 
     def last_change(self, until_ts: int | None) -> int:
         """Return the number of the last change up to a time."""
@@ -296,7 +369,7 @@ class SqliteReads:
         )
 
 
-def _change(row: Any) -> Change:
+def _change(row: Any) -> JournalChange:
     return change_of(row, None if row[_GUID] is None else UUID(bytes=row[_GUID]))
 
 

@@ -1,9 +1,4 @@
-"""The primitive writes over a SQLite connection.
-
-The rows of registrations are collected (:class:`~.rows.Rows`) and written many at a time: before the next statement
-that might read them, and at the end of the transaction. Counters, and the histories of the subjects that are written
-to, are cached, since no other process writes the file.
-"""
+"""The primitive writes over a SQLite connection, with rows that are collected and written many at a time."""
 
 from __future__ import annotations
 
@@ -11,34 +6,74 @@ import json
 import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.changes import Change
-from counterfoil.registry.domain.journal_chain import chain_after, facts_of
-from counterfoil.registry.domain.scope_settings import ScopeSettings
-from counterfoil.registry.domain.versions import History
-from counterfoil.registry.domain.writes.author import UNKNOWN
-from counterfoil.registry.store.record_keys import key_text
-from counterfoil.registry.store.sqlite.errors import at_run_time
-from counterfoil.registry.store.sqlite.reads import SqliteReads, StoredSubject
-from counterfoil.registry.store.sqlite.rows import Rows
-from counterfoil.registry.store.stored_rows import document_text, event_row
-from counterfoil.registry.store.tables import now_ms
-from counterfoil.schema.recent_values import RecentValues
-from counterfoil.schema.rest.config import config_document
+from counterfoil.registry.store.changes import JournalChange, ScopeSettings, chain_after, facts_of
+from counterfoil.registry.store.local import now_ms
+from counterfoil.registry.store.records import document_text, event_row, key_text
+from counterfoil.registry.store.sqlite.reads import SqliteReads, StoredSubject, at_run_time
+from counterfoil.registry.store.writes import UNKNOWN
+from counterfoil.registry.subjects.versions import SubjectHistory
+from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.rest.schemas import metadata_document, reference_documents, rule_set_document
+from counterfoil.schema.rest.subjects import config_document
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from uuid import UUID
 
-    from counterfoil.registry.domain.audit.events import AuditEvent
-    from counterfoil.registry.domain.changes import ChangeKind
-    from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.versions import VersionEntry
-    from counterfoil.registry.domain.writes.author import Author
-    from counterfoil.registry.domain.writes.effects import PutRecord, RefreshRecord
-    from counterfoil.registry.domain.writes.guards import Target
-    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.registry.audit.events import AuditEvent
+    from counterfoil.registry.store.changes import JournalChangeKind
+    from counterfoil.registry.store.writes import Author, PutRecord, ReferenceTarget, RefreshRecord
+    from counterfoil.registry.subjects.versions import Content, VersionEntry
+    from counterfoil.schema.model import QualifiedSubject
     from counterfoil.schema.rest.object_forms import Document
+
+
+# Rows to write into a SQLite file: collected plan by plan, and written many at a time.
+
+_PUT_SUBJECT: Final = """
+INSERT INTO subjects VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET active_versions = excluded.active_versions, revision = excluded.revision"""
+_STATEMENTS: Final = (
+    ("contents", "INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
+    ("ids", "INSERT INTO schema_ids (context_id, id, guid) VALUES (?, ?, ?)"),
+    ("references", "INSERT INTO schema_refs VALUES (?, ?, ?, ?, ?, ?)"),
+    ("subjects", _PUT_SUBJECT),
+    ("versions", "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?, ?)"),
+    ("changes", "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    ("next_ids", "UPDATE contexts SET next_schema_id = ? WHERE id = ?"),
+    ("stamps", "UPDATE stamps SET change = ?, settings = ?"),
+)
+"""The tables, in the order in which rows may refer to each other."""
+
+
+class WaitingRows:
+    """The rows that wait to be written, by table; for a table with keys, only the last state of each key."""
+
+    __slots__ = ("changes", "contents", "ids", "next_ids", "references", "stamps", "subjects", "versions")
+
+    def __init__(self) -> None:
+        self.contents: list[Sequence[Any]] = []
+        self.ids: list[Sequence[Any]] = []
+        self.references: list[Sequence[Any]] = []
+        self.subjects: dict[int, Sequence[Any]] = {}
+        self.versions: list[Sequence[Any]] = []
+        self.changes: list[Sequence[Any]] = []
+        self.next_ids: dict[int, Sequence[Any]] = {}
+        self.stamps: list[Sequence[Any]] = []
+
+    def statements(self) -> Iterator[tuple[str, Iterable[Sequence[Any]]]]:
+        """Yield each statement with its rows."""
+        for name, statement in _STATEMENTS:
+            waiting = getattr(self, name)
+            if waiting:
+                yield statement, waiting.values() if isinstance(waiting, dict) else waiting
+
+
+# The primitive writes over a SQLite connection.
+#
+# The rows of registrations are collected (:class:`~.rows.Rows`) and written many at a time: before the next statement
+# that might read them, and at the end of the transaction. Counters, and the histories of the subjects that are written
+# to, are cached, since no other process writes the file.
 
 _MAX_REMEMBERED_VERSIONS: Final = 50_000
 
@@ -86,7 +121,7 @@ class SqliteTables(SqliteReads):
         self._plain = SqliteReads(connection)  # these do not see waiting rows
         self._known = known
         self._remembered: _Numbers | None = None
-        self._rows = Rows()
+        self._rows = WaitingRows()
         self._waits = False
         self._written: dict[QualifiedSubject, StoredSubject] = {}
         self._bound: dict[tuple[str, UUID], int] = {}
@@ -97,7 +132,7 @@ class SqliteTables(SqliteReads):
     def forget(self) -> None:
         """Clear everything that an undone transaction may have changed."""
         self._remembered = None
-        self._rows, self._waits = Rows(), False
+        self._rows, self._waits = WaitingRows(), False
         self._written.clear()
         self._bound.clear()
         self._context_ids.clear()
@@ -105,7 +140,7 @@ class SqliteTables(SqliteReads):
 
     def flush(self) -> None:
         """Write the waiting rows."""
-        rows, self._rows, self._waits = self._rows, Rows(), False
+        rows, self._rows, self._waits = self._rows, WaitingRows(), False
         self._bound.clear()
         for statement, waiting in rows.statements():
             self._write_many(statement, waiting)
@@ -190,7 +225,7 @@ class SqliteTables(SqliteReads):
         self._run("UPDATE schema_ids SET is_primary = 0 WHERE context_id = ? AND guid = ?", (context_id, guid.bytes))
         self._numbers.next_id_by_context.pop(context, None)
 
-    def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
+    def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[ReferenceTarget]) -> None:
         """Give an id to a content."""
         context_id = self._context_id(context)
         target_ids = [self._context_id(target.subject.context) for target in targets]
@@ -249,7 +284,7 @@ class SqliteTables(SqliteReads):
         """Give the subject a new revision."""
         stored = self.stored(subject)
         if stored.history.entries:
-            history = History(self._numbers.change, stored.history.entries)
+            history = SubjectHistory(self._numbers.change, stored.history.entries)
             self._keep(subject, StoredSubject(history, stored.row_id))
         elif stored.row_id is not None:
             self._run("DELETE FROM subjects WHERE id = ?", (stored.row_id,))
@@ -339,20 +374,20 @@ class SqliteTables(SqliteReads):
 
     def note(
         self,
-        kind: ChangeKind,
+        kind: JournalChangeKind,
         subject: QualifiedSubject,
         *,
         version: int | None = None,
         schema_id: int | None = None,
         guid: UUID | None = None,
         document: Document | None = None,
-    ) -> Change:
+    ) -> JournalChange:
         """Add a change with the next number, and return it."""
         numbers = self._numbers
         numbers.change += 1
         numbers.ts = max(numbers.ts, now_ms())
         by = self._author
-        change = Change(
+        change = JournalChange(
             numbers.change, numbers.ts, kind, subject, version, schema_id, guid, document, by.principal, by.request_id
         )
         facts = facts_of(change, document_text(document))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 from counterfoil.sdk.confluent.rule_registry import RuleRegistry
 
 
-class Installed:
+class InstalledRulePart:
     """What this SDK finds by itself; ``configure``, ``close`` and the like have no effect."""
 
     type_name: ClassVar[str] = ""
@@ -35,7 +35,7 @@ class Installed:
         return made
 
 
-class InstalledDriver(Installed):
+class InstalledDriver(InstalledRulePart):
     """A driver of a key management service, which this SDK finds by the type in a rule."""
 
     prefix: ClassVar[str] = ""

@@ -32,13 +32,22 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from counterfoil.schema.formats.avro.types import Array, Fixed, Kind, Map, Record, Union, branch_name
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroFixed,
+    AvroKind,
+    AvroMap,
+    AvroRecord,
+    AvroUnion,
+    branch_name,
+)
 from counterfoil.sdk.errors import SerdeError
-from counterfoil.sdk.serde.avro_codec.branches import is_optional
+from counterfoil.sdk.serde.avro.values import is_optional
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.schema import AvroSchema
-    from counterfoil.schema.formats.avro.types import AvroType, LogicalType
+    from counterfoil.schema.languages.avro.schema import AvroSchema
+    from counterfoil.schema.languages.avro.types import AvroType, LogicalType
+
 
 Layout: TypeAlias = tuple[Any, ...]
 """What the accelerator makes of a type: the name of a kind of column, its numbers, and the layouts inside it."""
@@ -51,7 +60,7 @@ _MAX_DIGITS_256: Final = 76
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ArrowColumn:
     """A type in both forms."""
 
     type: pa.DataType
@@ -59,27 +68,27 @@ class Column:
 
 
 _BY_KIND: Final = {
-    Kind.NULL: Column(pa.null(), ("null",)),
-    Kind.BOOLEAN: Column(pa.bool_(), ("boolean",)),
-    Kind.INT: Column(pa.int32(), ("number", 4, "integer")),
-    Kind.LONG: Column(pa.int64(), ("number", 8, "integer")),
-    Kind.FLOAT: Column(pa.float32(), ("number", 4, "real")),
-    Kind.DOUBLE: Column(pa.float64(), ("number", 8, "real")),
-    Kind.BYTES: Column(pa.binary(), ("bytes",)),
-    Kind.STRING: Column(pa.string(), ("text",)),
-    Kind.ENUM: Column(pa.string(), ("text",)),
+    AvroKind.NULL: ArrowColumn(pa.null(), ("null",)),
+    AvroKind.BOOLEAN: ArrowColumn(pa.bool_(), ("boolean",)),
+    AvroKind.INT: ArrowColumn(pa.int32(), ("number", 4, "integer")),
+    AvroKind.LONG: ArrowColumn(pa.int64(), ("number", 8, "integer")),
+    AvroKind.FLOAT: ArrowColumn(pa.float32(), ("number", 4, "real")),
+    AvroKind.DOUBLE: ArrowColumn(pa.float64(), ("number", 8, "real")),
+    AvroKind.BYTES: ArrowColumn(pa.binary(), ("bytes",)),
+    AvroKind.STRING: ArrowColumn(pa.string(), ("text",)),
+    AvroKind.ENUM: ArrowColumn(pa.string(), ("text",)),
 }
 _BY_LOGICAL_TYPE: Final = {
-    "uuid": Column(pa.uuid(), ("uuid",)),
-    "date": Column(pa.date32(), ("number", 4, "date")),
-    "time-millis": Column(pa.time32("ms"), ("number", 4, "time", 1000)),
-    "time-micros": Column(pa.time64("us"), ("number", 8, "time", 1)),
-    "timestamp-millis": Column(pa.timestamp("ms", "UTC"), ("number", 8, "timestamp", 1000)),
-    "timestamp-micros": Column(pa.timestamp("us", "UTC"), ("number", 8, "timestamp", 1)),
-    "timestamp-nanos": Column(pa.timestamp("ns", "UTC"), ("number", 8, "nanos")),
-    "local-timestamp-millis": Column(pa.timestamp("ms"), ("number", 8, "local-timestamp", 1000)),
-    "local-timestamp-micros": Column(pa.timestamp("us"), ("number", 8, "local-timestamp", 1)),
-    "local-timestamp-nanos": Column(pa.timestamp("ns"), ("number", 8, "local-nanos")),
+    "uuid": ArrowColumn(pa.uuid(), ("uuid",)),
+    "date": ArrowColumn(pa.date32(), ("number", 4, "date")),
+    "time-millis": ArrowColumn(pa.time32("ms"), ("number", 4, "time", 1000)),
+    "time-micros": ArrowColumn(pa.time64("us"), ("number", 8, "time", 1)),
+    "timestamp-millis": ArrowColumn(pa.timestamp("ms", "UTC"), ("number", 8, "timestamp", 1000)),
+    "timestamp-micros": ArrowColumn(pa.timestamp("us", "UTC"), ("number", 8, "timestamp", 1)),
+    "timestamp-nanos": ArrowColumn(pa.timestamp("ns", "UTC"), ("number", 8, "nanos")),
+    "local-timestamp-millis": ArrowColumn(pa.timestamp("ms"), ("number", 8, "local-timestamp", 1000)),
+    "local-timestamp-micros": ArrowColumn(pa.timestamp("us"), ("number", 8, "local-timestamp", 1)),
+    "local-timestamp-nanos": ArrowColumn(pa.timestamp("ns"), ("number", 8, "local-nanos")),
 }
 
 
@@ -97,68 +106,70 @@ def table_schema(root: pa.DataType) -> pa.Schema:
     return pa.schema([pa.field(one.name, one.type) for one in fields])
 
 
-def column_of(avro_type: AvroType, around: tuple[AvroType, ...] = ()) -> Column:
+def column_of(avro_type: AvroType, around: tuple[AvroType, ...] = ()) -> ArrowColumn:
     """Return the column for values of a type; ``around`` are the records around it. Raises ``SerdeError``."""
     match avro_type:
-        case Record():
+        case AvroRecord():
             return _record(avro_type, around)
-        case Array(items=items):
+        case AvroArray(items=items):
             inside = column_of(items, around)
-            return Column(pa.list_(_field("item", items, inside)), ("list", inside.layout))
-        case Map(values=values):
+            return ArrowColumn(pa.list_(_field("item", items, inside)), ("list", inside.layout))
+        case AvroMap(values=values):
             inside = column_of(values, around)
-            return Column(pa.map_(pa.string(), _field("value", values, inside)), ("map", ("text",), inside.layout))
-        case Union():
+            return ArrowColumn(pa.map_(pa.string(), _field("value", values, inside)), ("map", ("text",), inside.layout))
+        case AvroUnion():
             return _union(avro_type, around)
     if avro_type.logical_type is not None:
         found = _logical(avro_type.logical_type)
         if found is not None:
             return found
-    if isinstance(avro_type, Fixed):
-        return Column(pa.binary(avro_type.size), ("fixed", avro_type.size))
+    if isinstance(avro_type, AvroFixed):
+        return ArrowColumn(pa.binary(avro_type.size), ("fixed", avro_type.size))
     return _BY_KIND[avro_type.kind]
 
 
-def branches_of(union: Union) -> list[AvroType]:
+def branches_of(union: AvroUnion) -> list[AvroType]:
     """Return the branches of a union that are not null."""
-    return [branch for branch in union.branches if branch.kind is not Kind.NULL]
+    return [branch for branch in union.branches if branch.kind is not AvroKind.NULL]
 
 
-def _record(record: Record, around: tuple[AvroType, ...]) -> Column:
+def _record(record: AvroRecord, around: tuple[AvroType, ...]) -> ArrowColumn:
     if record in around:
         raise SerdeError(f"The type {record.full_name} contains itself; Arrow has no such types")
     inside = [(one, column_of(one.type, (*around, record))) for one in record.fields]
     fields = [_field(one.name, one.type, column) for one, column in inside]
-    return Column(pa.struct(fields), ("struct", [(one.name, column.layout) for one, column in inside]))
+    return ArrowColumn(pa.struct(fields), ("struct", [(one.name, column.layout) for one, column in inside]))
 
 
-def _union(union: Union, around: tuple[AvroType, ...]) -> Column:
+def _union(union: AvroUnion, around: tuple[AvroType, ...]) -> ArrowColumn:
     columns = [column_of(branch, around) for branch in union.branches]
     if not is_optional(union):
         names = map(branch_name, union.branches)
         fields = [pa.field(name, one.type) for name, one in zip(names, columns, strict=True)]
-        return Column(pa.dense_union(fields), ("union", [one.layout for one in columns]))
-    several = [column for column, branch in zip(columns, union.branches, strict=True) if branch.kind is not Kind.NULL]
-    return several[0] if several else _BY_KIND[Kind.NULL]
+        return ArrowColumn(pa.dense_union(fields), ("union", [one.layout for one in columns]))
+    several = [
+        column for column, branch in zip(columns, union.branches, strict=True) if branch.kind is not AvroKind.NULL
+    ]
+    return several[0] if several else _BY_KIND[AvroKind.NULL]
 
 
-def _logical(logical_type: LogicalType) -> Column | None:
+def _logical(logical_type: LogicalType) -> ArrowColumn | None:
     if logical_type.name != "decimal":
         return _BY_LOGICAL_TYPE.get(logical_type.name)
     precision, scale = logical_type.precision or 1, logical_type.scale
     if precision <= _MAX_DIGITS_128:
-        return Column(pa.decimal128(precision, scale), ("decimal", 16, precision, scale))
+        return ArrowColumn(pa.decimal128(precision, scale), ("decimal", 16, precision, scale))
     if precision <= _MAX_DIGITS_256:
-        return Column(pa.decimal256(precision, scale), ("decimal", 32, precision, scale))
+        return ArrowColumn(pa.decimal256(precision, scale), ("decimal", 32, precision, scale))
     raise SerdeError(f"A decimal of {precision} digits has no type in Arrow, which has at most {_MAX_DIGITS_256}")
 
 
-def _field(name: str, avro_type: AvroType, column: Column) -> pa.Field:
-    return pa.field(name, column.type, nullable=isinstance(avro_type, Union) or avro_type.kind is Kind.NULL)
+def _field(name: str, avro_type: AvroType, column: ArrowColumn) -> pa.Field:
+    return pa.field(name, column.type, nullable=isinstance(avro_type, AvroUnion) or avro_type.kind is AvroKind.NULL)
 
 
-def optional_record(root: AvroType) -> Record | None:
+def optional_record(root: AvroType) -> AvroRecord | None:
     """Return the record of a union of null and one record."""
-    if not isinstance(root, Union) or not is_optional(root):
+    if not isinstance(root, AvroUnion) or not is_optional(root):
         return None
-    return next((branch for branch in branches_of(root) if isinstance(branch, Record)), None)
+    return next((branch for branch in branches_of(root) if isinstance(branch, AvroRecord)), None)

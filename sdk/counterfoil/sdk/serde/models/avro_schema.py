@@ -17,37 +17,37 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 from uuid import UUID
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.read.logical import max_precision
-from counterfoil.schema.formats.avro.read.names import is_full_name, is_name
-from counterfoil.schema.formats.avro.types import Kind
+from counterfoil.schema.languages.avro.attributes import max_precision
+from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.avro.types import AvroKind, is_full_name, is_name
 from counterfoil.sdk.errors import ModelError
-from counterfoil.sdk.serde.avro_codec.duration import Duration
-from counterfoil.sdk.serde.avro_codec.exact import writing_conversion_of
-from counterfoil.sdk.serde.losses import is_rounded
+from counterfoil.sdk.serde.avro.encode_plan import writing_conversion_of
+from counterfoil.sdk.serde.avro.numbers import Duration
+from counterfoil.sdk.serde.codec import is_rounded
 from counterfoil.sdk.serde.models.describe import refusal, shown_type
 from counterfoil.sdk.serde.models.description import (
     NO_DEFAULT,
     AnyNode,
     EnumNode,
-    ListNode,
     LiteralNode,
     MapNode,
     ModelKind,
+    ModelListNode,
     ModelNode,
+    ModelScalarNode,
     RootNode,
-    ScalarNode,
     UnionNode,
+    branch_of,
     is_null,
 )
 from counterfoil.sdk.serde.models.markers import AvroType, TypeName
-from counterfoil.sdk.serde.models.values import branch_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from counterfoil.schema.formats.avro.types import Json
+    from counterfoil.schema.languages.avro.types import Json
     from counterfoil.sdk.serde.models.description import FieldNode, Node
+
 
 _UUID_BYTES: Final = 16
 _DURATION_BYTES: Final = 12
@@ -91,14 +91,14 @@ class _Deriving:
     def type_of(self, node: Node, namespace: str | None, *, first: int | None = None) -> Json:
         """Return a type as JSON; ``first`` is the branch of a union that comes first, if not null."""
         match node:
-            case ScalarNode():
+            case ModelScalarNode():
                 return self._scalar(node, namespace)
             case LiteralNode():
                 return self._literal(node, namespace)
             case EnumNode(python=python, doc=doc, symbols=symbols):
                 rest = {**_doc(doc), "symbols": [*symbols]}
                 return self._named(node.name, namespace, python, "enum", lambda _: rest)
-            case ListNode(items=items):
+            case ModelListNode(items=items):
                 return {"type": "array", "items": self.type_of(items, namespace)}
             case MapNode(values=values):
                 return {"type": "map", "values": self.type_of(values, namespace)}
@@ -182,7 +182,7 @@ class _Deriving:
 
     # --- types without a name ------------------------------------------------------------------------------------
 
-    def _scalar(self, node: ScalarNode, namespace: str | None) -> Json:
+    def _scalar(self, node: ModelScalarNode, namespace: str | None) -> Json:
         bases = _BASE_BY_WORD.get(node.python)
         if bases is None:
             usual = "counterfoil.sdk.Duration, or a number" if node.python is timedelta else "another type"
@@ -256,13 +256,13 @@ class _Deriving:
     def _default(self, node: Node, value: Any) -> Json:
         node, value = _without_root(node, value)
         match node:
-            case ScalarNode():
+            case ModelScalarNode():
                 return self._scalar_default(node, value)
             case LiteralNode(values=values) if value in values:
                 return value
             case EnumNode(python=python, symbol_attribute=attribute) if isinstance(value, python):
                 return getattr(value, attribute)
-            case ListNode(items=items, python=python) if issubclass(type(value), python):
+            case ModelListNode(items=items, python=python) if issubclass(type(value), python):
                 written = [self._default(items, item) for item in value]
                 return written if python in (list, tuple) else sorted(written, key=json.dumps)
             case MapNode(values=values) if isinstance(value, dict):
@@ -280,7 +280,7 @@ class _Deriving:
     def _refuse_default(self, value: object) -> NoReturn:
         self._refuse(f"{value!r} by default", "a default of the field's type")
 
-    def _scalar_default(self, node: ScalarNode, value: Any) -> Json:
+    def _scalar_default(self, node: ModelScalarNode, value: Any) -> Json:
         is_whole_float = node.python is float and value.__class__ is int
         if value.__class__ is not node.python and not is_whole_float:
             self._refuse_default(value)
@@ -288,7 +288,7 @@ class _Deriving:
             self._refuse_default(value)
         avro_type = parse_avro(json.dumps(_Deriving().type_of(node, None))).root
         conversion = writing_conversion_of(avro_type, exact=True)
-        if is_whole_float and is_rounded(value, 4 if avro_type.kind is Kind.FLOAT else 8):
+        if is_whole_float and is_rounded(value, 4 if avro_type.kind is AvroKind.FLOAT else 8):
             self._refuse_default(value)
         is_local = node.avro is not None and node.avro.word.startswith("local-")
         if isinstance(value, datetime) and value.tzinfo is None and not is_local:
@@ -326,13 +326,13 @@ def _labels(node: Node, written: Json) -> set[str]:
     """Return what no other branch of a union may have, so that a value that is read shows its branch."""
     kind = written if isinstance(written, str) else written["type"]
     match node:
-        case ScalarNode(python=python):
+        case ModelScalarNode(python=python):
             return {python.__name__, *({kind} if kind != "fixed" else ())}
         case LiteralNode(python=python):
             return {python.__name__, *({kind} if python is not str else ())}
         case EnumNode():
             return {"str"}
-        case ListNode():
+        case ModelListNode():
             return {"array"}
         case MapNode():
             return {"map", "dict"}
@@ -344,10 +344,10 @@ def _labels(node: Node, written: Json) -> set[str]:
 def _shown(node: Node) -> str:
     match node:
         case (
-            ScalarNode(python=python)
+            ModelScalarNode(python=python)
             | EnumNode(python=python)
             | ModelNode(python=python)
-            | ListNode(python=python)
+            | ModelListNode(python=python)
             | RootNode(python=python)
         ):
             return shown_type(python)

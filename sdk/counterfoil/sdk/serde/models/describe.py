@@ -11,35 +11,32 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NewType, NoReturn, TypeVar, Union, get_args, get_origin
 from uuid import UUID
 
-from counterfoil.schema.formats.avro.read.names import is_name
+from counterfoil.schema.languages.avro.types import is_name
 from counterfoil.sdk.errors import ModelError
-from counterfoil.sdk.serde.avro_codec.duration import Duration
+from counterfoil.sdk.serde.avro.numbers import Duration
 from counterfoil.sdk.serde.models.description import (
     NO_DEFAULT,
     AnyNode,
     EnumNode,
     FieldNode,
-    ListNode,
     LiteralNode,
     MapNode,
     ModelKind,
+    ModelListNode,
     ModelNode,
+    ModelScalarNode,
     Node,
     RootNode,
-    ScalarNode,
     UnionNode,
-    is_null,
-)
-from counterfoil.sdk.serde.models.kinds import (
     UnreadableField,
     WrittenField,
+    is_null,
     kind_of,
     model_kinds,
     tag_of,
     written_fields,
 )
-from counterfoil.sdk.serde.models.limits import limits_in
-from counterfoil.sdk.serde.models.markers import AvroType, ModelField, name_of
+from counterfoil.sdk.serde.models.markers import AvroType, ModelField, limits_in, name_of
 
 _SCALARS: Final = (
     NoneType, bool, int, float, str, bytes, Decimal, datetime, date, time, timedelta, UUID, Duration,
@@ -128,12 +125,12 @@ class _Describing:
     def _refuse(self, annotation: Any, expected: str) -> NoReturn:
         raise refusal(self._place, annotation, expected)
 
-    def _scalar(self, python: type, markers: tuple[Any, ...]) -> ScalarNode:
+    def _scalar(self, python: type, markers: tuple[Any, ...]) -> ModelScalarNode:
         avro = next((one for one in reversed(markers) if isinstance(one, AvroType)), None)
         limits = limits_in(markers, python)
         if avro is None and python is Decimal and limits.digits is not None:
             avro = AvroType("decimal", precision=limits.digits, scale=limits.places or 0)
-        return ScalarNode(python, avro, limits.keywords)
+        return ModelScalarNode(python, avro, limits.keywords)
 
     def _container(self, container: Any, inner: tuple[Any, ...], markers: tuple[Any, ...], annotation: Any) -> Node:
         limits = limits_in(markers, container).keywords
@@ -144,7 +141,7 @@ class _Describing:
             return MapNode(self.node(value, ()), limits)
         if container is tuple and (len(inner) != 2 or inner[1] is not Ellipsis):  # noqa: PLR2004 - T and ...
             self._refuse(annotation, "tuple[T, ...], since arrays have items of one type")
-        return ListNode(self.node(inner[0] if inner else Any, ()), _LISTS[container], limits)
+        return ModelListNode(self.node(inner[0] if inner else Any, ()), _LISTS[container], limits)
 
     def _union(self, annotations: tuple[Any, ...], markers: tuple[Any, ...]) -> Node:
         branches: list[Node] = []
@@ -167,7 +164,7 @@ class _Describing:
         ]
         if any(each.python not in (str, int, bool) for each in literals):
             self._refuse(Literal[values], "literals that are str, int, bool or None")
-        nodes: list[Node] = [*literals, *([ScalarNode(NoneType)] if None in values else [])]
+        nodes: list[Node] = [*literals, *([ModelScalarNode(NoneType)] if None in values else [])]
         return nodes[0] if len(nodes) == 1 else UnionNode(nodes)
 
     def _enum(self, python: type[Enum]) -> Node:
@@ -232,7 +229,7 @@ def _make_absence_null(field: FieldNode) -> None:
     """Give a key that may be absent a null in its type, which is how messages without absence have it."""
     branches = field.type.branches if isinstance(field.type, UnionNode) else [field.type]
     if not any(map(is_null, branches)):
-        field.type = UnionNode([ScalarNode(NoneType), *branches])
+        field.type = UnionNode([ModelScalarNode(NoneType), *branches])
         field.is_null_absence = True
     if field.default is NO_DEFAULT:
         field.default = None

@@ -1,35 +1,99 @@
-"""The meaning of making objects of plain values: what fits a model, and where a value does not.
-
-Generated code does the same faster, but without the place of an error; when it raises, the object is made here.
-"""
+"""The meaning of making objects of plain values: which record a class is, and where a value does not fit."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from counterfoil.sdk.errors import DecodeError, IncompatibleReader
-from counterfoil.sdk.serde.avro_codec.logical import EPOCH, LOCAL_EPOCH
-from counterfoil.sdk.serde.avro_codec.plan import TYPE_KEY
+from counterfoil.schema.languages.avro.types import AvroArray, AvroMap, AvroRecord, AvroUnion
+from counterfoil.sdk.errors import DecodeError, IncompatibleReader, ModelError
+from counterfoil.sdk.serde.avro.logical_types import EPOCH, LOCAL_EPOCH
+from counterfoil.sdk.serde.avro.plan import TYPE_KEY
+from counterfoil.sdk.serde.context import shown
 from counterfoil.sdk.serde.models.description import (
     EnumNode,
     FieldNode,
-    ListNode,
     MapNode,
     ModelKind,
+    ModelListNode,
     ModelNode,
+    ModelScalarNode,
     Node,
     RootNode,
-    ScalarNode,
     UnionNode,
     models_in,
 )
-from counterfoil.sdk.serde.places import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from counterfoil.schema.formats.avro.types import Record
+    from counterfoil.schema.languages.avro.types import AvroType
+
+
+# Which record of an Avro schema each class of a model is, where the schema is not the derived one.
+
+
+def match_records(root: Node, schema: AvroType) -> Mapping[ModelNode, AvroRecord]:
+    """Return the record of each class, found by the names of fields from the root on.
+
+    In a union of several classes or several records, their names decide: with the namespace, else without. Raises
+    ``ModelError`` for a class that would be two records.
+    """
+    found: dict[ModelNode, AvroRecord] = {}
+    rest: list[tuple[Node, AvroType]] = [(root, schema)]
+    while rest:
+        node, avro_type = rest.pop()
+        if isinstance(node, ModelNode) and isinstance(avro_type, AvroRecord):
+            known = found.setdefault(node, avro_type)
+            if known is not avro_type:
+                names = f"{known.full_name} and {avro_type.full_name}"
+                name = node.python.__name__
+                raise ModelError(f"{name} would be two records of the schema, {names}; use two classes", model=name)
+        rest += [pair for pair in _inside(node, avro_type) if pair[0] not in found]
+    return found
+
+
+def _inside(node: Node, avro_type: AvroType) -> Iterator[tuple[Node, AvroType]]:
+    match node, avro_type:
+        case (RootNode(root=root), _):
+            yield root, avro_type
+        case (UnionNode(), _) | (_, AvroUnion()):
+            nodes = [_plain(each) for each in (node.branches if isinstance(node, UnionNode) else (node,))]
+            types = avro_type.branches if isinstance(avro_type, AvroUnion) else (avro_type,)
+            yield from _of_unions(nodes, types)
+        case ModelNode(fields=fields), AvroRecord(fields=theirs):
+            type_by_name = {field.name: field.type for field in theirs}
+            yield from ((one.type, type_by_name[one.name]) for one in fields if one.name in type_by_name)
+        case (ModelListNode(items=inner), AvroArray(items=other)) | (MapNode(values=inner), AvroMap(values=other)):
+            yield inner, other
+
+
+def _of_unions(nodes: Sequence[Node], types: Sequence[AvroType]) -> Iterator[tuple[Node, AvroType]]:
+    for one, other in ((ModelListNode, AvroArray), (MapNode, AvroMap)):
+        yield from zip(_of(one, nodes), _of(other, types), strict=False)
+    models = [node for node in nodes if isinstance(node, ModelNode)]
+    records = [each for each in types if isinstance(each, AvroRecord)]
+    if len(models) == len(records) == 1:
+        yield models[0], records[0]
+        return
+    for model in models:
+        named = [each for each in records if each.name == model.name.name]
+        exact = [each for each in named if each.namespace == model.name.namespace]
+        for record in exact or (named if len(named) == 1 else []):
+            yield model, record
+
+
+def _plain(node: Node) -> Node:
+    return node.root if isinstance(node, RootNode) else node
+
+
+def _of(kind: type, candidates: Sequence[Node] | Sequence[AvroType]) -> list[object]:
+    return [each for each in candidates if isinstance(each, kind)]
+
+
+# The meaning of making objects of plain values: what fits a model, and where a value does not.
+#
+# Generated code does the same faster, but without the place of an error; when it raises, the object is made here.
 
 _NANOS_PER_MICROSECOND: Final = 1000
 
@@ -40,7 +104,7 @@ class Names:
     ``is_sparse``: a dict may lack fields that are null or have a default, as those of Protobuf do.
     """
 
-    def __init__(self, record_by_model: Mapping[ModelNode, Record], *, is_sparse: bool = False) -> None:
+    def __init__(self, record_by_model: Mapping[ModelNode, AvroRecord], *, is_sparse: bool = False) -> None:
         self._record_by_model = record_by_model
         self.is_sparse = is_sparse
 
@@ -73,7 +137,7 @@ def accepts_null(field: FieldNode) -> bool:
     return isinstance(field.type, UnionNode) and field.type.is_optional
 
 
-def moment_of(node: ScalarNode) -> Callable[[int], datetime] | None:
+def moment_of(node: ModelScalarNode) -> Callable[[int], datetime] | None:
     """Return the function that reads nanoseconds as the type's ``datetime``; None for another type."""
     if node.python is not datetime or node.avro is None or not node.avro.word.endswith("-nanos"):
         return None
@@ -124,9 +188,9 @@ class MakingWalk:
                 if not isinstance(value, str) or value not in symbols:
                     self._fail(f"a symbol of {python.__name__}: {', '.join(symbols)}", value)
                 return symbols[value]
-            case ScalarNode():
+            case ModelScalarNode():
                 return self._scalar(node, value)
-            case ListNode(items=items, python=python):
+            case ModelListNode(items=items, python=python):
                 if not isinstance(value, list):
                     self._fail("a list", value)
                 return python([self._under(f"[{index}]", items, item) for index, item in enumerate(value)])
@@ -140,7 +204,7 @@ class MakingWalk:
                 return self._model(node, value)
         return self._constructed(node, self._make(node.root, value)) if isinstance(node, RootNode) else value
 
-    def _scalar(self, node: ScalarNode, value: Any) -> Any:
+    def _scalar(self, node: ModelScalarNode, value: Any) -> Any:
         moment = moment_of(node)
         if moment is None or not isinstance(value, int):
             return value
@@ -192,18 +256,18 @@ class MakingWalk:
             raise DecodeError(problem, path=path) from error
 
 
-_AS_IT_IS: Final = ScalarNode(object)
+_AS_IT_IS: Final = ModelScalarNode(object)
 
 
 def _may_be(node: Node, value: object) -> bool:
     match node:
         case EnumNode():
             return isinstance(value, str)
-        case ListNode():
+        case ModelListNode():
             return isinstance(value, list)
         case MapNode() | ModelNode():
             return isinstance(value, dict)
-        case ScalarNode():
+        case ModelScalarNode():
             return isinstance(value, int) and moment_of(node) is not None
     return False
 

@@ -1,17 +1,19 @@
-"""What a program may write beside its types, so that a schema says more than Python's types do.
-
-Markers stand in ``Annotated``. The markers of pydantic (``Field``) and msgspec (``Meta``) are read as well: their
-descriptions, limits and patterns.
-"""
+"""What a program may write beside its types: names and types of a schema, and limits of values."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+
+# What a program may write beside its types, so that a schema says more than Python's types do.
+#
+# Markers stand in ``Annotated``. The markers of pydantic (``Field``) and msgspec (``Meta``) are read as well: their
+# descriptions, limits and patterns.
 
 C = TypeVar("C", bound=type)
 
@@ -85,3 +87,59 @@ def name_of(cls: type) -> TypeName:
     if isinstance(given, TypeName):
         return given
     return TypeName(_NOT_IN_NAMES.sub("_", cls.__name__).strip("_"), None, ())  # that of a generic class has brackets
+
+
+# The limits of values that pydantic, msgspec and annotated-types write into ``Annotated``, by their attributes.
+
+_NUMBERS: Final = {
+    "ge": "minimum",
+    "gt": "exclusiveMinimum",
+    "le": "maximum",
+    "lt": "exclusiveMaximum",
+    "multiple_of": "multipleOf",
+}
+_TEXTS: Final = {"min_length": "minLength", "max_length": "maxLength", "pattern": "pattern"}
+_ITEMS: Final = {"min_length": "minItems", "max_length": "maxItems"}
+_ENTRIES: Final = {"min_length": "minProperties", "max_length": "maxProperties"}
+_KEYWORDS_BY_TYPE: Final[Mapping[type, Mapping[str, str]]] = {
+    int: _NUMBERS,
+    float: _NUMBERS,
+    str: _TEXTS,
+    list: _ITEMS,
+    tuple: _ITEMS,
+    set: _ITEMS,
+    frozenset: _ITEMS,
+    dict: _ENTRIES,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ValueLimits:
+    """Keywords of JSON schemas, and how many digits a Decimal has: in all, and behind the point."""
+
+    keywords: Mapping[str, Any]
+    digits: int | None
+    places: int | None
+
+
+def limits_in(markers: Iterable[Any], python: type) -> ValueLimits:
+    """Return the limits that markers set for values of a type."""
+    keywords: dict[str, Any] = {}
+    digits: int | None = None
+    places: int | None = None
+    table = _KEYWORDS_BY_TYPE.get(python, {})
+    for marker in markers:
+        digits = _set_by(marker, "max_digits", digits)
+        places = _set_by(marker, "decimal_places", places)
+        for attribute, keyword in table.items():
+            value = _set_by(marker, attribute, None)
+            if isinstance(value, (int, float, str)):
+                keywords[keyword] = value
+    return ValueLimits(keywords, digits, places)
+
+
+def _set_by(marker: Any, attribute: str, otherwise: Any) -> Any:
+    if callable(marker) or isinstance(marker, str):
+        return otherwise
+    value = getattr(marker, attribute, None)
+    return otherwise if value is None else value

@@ -21,16 +21,16 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
-from counterfoil.schema.errors import MissingExtra
-from counterfoil.schema.extras import needed_by
+from counterfoil.schema.errors import MissingExtra, needed_by
 from counterfoil.sdk.errors import EncryptionError, RuleConditionFailed, RuleError, RuleTypeMissing
-from counterfoil.sdk.serde.rules.actions import refuse
-from counterfoil.sdk.serde.rules.keys import NEED
 from counterfoil.sdk.serde.rules.protocol import RuleMode
-from counterfoil.sdk.serde.rules.redaction import REDACTED, mentions, tags_to_hide
+from counterfoil.sdk.serde.rules.settings import NEED
+from counterfoil.sdk.serde.rules.stages import refuse
+from counterfoil.sdk.serde.rules.values import REDACTED, mentions, tags_to_hide
 
 if TYPE_CHECKING:
     from counterfoil.sdk.serde.rules.protocol import RuleRun
+
 
 Send: TypeAlias = Callable[[str, bytes | None, bytes | None, list[tuple[str, bytes | None]]], object]
 """Sends a record: topic, key, value, headers."""
@@ -47,7 +47,7 @@ _PRODUCER: Final[Mapping[str, Any]] = {
 }
 
 
-class DlqAction:
+class DeadLetterAction:
     """Sends records to a dead letter topic; ``conf`` are its settings, before those of the program's rules.
 
     Settings of ``conf`` whose names do not begin with ``dlq.`` are those of the producer.

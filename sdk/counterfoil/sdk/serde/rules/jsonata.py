@@ -13,8 +13,9 @@ import jsonata
 from counterfoil.sdk.errors import RuleError
 
 if TYPE_CHECKING:
-    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.rules.protocol import RuleScope, Transform
+    from counterfoil.sdk.transport import Script
+
 
 TIMEOUT: Final = "jsonata.timeout.ms"
 DEPTH: Final = "jsonata.max.depth"
@@ -22,7 +23,7 @@ _DEFAULT_TIMEOUT_MS: Final = 60_000
 _DEFAULT_DEPTH: Final = 1000
 
 
-class JsonataExecutor:
+class JsonataRuleExecutor:
     """Runs rules of the type JSONATA."""
 
     def compile(self, scope: RuleScope) -> Script[Transform]:

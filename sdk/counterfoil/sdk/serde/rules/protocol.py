@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.marks import Mark
     from counterfoil.schema.model import Rule, RuleSet, Schema
-    from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.sources import SchemaCalls, Source
+    from counterfoil.sdk.serde.sources import RegistrySource, SchemaCalls
     from counterfoil.sdk.subjects import Field
+    from counterfoil.sdk.transport import Script
+
 
 T = TypeVar("T")
 
@@ -179,7 +180,7 @@ class RuleScope:
     rules: tuple[Rule, ...]
     index: int
     conf: Mapping[str, Any]
-    source: Source
+    source: RegistrySource
 
     @property
     def calls(self) -> SchemaCalls:

@@ -1,4 +1,4 @@
-"""The rules of one list of a schema, compiled for a subject and a mode: a function from message to message."""
+"""The rules of one list of a schema, compiled for a subject and a mode, with the built-in actions."""
 
 from __future__ import annotations
 
@@ -14,31 +14,26 @@ from counterfoil.sdk.errors import (
     RuleError,
     SchemaNotCached,
 )
-from counterfoil.sdk.serde.context import field_of, headers_of
-from counterfoil.sdk.serde.headers import read_header
-from counterfoil.sdk.serde.rules.keys import kept_key
-from counterfoil.sdk.serde.rules.protocol import (
-    FieldExecutor,
-    PlaceExecutor,
-    RuleMode,
-    RulePhase,
-    RuleRun,
-    RuleScope,
-)
-from counterfoil.sdk.serde.rules.values import Aim, Before, DecidesByTexts
+from counterfoil.sdk.serde.context import field_of, headers_of, read_header
+from counterfoil.sdk.serde.rules.protocol import FieldExecutor, PlaceExecutor, RuleMode, RulePhase, RuleRun, RuleScope
+from counterfoil.sdk.serde.rules.settings import kept_key
+from counterfoil.sdk.serde.rules.values import Aim, DecidesByTexts, MessageBeforeRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from counterfoil.schema.model import Rule, RuleSet, Schema
     from counterfoil.sdk.errors import SerdeError
-    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.rules.protocol import Action, Change, Redact, RedactKey, SchemaField, Transform
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.rules.values import RuleValues
-    from counterfoil.sdk.serde.sources import Source
+    from counterfoil.sdk.serde.sources import RegistrySource
     from counterfoil.sdk.subjects import Field
+    from counterfoil.sdk.transport import Script
+
+
+# The rules of one list of a schema, compiled for a subject and a mode: a function from message to message.
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -61,18 +56,18 @@ Marked: TypeAlias = "Callable[[Any, frozenset[str] | None], list[Any] | None]"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RulePlace:
     """Where rules run: whose messages, and with whose executors."""
 
     subject: str
     topic: str | None
     field: Field
-    source: Source
+    source: RegistrySource
     settings: Rules
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RuleRecord:
     """The record whose value runs through the rules, as actions see it."""
 
     key: Any
@@ -81,7 +76,7 @@ class Record:
     redact_key: RedactKey | None = None
 
     @classmethod
-    def of(cls, ctx: MessageContext | None, value: Any) -> Record:
+    def of(cls, ctx: MessageContext | None, value: Any) -> RuleRecord:
         """Return the record of a call, with the key that was serialized before its value."""
         if field_of(ctx) == "key":
             return cls(value, None, headers_of(ctx))
@@ -101,7 +96,7 @@ class _Compiled:
     apply: Transform
     on_success: Action | None
     on_failure: Action | None
-    after: Callable[[Any, Before], Any] | None = None
+    after: Callable[[Any, MessageBeforeRules], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +110,10 @@ class Stage:
     redact: Redact
     marked: Marked
 
-    def run(self, message: Any, record: Record) -> Any:
+    def run(self, message: Any, record: RuleRecord) -> Any:
         """Return the message after all rules. Raises ``RuleError`` and ``RegistryUnavailable``."""
         skipped = record.rule_to_skip
-        before = Before(message)
+        before = MessageBeforeRules(message)
         for each in self.rules:
             if skipped is not None and each.scope.rule.name == skipped:
                 continue
@@ -133,7 +128,7 @@ class Stage:
         return message
 
     def _act(
-        self, each: _Compiled, action: Action | None, error: Exception | None, record: Record, message: Any
+        self, each: _Compiled, action: Action | None, error: Exception | None, record: RuleRecord, message: Any
     ) -> None:
         if action is None:
             return
@@ -155,7 +150,7 @@ class Stage:
             raise RuleError(problem, rule=each.scope.rule.name) from failure
 
 
-def _outcome(each: _Compiled, message: Any, before: Before) -> tuple[Any, Exception | None]:
+def _outcome(each: _Compiled, message: Any, before: MessageBeforeRules) -> tuple[Any, Exception | None]:
     """Return the message after a rule, or the error of the rule.
 
     The error is handled by the caller, so that it is no context of errors of actions, which are logged.
@@ -168,7 +163,7 @@ def _outcome(each: _Compiled, message: Any, before: Before) -> tuple[Any, Except
         return None, error
 
 
-def _applied(each: _Compiled, message: Any, before: Before) -> Any:
+def _applied(each: _Compiled, message: Any, before: MessageBeforeRules) -> Any:
     result = each.apply(message) if each.after is None else each.after(message, before)
     if each.scope.is_condition:
         if not result:
@@ -191,7 +186,7 @@ def condition_failed(rule: Rule, path: str | None = None) -> RuleConditionFailed
 
 
 def compile_stage(
-    schema: Schema, mode: RuleMode, phase: RulePhase, place: Place, values: RuleValues | None
+    schema: Schema, mode: RuleMode, phase: RulePhase, place: RulePlace, values: RuleValues | None
 ) -> Script[Stage | None]:
     """Return the rules of a schema's list that run in this mode; None if there are none.
 
@@ -255,7 +250,6 @@ def runs(rule: Rule, schema: Schema, mode: RuleMode, settings: Rules) -> bool:
 
 
 def _compile_rule(scope: RuleScope, settings: Rules, values: RuleValues | None) -> Script[_Compiled]:
-    from counterfoil.sdk.serde.rules.actions import action_named
 
     rule_type = (scope.rule.type or "").upper()
     if not rule_type:
@@ -362,7 +356,7 @@ def redaction(values: RuleValues | None, mode: RuleMode) -> Redact:
     """Return what removes values from records; those that are read are bytes, which stay as they are."""
 
     def redact(value: Any, tags: frozenset[str] | None, /, found: list[Any] | None = None) -> Any:
-        from counterfoil.sdk.serde.rules.redaction import Hiding
+        from counterfoil.sdk.serde.rules.values import Hiding
 
         if values is None or tags == frozenset() or mode is not RuleMode.WRITE:
             return value
@@ -375,7 +369,7 @@ def marking(values: RuleValues | None) -> Marked:
     """Return what finds, in messages as rules see them, the values that tags mark; for None as the tags, all."""
 
     def marked(message: Any, tags: frozenset[str] | None) -> list[Any] | None:
-        from counterfoil.sdk.serde.rules.redaction import Hiding
+        from counterfoil.sdk.serde.rules.values import Hiding
 
         found: list[Any] = []
         if values is None:
@@ -399,8 +393,47 @@ def quote_nothing(
     """
     if isinstance(error.__cause__, EncryptionError):
         return
-    from counterfoil.sdk.serde.rules.redaction import FIELDS, tags_to_hide, without_values
+    from counterfoil.sdk.serde.rules.values import FIELDS, tags_to_hide, without_values
 
     tags = tags_to_hide(rule_set, FIELDS)
     if tags != frozenset():
         without_values(error, marked(tags) or [])
+
+
+# The built-in actions: NONE does nothing, ERROR raises the rule's error, DLQ is in ``dlq``.
+
+
+class ErrorAction:
+    """Raises the error of the rule, or that the rule succeeded where a schema asks for that."""
+
+    def run(self, run: RuleRun) -> None:
+        """Raise ``RuleError``."""
+        refuse(run, "ERROR")
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def refuse(run: RuleRun, action: str) -> NoReturn:
+    """Raise ``RuleError`` for a rule, with the error of the rule as its cause."""
+    rule, error = run.scope.rule, run.error
+    if isinstance(error, RuleConditionFailed):
+        where = f" for the field {error.path}" if error.path else ""
+        problem = f"The condition {rule.name!r} is not met{where}: {error.problem}"
+        raise RuleConditionFailed(problem, path=error.path, rule=rule.name, action=action) from error
+    reason = "it succeeded, and the schema makes that an error" if error is None else _in_words(error)
+    raise RuleError(f"The rule {rule.name!r} failed: {reason}", rule=rule.name, action=action) from error
+
+
+def _in_words(error: Exception) -> str:
+    return error.problem if isinstance(error, RuleError) else f"{type(error).__name__}: {error}"
+
+
+def action_named(name: str, settings: Rules) -> Action | None:
+    """Return an action; None for the one that does nothing. Raises ``RuleTypeMissing``."""
+    if name == "NONE":
+        return None
+    return _ERROR if name == "ERROR" else settings.action(name)
+
+
+_ERROR: Final = ErrorAction()

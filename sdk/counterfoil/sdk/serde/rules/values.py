@@ -1,17 +1,26 @@
-"""How rules see the values of a schema: what a codec provides for them."""
+"""How rules see the values of a schema, and how what tags mark is removed from them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+import re
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+
+from counterfoil.sdk.errors import EncodeError, RuleError, ValidationError
+from counterfoil.sdk.serde.rules.protocol import FieldType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from counterfoil.schema.tags.reach import UnnamedPath
-    from counterfoil.sdk.serde.rules.protocol import FieldChanges, SchemaField, Transform
-    from counterfoil.sdk.serde.rules.redaction import Hiding
+    from counterfoil.schema.model import RuleSet
+    from counterfoil.schema.tags import UnnamedPath
+    from counterfoil.sdk.errors import SerdeError
+    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, SchemaField, Transform
+
+
+# How rules see the values of a schema: what a codec provides for them.
 
 
 class Aim(Enum):
@@ -28,7 +37,7 @@ class Aim(Enum):
 
 
 @dataclass(slots=True)
-class Before:
+class MessageBeforeRules:
     """What one message was before rules changed it.
 
     ``message`` is the message before the first rule. ``plain`` has the texts that rules have encrypted, by their
@@ -44,7 +53,7 @@ class Before:
 class DecidesByTexts(Protocol):
     """A compiled field rule that needs to know what a message was before other rules changed it."""
 
-    def after(self, message: Any, before: Before, /) -> Any:
+    def after(self, message: Any, before: MessageBeforeRules, /) -> Any:
         """Return the message after this rule."""
 
 
@@ -58,7 +67,7 @@ class InlineRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedValue:
     """A value to which an inline rule applies, and its place in the message."""
 
     rule: InlineRule
@@ -98,7 +107,7 @@ class RuleValues(Protocol):
         It fails closed: what does not fit the schema is hidden as a whole.
         """
 
-    def inline_rules(self) -> Callable[[Any], Iterator[Checked]] | None:
+    def inline_rules(self) -> Callable[[Any], Iterator[CheckedValue]] | None:
         """Return a function that finds the values to check in a message; None if the schema has no inline rules."""
 
     def to_json(self, message: Any, /) -> Any:
@@ -116,3 +125,132 @@ def read_inline_rules(written: object) -> tuple[InlineRule, ...]:
         for entry in entries
         if isinstance(entry, dict) and isinstance(entry.get("expr"), str)
     )
+
+
+# Removing what tags mark before a record goes to a topic that others read.
+
+REDACTED: Final = "<REDACTED>"
+FIELDS: Final = ("ENCRYPT",)
+"""The types of rules that encrypt fields."""
+_BYTES: Final = REDACTED.encode()
+_SHORT: Final = 4
+"""Texts of fewer characters, and numbers, are only found in a sentence where they are words of it."""
+_CUT_OFF: Final = 16
+"""Of a longer text, its first characters are looked for: messages cut off long texts."""
+
+
+class Hiding:
+    """Hides what ``tags`` mark; None hides everything. ``found`` are the values that were hidden.
+
+    It fails closed: a value that does not fit its schema is hidden as a whole.
+    """
+
+    def __init__(self, tags: frozenset[str] | None, found: list[Any] | None = None) -> None:
+        self.tags = tags
+        self.found = [] if found is None else found
+
+    def hides(self, tags: frozenset[str]) -> bool:
+        """Return whether values with these tags are hidden."""
+        return self.tags is None or bool(self.tags & tags)
+
+    def changes(self, field: SchemaField) -> Change | None:
+        """Return what hides the values of a field, whatever their type is; None if they are not hidden."""
+        if not self.hides(field.tags):
+            return None
+        placeholder = _BYTES if field.type is FieldType.BYTES else REDACTED
+
+        def hide(value: Any, message: Any) -> Any:
+            del message
+            if value is None:
+                return None
+            self.found.append(value)
+            return placeholder
+
+        return hide
+
+    def whole(self, value: Any) -> Any:
+        """Return what stands for a value of which nothing may be seen."""
+        if value is None:
+            return None
+        self.found.append(value)
+        return REDACTED
+
+    def key(self, index: int, name: Any) -> str:
+        """Return what stands for a key of a map of which nothing may be seen; keys stay different."""
+        self.found.append(name)
+        return REDACTED if index == 0 else f"{REDACTED} {index + 1}"
+
+
+def tags_to_hide(rule_set: RuleSet | None, types: Iterable[str]) -> frozenset[str] | None:
+    """Return the tags of the rules of these types; None if one of them is about everything, since it has no tags."""
+    rules = [] if rule_set is None else [rule for rule in rule_set.rules if (rule.type or "").upper() in types]
+    if any(not rule.tags for rule in rules):
+        return None
+    return frozenset(tag for rule in rules for tag in rule.tags)
+
+
+def mentions(text: str, values: Iterable[Any]) -> bool:
+    """Return whether a sentence contains one of the values, or a text or a number inside one of them."""
+    return any(_is_in(text, leaf) for value in values for leaf in _leaves(value))
+
+
+def _is_in(text: str, leaf: str) -> bool:
+    if len(leaf) >= _SHORT and not leaf.isdigit():
+        return any(each in text for each in _written(leaf))
+    return bool(leaf) and re.search(rf"(?<!\w){re.escape(leaf)}(?!\w)", text) is not None
+
+
+def _written(leaf: str) -> Iterator[str]:
+    """Yield how a text is written in sentences: as it is, as Python and JSON write it, each also cut off."""
+    forms = (leaf, repr(leaf)[1:-1], json.dumps(leaf)[1:-1], json.dumps(leaf, ensure_ascii=False)[1:-1])
+    yield from dict.fromkeys(each[:_CUT_OFF] for each in forms)
+
+
+def without_values(error: SerdeError, hidden: Iterable[Any]) -> None:
+    """Remove the sentence of an error that mentions one of the values, and each of its causes that does."""
+    hidden = [*hidden]
+    facts = (error.problem, getattr(error, "got", None), *(each.message for each in getattr(error, "violations", ())))
+    if any(fact is not None and mentions(str(fact), hidden) for fact in facts):
+        path = getattr(error, "path", None)
+        place = f" at {path}" if path and not mentions(path, hidden) else ""
+        failed = f"The rule {error.rule!r} failed" if isinstance(error, RuleError) else f"The value is not valid{place}"
+        error.problem = f"{failed}, and the reason quotes what is encrypted: {REDACTED}"
+        error.args = (error.problem,)
+        if isinstance(error, ValidationError):
+            error.violations = tuple(replace(each, message=REDACTED) for each in error.violations)
+        if isinstance(error, EncodeError):
+            error.got = None
+    causes = [*_causes(error)]
+    if any(mentions(str(each), hidden) for each in causes):
+        error.__cause__ = error.__context__ = None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield what an error was raised from, or while it was handled."""
+    seen: list[BaseException] = []
+    waiting: list[BaseException | None] = [error.__cause__, error.__context__]
+    while waiting:
+        each = waiting.pop()
+        if each is not None and each not in seen:
+            seen.append(each)
+            yield each
+            waiting += [each.__cause__, each.__context__]
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        match each:
+            case None | bool():
+                continue
+            case dict():
+                waiting += [*each.keys(), *each.values()]
+            case list() | tuple() | set() | frozenset():
+                waiting += each
+            case bytes() | bytearray() | memoryview():
+                yield bytes(each).decode("latin-1")
+            case _ if hasattr(each, "ListFields"):
+                waiting += [inner for _, inner in each.ListFields()]
+            case _:
+                yield str(each)

@@ -1,1 +1,1 @@
-"""The engine ``java`` for messages of any language: read into Java objects, converted, and written."""
+"""Generated classes that read messages of any language into objects, and write objects."""

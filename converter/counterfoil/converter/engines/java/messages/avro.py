@@ -1,24 +1,23 @@
 """Avro messages in Java: the steps of reading each writer's values, and the types that are written, as constants.
 
-The steps are those of the SDK's codec (:mod:`counterfoil.sdk.serde.avro_codec.plan`), which resolves the schemas.
+The steps are those of the SDK's codec (:mod:`counterfoil.sdk.serde.avro.plan`), which resolves the schemas.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.generator import writers_by_ids
 from counterfoil.converter.engines.java.messages.builder import Builder
-from counterfoil.converter.engines.java.messages.constants import constant
-from counterfoil.converter.engines.java.slots import ENGINE
-from counterfoil.converter.engines.java.source import block, indented, quoted, signed
-from counterfoil.schema.evolution import base_schema, derive_resolution, rounds_to_float
-from counterfoil.schema.evolution.languages.avro import tree_of
-from counterfoil.schema.evolution.tree import Array, Leaf, Map, Null, Record, Union
+from counterfoil.converter.engines.java.messages.operations import constant
+from counterfoil.converter.engines.java.source import ENGINE, block, indented, quoted, signed
+from counterfoil.converter.engines.protocol import EngineCannot
+from counterfoil.schema.plans.avro import base_schema, tree_of
+from counterfoil.schema.plans.derivations import derive_resolution, rounds_to_float
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, NullType, RecordType, UnionType
 from counterfoil.schema.wire import id_prefix
-from counterfoil.sdk.serde.avro_codec.logical import PROMOTE_TO_FLOAT
-from counterfoil.sdk.serde.avro_codec.plan import (
+from counterfoil.sdk.serde.avro.logical_types import PROMOTE_TO_FLOAT
+from counterfoil.sdk.serde.avro.plan import (
     ArrayStep,
     BooleanStep,
     BranchStep,
@@ -35,16 +34,17 @@ from counterfoil.sdk.serde.avro_codec.plan import (
     UnionStep,
     UnreadableStep,
 )
-from counterfoil.sdk.serde.avro_codec.resolve import resolve
-from counterfoil.sdk.serde.avro_codec.tagged import TaggingResolver
+from counterfoil.sdk.serde.avro.resolve import resolve
+from counterfoil.sdk.serde.avro.tagged import TaggingResolver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.converter.engines.java.source import JavaClass
-    from counterfoil.schema.evolution.tree import Node
-    from counterfoil.schema.formats.avro.schema import AvroSchema
-    from counterfoil.sdk.serde.avro_codec.plan import Step
+    from counterfoil.schema.languages.avro.schema import AvroSchema
+    from counterfoil.schema.plans.tree import Node
+    from counterfoil.sdk.serde.avro.plan import Step
+
 
 _KIND_BY_STEP: Final = {NullStep: "NULL", BooleanStep: "BOOLEAN", BytesStep: "BYTES", TextStep: "STRING"}
 _INT_BITS: Final = 32
@@ -116,26 +116,26 @@ class _Reading:
 
     def name(self, step: Step, node: Node | None) -> str:
         """Return the name of a step that reads values of ``node``; None for values that are skipped."""
-        if isinstance(node, Union) and not isinstance(step, UnionStep):
+        if isinstance(node, UnionType) and not isinstance(step, UnionStep):
             return self._as_branch(step, node)
         match step:
             case RecordStep():
-                return self._record(step, node if isinstance(node, Record) else None)
+                return self._record(step, node if isinstance(node, RecordType) else None)
             case UnionStep(branches=branches):
                 return self._of("UNION", *(self.name(branch, node) for branch in branches))
             case ArrayStep(items=items, smallest=smallest):
-                inside = self.name(items, node.items if isinstance(node, Array) else None)
+                inside = self.name(items, node.items if isinstance(node, ArrayType) else None)
                 return self._of("ARRAY", inside, ends=f".sized({smallest})")
             case MapStep(values=values):
-                return self._of("MAP", self.name(values, node.values if isinstance(node, Map) else None))
+                return self._of("MAP", self.name(values, node.values if isinstance(node, MapType) else None))
         return self._java.constant("AvroStep", self._scalar(step))
 
-    def _as_branch(self, step: Step, node: Union) -> str:
+    def _as_branch(self, step: Step, node: UnionType) -> str:
         """Return the name of a step that reads one branch of a union."""
         if isinstance(step, BranchStep):
             index = int(step.name)
             return self._of("TAGGED", self.name(step.step, node.branches[index]), ends=f".sized({index})")
-        wanted = {ArrayStep: Array, MapStep: Map, RecordStep: Record}.get(type(step))
+        wanted = {ArrayStep: ArrayType, MapStep: MapType, RecordStep: RecordType}.get(type(step))
         branch = next((each for each in node.branches if wanted is not None and isinstance(each, wanted)), None)
         return self.name(step, branch)
 
@@ -161,7 +161,7 @@ class _Reading:
                 return f"new AvroStep(AvroStep.UNREADABLE).because({quoted(problem)})"
         return f"new AvroStep(AvroStep.{_KIND_BY_STEP[type(step)]})"
 
-    def _record(self, step: RecordStep, node: Record | None) -> str:
+    def _record(self, step: RecordStep, node: RecordType | None) -> str:
         if id(step) in self._name_by_record:
             return self._name_by_record[id(step)]
         name = self._name_by_record[id(step)] = self._java.fresh("A")
@@ -190,28 +190,28 @@ class _Types:
 
     def name(self, node: Node, where: str) -> str:
         """Return the name of a type."""
-        if isinstance(node, Record):
+        if isinstance(node, RecordType):
             return self._record(node, where)
         return self._java.constant("AvroStep", f"new AvroStep(AvroStep.{node.kind.upper()}){self._ends(node, where)}")
 
     def _ends(self, node: Node, where: str) -> str:
-        if isinstance(node, Null):
+        if isinstance(node, NullType):
             return ""
         if isinstance(node, Leaf):
             if node.kind == "enum":
                 return f".writing({self._java.several([symbol.encode() for symbol in node.symbols])})"
             return "" if node.scalar.size is None else f".sized({node.scalar.size})"
-        if isinstance(node, Union):
+        if isinstance(node, UnionType):
             parts = [self.name(branch, where) for branch in node.branches]
-        elif isinstance(node, Array):
+        elif isinstance(node, ArrayType):
             parts = [self.name(node.items, f"{where}[]")]
-        elif isinstance(node, Map):
+        elif isinstance(node, MapType):
             parts = [self.name(node.values, f"{where}{{}}")]
         else:
             raise EngineCannot(ENGINE, field=where, why=f"writing {node.kind} as Avro")
         return f".of(new AvroStep[] {{{', '.join(parts)}}})"
 
-    def _record(self, node: Record, where: str) -> str:
+    def _record(self, node: RecordType, where: str) -> str:
         if id(node) in self._name_by_record:
             return self._name_by_record[id(node)]
         name = self._name_by_record[id(node)] = self._java.fresh("A")

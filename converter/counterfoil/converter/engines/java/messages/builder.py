@@ -1,18 +1,14 @@
-"""Generating methods that make the target's values, Java objects, of the source's."""
+"""Generating methods that make the target's values, Java objects, of the source's, or copy them to an equal type."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.java.messages.constants import constant
-from counterfoil.converter.engines.java.messages.copies import Copies
-from counterfoil.converter.engines.java.messages.operations import OBJECT, MessageOperations
-from counterfoil.converter.engines.java.messages.places import Place
-from counterfoil.converter.engines.java.slots import ENGINE
-from counterfoil.converter.engines.java.source import block, quoted
-from counterfoil.schema.evolution.assign import shapes_of
-from counterfoil.schema.evolution.model import (
+from counterfoil.converter.engines.java.messages.operations import OBJECT, JavaPlace, MessageOperations, constant
+from counterfoil.converter.engines.java.source import ENGINE, block, quoted
+from counterfoil.converter.engines.protocol import EngineCannot
+from counterfoil.schema.plans.assign import shapes_of
+from counterfoil.schema.plans.model import (
     BuildRecord,
     Cast,
     Constant,
@@ -25,31 +21,131 @@ from counterfoil.schema.evolution.model import (
     Read,
     ReplaceNull,
     RequireValue,
-    Shape,
     Tag,
+    ValueShape,
     Widen,
 )
-from counterfoil.schema.evolution.tree import Array, Map, Record, Union
-from counterfoil.schema.evolution.types import split_null
+from counterfoil.schema.plans.tree import ArrayType, MapType, Opaque, RecordType, UnionType
+from counterfoil.schema.plans.types import same_values, split_null
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.converter.engines.java.operations import Value
+    from counterfoil.converter.engines.java.operations import JavaValue
     from counterfoil.converter.engines.java.source import JavaClass
-    from counterfoil.schema.evolution.model import Op
-    from counterfoil.schema.evolution.tree import Node
+    from counterfoil.schema.plans.model import Op
+    from counterfoil.schema.plans.tree import Node
+
+
+# Generating methods that copy values with parts to an equal type, whose fields may be in another order.
+
+_CLASS_BY_KIND: Final = {"record": "Object[]", "array": "Items", "map": "Entries"}
+
+
+class Copies:
+    """Makes the method for each pair of types once: types may contain themselves."""
+
+    def __init__(self, java: JavaClass) -> None:
+        self._java = java
+        self._name_by_pair: dict[tuple[int, int], str] = {}
+
+    def call(self, source: Node, target: Node, where: str) -> str | None:
+        """Return the method that copies a value that is not null; None where the object itself is the copy."""
+        source, target = _paired(source, target)
+        if _is_aligned(source, target, where, set()):
+            return None
+        known = self._name_by_pair.get((id(source), id(target)))
+        if known is not None:
+            return known
+        name = self._name_by_pair[id(source), id(target)] = self._java.fresh("m")
+        self._java.method(f"Object {name}(Object given)", self._body(source, target, where))
+        return name
+
+    def _body(self, source: Node, target: Node, where: str) -> list[str]:
+        if isinstance(source, RecordType) and isinstance(target, RecordType):
+            names = [member.name for member in source.fields]
+            lines = ["Object[] from = (Object[]) given;", f"Object[] made = new Object[{len(names)}];"]
+            for number, member in enumerate(target.fields):
+                place = names.index(member.name)
+                one = self._one(f"from[{place}]", source.fields[place].type, member.type, where)
+                lines.append(f"made[{number}] = {one};")
+            return [*lines, "return made;"]
+        if isinstance(source, ArrayType) and isinstance(target, ArrayType):
+            one, cast, end = self._one("from.values[i]", source.items, target.items, where), "Items", "new Items(made)"
+        elif isinstance(source, MapType) and isinstance(target, MapType):
+            one, cast = self._one("from.values[i]", source.values, target.values, where), "Entries"
+            end = "new Entries((Texts[]) java.util.Arrays.copyOf(from.keys, from.count), made)"
+        elif isinstance(source, UnionType) and isinstance(target, UnionType):
+            return self._branches(source, target, where)
+        else:
+            raise EngineCannot(ENGINE, field=where, why=f"a copy of {source.kind} as {target.kind}")
+        start = [f"{cast} from = ({cast}) given;", "Object[] made = new Object[from.count];"]
+        return [*start, *block("for (int i = 0; i < made.length; i++)", [f"made[i] = {one};"]), f"return {end};"]
+
+    def _branches(self, source: UnionType, target: UnionType, where: str) -> list[str]:
+        """Return the statements that copy a value of a union: the branches are equal, one by one."""
+        lines = []
+        for index, (left, right) in enumerate(zip(source.branches, target.branches, strict=True)):
+            name = self.call(left, right, where)
+            if name is None:
+                continue
+            if source.is_tagged:
+                lines += [f"if (given instanceof Tagged && ((Tagged) given).index == {index})"]
+                lines += [f"  return new Tagged({index}, {name}(((Tagged) given).value));"]
+            else:
+                lines += [f"if (given instanceof {_CLASS_BY_KIND[left.kind]}) return {name}(given);"]
+        return [*lines, "return given;"]
+
+    def _one(self, value: str, source: Node, target: Node, where: str) -> str:
+        name = self.call(split_null(source)[1] or source, target, where)
+        return value if name is None else f"{value} == null ? null : {name}({value})"
+
+
+def _paired(source: Node, target: Node) -> tuple[Node, Node]:
+    """Return two types without null; of a union, the branch that is equal to the other type."""
+    left, right = split_null(source)[1] or source, split_null(target)[1] or target
+    if isinstance(right, UnionType) and not isinstance(left, UnionType):
+        right = next((branch for branch in right.branches if same_values(left, branch)), right)
+    return left, right
+
+
+def _is_aligned(source: Node, target: Node, where: str, seen: set[tuple[int, int]]) -> bool:
+    """Return whether the objects of both types are the same: fields are in one order."""
+    source, target = _paired(source, target)
+    if (id(source), id(target)) in seen:
+        return True
+    seen.add((id(source), id(target)))
+    if isinstance(source, RecordType) and isinstance(target, RecordType):
+        names = [[member.name for member in each.fields] for each in (source, target)]
+        return names[0] == names[1] and all(
+            _is_aligned(left.type, right.type, where, seen)
+            for left, right in zip(source.fields, target.fields, strict=True)
+        )
+    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
+        return _is_aligned(source.items, target.items, where, seen)
+    if isinstance(source, MapType) and isinstance(target, MapType):
+        return _is_aligned(source.values, target.values, where, seen)
+    if isinstance(source, UnionType) and isinstance(target, UnionType):
+        return all(
+            _is_aligned(left, right, where, seen) for left, right in zip(source.branches, target.branches, strict=True)
+        )
+    if isinstance(source, Opaque):
+        raise EngineCannot(ENGINE, field=where, why=f"a copy of {source.words}")
+    return True
+
+
+# Generating methods that make the target's values, Java objects, of the source's.
 
 _FIELDS_PER_METHOD: Final = 24
 """Java does not compile a method of more than 8,000 bytes."""
 _CLASS_BY_SHAPE: Final = {
-    Shape.BOOLEAN: "{0} instanceof Boolean",
-    Shape.INTEGER: "{0} instanceof Long || {0} instanceof java.math.BigInteger",
-    Shape.REAL: "{0} instanceof Double",
-    Shape.TEXT: "{0} instanceof Texts",
-    Shape.BYTES: "{0} instanceof byte[]",
-    Shape.LIST: "{0} instanceof Items",
-    Shape.OBJECT: "{0} instanceof Object[] || {0} instanceof Entries",
+    ValueShape.BOOLEAN: "{0} instanceof Boolean",
+    ValueShape.INTEGER: "{0} instanceof Long || {0} instanceof java.math.BigInteger",
+    ValueShape.REAL: "{0} instanceof Double",
+    ValueShape.TEXT: "{0} instanceof Texts",
+    ValueShape.BYTES: "{0} instanceof byte[]",
+    ValueShape.LIST: "{0} instanceof Items",
+    ValueShape.OBJECT: "{0} instanceof Object[] || {0} instanceof Entries",
 }
 
 Made = tuple[list[str], str]
@@ -66,18 +162,18 @@ class Builder:
 
     def method(self, op: Op, target: Node, source: Node) -> str:
         """Add the method that makes the target's value of the source's, and return its name."""
-        place = Place("s", source)
-        if isinstance(op, BuildRecord) and isinstance(target, Record):
+        place = JavaPlace("s", source)
+        if isinstance(op, BuildRecord) and isinstance(target, RecordType):
             return self.record(op, target, place, "")
         name = self._java.fresh("m")
         lines, made = self._made(op, target, place, "")
         self._java.method(f"Object {name}(Object s)", [*lines, f"return {made};"])
         return name
 
-    def record(self, op: BuildRecord, target: Record, source: Place, where: str) -> str:
+    def record(self, op: BuildRecord, target: RecordType, source: JavaPlace, where: str) -> str:
         """Add the method that makes a record of the value of a place, and return its name."""
         name = self._java.fresh("m")
-        inside = Place("s", source.node, source.may_be_null)
+        inside = JavaPlace("s", source.node, source.may_be_null)
         op_by_name = dict(op.fields)
         calls = []
         for start in range(0, len(target.fields), _FIELDS_PER_METHOD):
@@ -92,7 +188,7 @@ class Builder:
         self._java.method(f"Object[] {name}(Object s)", [*start_lines, *calls, "return made;"])
         return name
 
-    def _made(self, op: Op, target: Node, place: Place, where: str) -> Made:
+    def _made(self, op: Op, target: Node, place: JavaPlace, where: str) -> Made:
         """Return the statements that make the value of an operation."""
         make = self._structures.get(type(op))
         if make is not None:
@@ -103,7 +199,7 @@ class Builder:
         value = self._operations.scalar(op, place, where)  # type: ignore[arg-type]  # a place is the scope here
         return self._boxed(value, _base_of(op))
 
-    def _boxed(self, value: Value, base: str) -> Made:
+    def _boxed(self, value: JavaValue, base: str) -> Made:
         value = self._operations.text_of(value)
         name = self._java.fresh("t")
         box = _BOXES[value.kind]
@@ -119,24 +215,24 @@ class Builder:
 
     # -- values as they are
 
-    def _read(self, op: Read, target: Node, place: Place, where: str) -> Made:
+    def _read(self, op: Read, target: Node, place: JavaPlace, where: str) -> Made:
         lines, found = place.find(op.path, self._java)
         copy = self._copies.call(found.node, target, where)
         value = found.name if copy is None else f"{copy}({found.name})"
         return (lines, value) if value == found.name else self._new(lines, f"{found.name} == null ? null : {value}")
 
-    def _constant(self, op: Constant, target: Node, _place: Place, where: str) -> Made:
+    def _constant(self, op: Constant, target: Node, _place: JavaPlace, where: str) -> Made:
         return self._new([], constant(self._java, target, op.value, where))
 
-    def _replace_null(self, op: ReplaceNull, target: Node, place: Place, where: str) -> Made:
+    def _replace_null(self, op: ReplaceNull, target: Node, place: JavaPlace, where: str) -> Made:
         lines, name = self._made(op.of, target, place, where)
         return self._new(lines, f"{name} == null ? {constant(self._java, target, op.value, where)} : {name}")
 
-    def _require_value(self, op: RequireValue, target: Node, place: Place, where: str) -> Made:
+    def _require_value(self, op: RequireValue, target: Node, place: JavaPlace, where: str) -> Made:
         lines, name = self._made(op.of, target, place, where)
         return [*lines, f"if ({name} == null) throw nullNotAllowed({quoted(where)});"], name
 
-    def _lookup(self, op: Lookup, target: Node, place: Place, where: str) -> Made:
+    def _lookup(self, op: Lookup, target: Node, place: JavaPlace, where: str) -> Made:
         key = self._operations.scalar(op.of, place, where)  # type: ignore[arg-type]  # a place is the scope here
         if key.kind in {OBJECT, "real"}:
             raise EngineCannot(ENGINE, field=where, why="a table whose keys are numbers of any size")
@@ -154,11 +250,11 @@ class Builder:
 
     # -- values with parts
 
-    def _record(self, op: BuildRecord, target: Node, place: Place, where: str) -> Made:
+    def _record(self, op: BuildRecord, target: Node, place: JavaPlace, where: str) -> Made:
         _, inner = split_null(target)
-        if isinstance(inner, Union):  # without tags it has at most one record
-            inner = next((branch for branch in inner.branches if isinstance(branch, Record)), None)
-        if not isinstance(inner, Record):
+        if isinstance(inner, UnionType):  # without tags it has at most one record
+            inner = next((branch for branch in inner.branches if isinstance(branch, RecordType)), None)
+        if not isinstance(inner, RecordType):
             raise EngineCannot(ENGINE, field=where, why="a record as a type that is no record")
         call = f"{self.record(op, inner, place, where)}({place.name})"
         if op.guard is None:
@@ -166,30 +262,30 @@ class Builder:
         lines, guard = self._source(op.guard, place, where)
         return self._new(lines, f"{guard.name} == null ? null : {call}")
 
-    def _source(self, op: Op, place: Place, where: str) -> tuple[list[str], Place]:
+    def _source(self, op: Op, place: JavaPlace, where: str) -> tuple[list[str], JavaPlace]:
         """Return the statements that find a value with parts as it was read, and its place."""
         if isinstance(op, Read):
             return place.find(op.path, self._java)
         raise EngineCannot(ENGINE, field=where, why=f"the parts of {type(op).__name__}")
 
-    def _items(self, op: MapItems, target: Node, place: Place, where: str) -> Made:
+    def _items(self, op: MapItems, target: Node, place: JavaPlace, where: str) -> Made:
         source, (_, inner) = self._source(op.of, place, where)[1].node, split_null(target)
-        if not isinstance(source, Array) or not isinstance(inner, Array):
+        if not isinstance(source, ArrayType) or not isinstance(inner, ArrayType):
             raise EngineCannot(ENGINE, field=where, why="the items of a value that is no array")
-        body, made = self._made(op.item, inner.items, Place.of("s", source.items), f"{where}[]")
+        body, made = self._made(op.item, inner.items, JavaPlace.of("s", source.items), f"{where}[]")
         start = ["Items from = (Items) given;", "Object[] made = new Object[from.count];"]
         return self._by_method(op.of, place, where, [*start, *_loop(body, made), "return new Items(made);"])
 
-    def _values(self, op: MapValues, target: Node, place: Place, where: str) -> Made:
+    def _values(self, op: MapValues, target: Node, place: JavaPlace, where: str) -> Made:
         source, (_, inner) = self._source(op.of, place, where)[1].node, split_null(target)
-        if not isinstance(source, Map) or not isinstance(inner, Map):
+        if not isinstance(source, MapType) or not isinstance(inner, MapType):
             raise EngineCannot(ENGINE, field=where, why="the values of a value that is no map")
-        body, made = self._made(op.value, inner.values, Place.of("s", source.values), f"{where}{{}}")
+        body, made = self._made(op.value, inner.values, JavaPlace.of("s", source.values), f"{where}{{}}")
         start = ["Entries from = (Entries) given;", "Object[] made = new Object[from.count];"]
         end = "return new Entries((Texts[]) java.util.Arrays.copyOf(from.keys, from.count), made);"
         return self._by_method(op.of, place, where, [*start, *_loop(body, made), end])
 
-    def _by_method(self, of: Op, place: Place, where: str, body: list[str]) -> Made:
+    def _by_method(self, of: Op, place: JavaPlace, where: str, body: list[str]) -> Made:
         """Return the result of a method for a value that is not null."""
         lines, given = self._source(of, place, where)
         name = self._java.fresh("m")
@@ -198,34 +294,34 @@ class Builder:
 
     # -- unions
 
-    def _branches(self, op: MapBranches, target: Node, place: Place, where: str) -> Made:
+    def _branches(self, op: MapBranches, target: Node, place: JavaPlace, where: str) -> Made:
         node = self._source(op.of, place, where)[1].node
         body = []
         for shape, branch in op.branches:
-            lines, made = self._made(branch, target, Place("given", _branch_of(node, shape)), where)
+            lines, made = self._made(branch, target, JavaPlace("given", _branch_of(node, shape)), where)
             body += block(f"if ({_CLASS_BY_SHAPE[shape].format('given')})", [*lines, f"return {made};"])
         text = "no branch takes the value"
         body.append(f"throw new Failure(Codes.UNION_BRANCH_MISSING, {quoted(where)}, {quoted(text)});")
         return self._by_method(op.of, place, where, body)
 
-    def _tagged(self, op: MapTagged, target: Node, place: Place, where: str) -> Made:
+    def _tagged(self, op: MapTagged, target: Node, place: JavaPlace, where: str) -> Made:
         node = self._source(op.of, place, where)[1].node
-        if not isinstance(node, Union):
+        if not isinstance(node, UnionType):
             raise EngineCannot(ENGINE, field=where, why="the branches of a value that is no union")
         cases = []
         for index, branch in op.branches:
-            lines, made = self._made(branch, target, Place("s", node.branches[index]), where)
+            lines, made = self._made(branch, target, JavaPlace("s", node.branches[index]), where)
             inside = ["Object s = ((Tagged) given).value;", *lines, f"return {made};"]
             cases += [f"case {index}: {{", *(f"  {line}" for line in inside), "}"]
         body = [*block("switch (((Tagged) given).index)", cases), "return null;"]
         return self._by_method(op.of, place, where, body)
 
-    def _tag(self, op: Tag, target: Node, place: Place, where: str) -> Made:
-        branch = target.branches[op.index] if isinstance(target, Union) else target
+    def _tag(self, op: Tag, target: Node, place: JavaPlace, where: str) -> Made:
+        branch = target.branches[op.index] if isinstance(target, UnionType) else target
         lines, name = self._made(op.of, branch, place, where)
         return self._new(lines, f"{name} == null ? null : new Tagged({op.index}, {name})")
 
-    def _first_set(self, op: FirstSet, target: Node, place: Place, where: str) -> Made:
+    def _first_set(self, op: FirstSet, target: Node, place: JavaPlace, where: str) -> Made:
         name = self._java.fresh("t")
         lines = [f"Object {name} = null;"]
         for part in op.parts:
@@ -277,8 +373,8 @@ def _is_same_object(op: Widen) -> bool:
     return op.source.word not in {"timestamp-nanos", "duration-nanos"}
 
 
-def _branch_of(node: Node, shape: Shape) -> Node:
+def _branch_of(node: Node, shape: ValueShape) -> Node:
     """Return the branch of a union that has values of a shape."""
-    if not isinstance(node, Union):
+    if not isinstance(node, UnionType):
         return node
     return next(branch for branch in node.branches if shape in shapes_of(branch))

@@ -1,30 +1,116 @@
-"""Scalar operations on values that are Java objects: those of the engine, and those that only some languages need.
-
-Numbers that may have more than 64 bits, and nanoseconds, stay objects: a value of the kind ``object``.
-"""
+"""Scalar operations on Java objects, where a method finds the source's values, and base values as constants."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.java.formulas import formula
-from counterfoil.converter.engines.java.operations import Operations, Value
-from counterfoil.converter.engines.java.slots import ENGINE
-from counterfoil.converter.engines.java.source import quoted
-from counterfoil.schema.evolution.expr import Binary, Call, FieldValue, Negate
-from counterfoil.schema.evolution.forms import form_function
-from counterfoil.schema.evolution.model import Arithmetic, Cast, Format, Parse, Read, Scalar, Widen
-from counterfoil.schema.evolution.tree import Leaf
-from counterfoil.schema.evolution.types import is_instant, range_of, ticks_per_second
+from counterfoil.converter.engines.java.operations import JavaValue, Operations, formula
+from counterfoil.converter.engines.java.source import ENGINE, quoted, real
+from counterfoil.converter.engines.protocol import EngineCannot
+from counterfoil.schema.plans.formulas import Binary, Call, FieldValue, Negate
+from counterfoil.schema.plans.model import Arithmetic, Cast, Format, Parse, Read, Scalar, Widen
+from counterfoil.schema.plans.notation import LONG_RANGE
+from counterfoil.schema.plans.text_forms import form_function
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, RecordType, UnionType
+from counterfoil.schema.plans.types import is_instant, is_text, range_of, split_null, ticks_per_second
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.converter.engines.java.messages.places import Place
-    from counterfoil.converter.engines.java.slots import Slot
-    from counterfoil.schema.evolution.expr import Expression
+    from counterfoil.converter.engines.java.source import JavaClass, Slot
+    from counterfoil.schema.plans.formulas import Expression
+    from counterfoil.schema.plans.tree import Node
+
+
+# Where a generated method finds the source's values: below a Java object of a type of the plan's tree.
+
+
+@lru_cache(maxsize=32)
+def _index_by_name(record: RecordType) -> dict[str, int]:
+    return {member.name: index for index, member in enumerate(record.fields)}
+
+
+@dataclass(frozen=True)
+class JavaPlace:
+    """A Java variable with a value of a type; with ``may_be_null`` it may be null."""
+
+    name: str
+    node: Node
+    may_be_null: bool = False
+
+    @classmethod
+    def of(cls, name: str, node: Node) -> JavaPlace:
+        """Return the place of any value of a type."""
+        has_null, inner = split_null(node)
+        return cls(name, inner if inner is not None else node, has_null)
+
+    def find(self, path: tuple[str, ...], java: JavaClass) -> tuple[list[str], JavaPlace]:
+        """Return the statements that find the value at ``path``, and its place."""
+        lines: list[str] = []
+        here = self
+        for step in path:
+            if not isinstance(here.node, RecordType):
+                raise EngineCannot(ENGINE, field=".".join(path), why="a path into a value that is no record")
+            index = _index_by_name(here.node)[step]
+            below = JavaPlace.of(java.fresh("t"), here.node.fields[index].type)
+            read = f"((Object[]) {here.name})[{index}]"
+            value = f"{here.name} == null ? null : {read}" if here.may_be_null else read
+            lines.append(f"Object {below.name} = {value};")
+            here = JavaPlace(below.name, below.node, below.may_be_null or here.may_be_null)
+        return lines, here
+
+
+# Base values as constants of a generated class.
+
+
+def constant(java: JavaClass, node: Node, value: Any, where: str) -> str:
+    """Return the name of a constant with a base value of a type, or ``null``."""
+    if value is None:
+        return "null"
+    return java.constant("Object", _spelt(java, split_null(node)[1] or node, value, where))
+
+
+def _spelt(java: JavaClass, node: Node, value: Any, where: str) -> str:
+    if isinstance(value, str):
+        if not is_text(value):
+            raise EngineCannot(ENGINE, field=where, why="a text that UTF-8 cannot hold")
+        return f"Values.text({java.data(value.encode())})"
+    if isinstance(value, bytes):
+        return java.data(value)
+    if isinstance(value, bool):
+        return f"Boolean.{'TRUE' if value else 'FALSE'}"
+    if isinstance(value, int):
+        low, high = LONG_RANGE
+        return f"Long.valueOf({value}L)" if low <= value <= high else f"new java.math.BigInteger({quoted(str(value))})"
+    if isinstance(value, float):
+        return f"Double.valueOf({real(value)})"
+    return _with_parts(java, node, value, where)
+
+
+def _with_parts(java: JavaClass, node: Node, value: Any, where: str) -> str:
+    if isinstance(node, UnionType):
+        if isinstance(value, tuple):
+            return f"new Tagged({value[0]}, {constant(java, node.branches[value[0]], value[1], where)})"
+        wanted = ArrayType if isinstance(value, list) else (RecordType, MapType)
+        node = next(branch for branch in node.branches if isinstance(branch, wanted))
+    if isinstance(node, ArrayType):
+        items = ", ".join(constant(java, node.items, item, where) for item in value)
+        return f"new Items(new Object[] {{{items}}})"
+    if isinstance(node, MapType):
+        keys = ", ".join(_spelt(java, node, key, where) for key in value)
+        values = ", ".join(constant(java, node.values, item, where) for item in value.values())
+        return f"new Entries(new Texts[] {{{keys}}}, new Object[] {{{values}}})"
+    if isinstance(node, RecordType):
+        parts = ", ".join(constant(java, member.type, value[member.name], where) for member in node.fields)
+        return f"new Object[] {{{parts}}}"
+    raise EngineCannot(ENGINE, field=where, why=f"a constant of {node.kind}")
+
+
+# Scalar operations on values that are Java objects: those of the engine, and those that only some languages need.
+#
+# Numbers that may have more than 64 bits, and nanoseconds, stay objects: a value of the kind ``object``.
 
 OBJECT: Final = "object"
 _NANOS: Final = frozenset({"timestamp-nanos", "duration-nanos"})
@@ -45,28 +131,28 @@ def is_object(scalar: Scalar) -> bool:
 class MessageOperations(Operations):
     """Turns scalar operations on objects into Java; the scopes are of the class ``Place``."""
 
-    def unboxed(self, place: Place) -> Value:
+    def unboxed(self, place: JavaPlace) -> JavaValue:
         """Return the value of a variable."""
         name, null_when = place.name, f"{place.name} == null" if place.may_be_null else None
         if not isinstance(place.node, Leaf):
             raise EngineCannot(ENGINE, field="", why=f"{place.node.kind} inside another operation")
         scalar = place.node.scalar
         if is_object(scalar):
-            return Value(OBJECT, name, null_when=null_when)
+            return JavaValue(OBJECT, name, null_when=null_when)
         if scalar.base in {"bytes", "fixed"}:
             data = f"((byte[]) {name})"
-            return Value("bytes", data=data, start="0", end=f"{data}.length", null_when=null_when)
+            return JavaValue("bytes", data=data, start="0", end=f"{data}.length", null_when=null_when)
         if scalar.base in {"string", "enum"}:
             text = f"((Texts) {name})"
-            return Value("bytes", data=f"{text}.data", start=f"{text}.from", end=f"{text}.to", null_when=null_when)
+            return JavaValue("bytes", data=f"{text}.data", start=f"{text}.from", end=f"{text}.to", null_when=null_when)
         kind, spelt = _UNBOXED[scalar.base]
-        return Value(kind, spelt.format(name), null_when=null_when)
+        return JavaValue(kind, spelt.format(name), null_when=null_when)
 
-    def _found(self, op: Read, scope: Slot, _where: str) -> Value:
-        lines, place = cast("Place", scope).find(op.path, self.java)
+    def _found(self, op: Read, scope: Slot, _where: str) -> JavaValue:
+        lines, place = cast("JavaPlace", scope).find(op.path, self.java)
         return replace(self.unboxed(place), declared=tuple(lines))
 
-    def _widened(self, op: Widen, scope: Slot, where: str) -> Value:
+    def _widened(self, op: Widen, scope: Slot, where: str) -> JavaValue:
         value = self.scalar(op.of, scope, where)
         if is_object(op.source) and not is_object(op.target):
             if op.target.base != "double":
@@ -78,7 +164,7 @@ class MessageOperations(Operations):
 
     # -- casts
 
-    def _casted(self, op: Cast, scope: Slot, where: str) -> Value:
+    def _casted(self, op: Cast, scope: Slot, where: str) -> JavaValue:
         if form_function(op.source, op.target) is not None:
             return self._form(op, scope, where)
         if op.target.is_wide and is_instant(op.source):
@@ -94,7 +180,7 @@ class MessageOperations(Operations):
             return made
         return self._computed(made, "double", "real", f"Wholes.finite({made.value}, {quoted(where)})")
 
-    def _of_object(self, op: Cast, value: Value, where: str) -> Value:
+    def _of_object(self, op: Cast, value: JavaValue, where: str) -> JavaValue:
         """Return a number of any size, or nanoseconds, as another type."""
         target, field = op.target, quoted(where)
         if is_instant(op.source) and is_instant(target):
@@ -113,17 +199,17 @@ class MessageOperations(Operations):
             return self._decimal(value, op, where)
         raise EngineCannot(ENGINE, field=where, why=f"{op.source} as {target}")
 
-    def _exact(self, value: Value, source: Scalar, where: str) -> str:
+    def _exact(self, value: JavaValue, source: Scalar, where: str) -> str:
         if value.kind == OBJECT:
             return f"Wholes.decimal({value.value}, {quoted(where)})"
         return super()._exact(value, source, where)
 
-    def _wide(self, value: Value, source: Scalar, target: Scalar, where: str) -> Value:
+    def _wide(self, value: JavaValue, source: Scalar, target: Scalar, where: str) -> JavaValue:
         """Return a point in time as nanoseconds of more than 64 bits."""
         up = ticks_per_second(target) // ticks_per_second(source)
         return self._object(value, f"Wholes.wide({value.value}, {up}L, {quoted(str(target))}, {quoted(where)})")
 
-    def _whole_of_object(self, value: Value, target: Scalar, where: str) -> Value:
+    def _whole_of_object(self, value: JavaValue, target: Scalar, where: str) -> JavaValue:
         low, high = range_of(target)
         is_signed = low < 0
         bits = high.bit_length() + int(is_signed)
@@ -131,7 +217,7 @@ class MessageOperations(Operations):
         call = f"Wholes.toWhole({value.value}, {rest})"
         return self._object(value, call) if target.base == "uint64" else self._long(value, call)
 
-    def _unsigned(self, op: Cast, value: Value, where: str) -> Value:
+    def _unsigned(self, op: Cast, value: JavaValue, where: str) -> JavaValue:
         """Return a number or a text as a number without a sign."""
         target = op.target
         if value.kind == "bytes":
@@ -143,16 +229,16 @@ class MessageOperations(Operations):
             raise EngineCannot(ENGINE, field=where, why=f"{op.source} as {target}")
         return self._whole_of_object(replace(value, value=f"{box}.valueOf({value.value})"), target, where)
 
-    def _long(self, value: Value, call: str) -> Value:
+    def _long(self, value: JavaValue, call: str) -> JavaValue:
         return self._computed(value, "long", "whole", f"((Long) {call}).longValue()")
 
-    def _object(self, value: Value, call: str) -> Value:
+    def _object(self, value: JavaValue, call: str) -> JavaValue:
         name = self.java.fresh("t")
         return value.then([f"{name} = {call};"], (f"Object {name} = null;",), kind=OBJECT, value=name)
 
     # -- forms
 
-    def _form(self, op: Cast, scope: Slot, where: str) -> Value:
+    def _form(self, op: Cast, scope: Slot, where: str) -> JavaValue:
         source, target, field = op.source, op.target, quoted(where)
         value = self.scalar(op.of, scope, where)
         if source.word == "date-time":
@@ -172,7 +258,7 @@ class MessageOperations(Operations):
             return self._made_text(value, lambda name: f"Forms.fullDate({name}, {value.value}, {field})")
         return self._made_text(value, lambda name: f"Forms.base64({name}, {value.span})")
 
-    def _checked_form(self, value: Value, target: Scalar, field: str) -> Value:
+    def _checked_form(self, value: JavaValue, target: Scalar, field: str) -> JavaValue:
         """Return a text that must have a form."""
         check = {
             "date-time": f"Forms.instant({value.span}, 1000000000L, {field});",
@@ -183,22 +269,22 @@ class MessageOperations(Operations):
 
     # -- dates and formulas
 
-    def _formatted(self, op: Format, scope: Slot, where: str) -> Value:
+    def _formatted(self, op: Format, scope: Slot, where: str) -> JavaValue:
         value = self.scalar(op.of, scope, where)
         source = _MICROS if value.kind == OBJECT else op.source
         ticks = f"Wholes.micros({value.value})" if value.kind == OBJECT else value.value
         instants = self._instants(op, source)
         return self._made_text(value, lambda name: f"{instants}.format({name}, {ticks}, {quoted(where)})")
 
-    def _parsed(self, op: Parse, scope: Slot, where: str) -> Value:
+    def _parsed(self, op: Parse, scope: Slot, where: str) -> JavaValue:
         if not op.target.is_wide:
             return self._parse(op, scope, where)
         return self._wide(self._parse(replace(op, target=_MICROS), scope, where), _MICROS, op.target, where)
 
-    def _computed_formula(self, op: Arithmetic, scope: Slot, where: str) -> Value:
+    def _computed_formula(self, op: Arithmetic, scope: Slot, where: str) -> JavaValue:
         objects: set[tuple[str, ...]] = set()
 
-        def read(path: tuple[str, ...]) -> Value:
+        def read(path: tuple[str, ...]) -> JavaValue:
             value = self.scalar(Read(path), scope, where)
             if value.kind != OBJECT:
                 return value
@@ -209,7 +295,7 @@ class MessageOperations(Operations):
         found = formula(op, read, self.java, where)
         if _keeps_whole(op.expression, objects):
             raise EngineCannot(ENGINE, field=where, why="a formula whose result may be a whole number of any size")
-        return Value(
+        return JavaValue(
             "whole" if op.result == "long" else "real",
             found.value,
             null_when=found.null_when,
@@ -217,7 +303,7 @@ class MessageOperations(Operations):
             lines=found.lines,
         )
 
-    _operations: ClassVar[dict[type, Callable[..., Value]]] = {
+    _operations: ClassVar[dict[type, Callable[..., JavaValue]]] = {
         **Operations._operations,  # noqa: SLF001 - the table that this class extends
         Read: _found,
         Widen: _widened,

@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.java.slots import ENGINE
-from counterfoil.converter.engines.java.source import block, quoted, signed
+from counterfoil.converter.engines.java.source import ENGINE, block, quoted, signed
+from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.converter.messages.protobuf import PooledSchema, pack
-from counterfoil.schema.evolution.tree import Array, Leaf, Map, Record
-from counterfoil.schema.evolution.types import split_null
-from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
+from counterfoil.schema.languages.protobuf.runtime import is_map
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, RecordType
+from counterfoil.schema.plans.types import split_null
 from counterfoil.schema.wire import encode_message_indexes, id_prefix
 from counterfoil.sdk.errors import IncompatibleReader
-from counterfoil.sdk.serde.protobuf_codec.codec import ProtobufCodec
-from counterfoil.sdk.serde.protobuf_codec.message_types import path_of
+from counterfoil.sdk.serde.protobuf.codec import ProtobufCodec
+from counterfoil.sdk.serde.protobuf.message_types import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.converter.engines.java.source import JavaClass
-    from counterfoil.schema.evolution.tree import Node
-    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField
-    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.formats.protobuf.types.index import FieldType, MessageType
+    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField
+    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.languages.protobuf.types import MessageType, NumberedField
+    from counterfoil.schema.plans.tree import Node
+
 
 _KIND_BY_TYPE: Final = {
     getattr(FieldDescriptor, f"TYPE_{word}"): word
@@ -53,13 +53,13 @@ class Layouts:
         return self._layout(self._schema.descriptor, message, self._schema.tree)
 
     def _layout(self, descriptor: AnyDescriptor, message: MessageType | None, node: Node | None) -> str:
-        key = f"{descriptor.full_name} {isinstance(node, Record)}"
+        key = f"{descriptor.full_name} {isinstance(node, RecordType)}"
         if key in self._name_by_message:
             return self._name_by_message[key]
         if descriptor.GetOptions().message_set_wire_format or descriptor.file.pool.FindAllExtensions(descriptor):
             raise EngineCannot(ENGINE, field="", why=f"the message {descriptor.full_name} has extensions")
         name = self._name_by_message[key] = self._new(descriptor)
-        nodes = {member.number: member.type for member in node.fields} if isinstance(node, Record) else {}
+        nodes = {member.number: member.type for member in node.fields} if isinstance(node, RecordType) else {}
         fields = sorted(descriptor.fields, key=lambda field: field.number)
         spelt = [
             self._member(field, message.fields.get(field.number) if message else None, nodes.get(field.number), fields)
@@ -76,7 +76,7 @@ class Layouts:
         self._java.member(f"static final Layout {name} = new Layout({quoted(descriptor.full_name)})")
         return name
 
-    def _member(self, field: AnyField, type_: FieldType | None, node: Node | None, beside: list[AnyField]) -> str:
+    def _member(self, field: AnyField, type_: NumberedField | None, node: Node | None, beside: list[AnyField]) -> str:
         checks = type_ is None or type_.features.checks_utf8
         flags = {
             "REPEATED": field.is_repeated,
@@ -94,7 +94,7 @@ class Layouts:
         kind = f"Member.{_KIND_BY_TYPE[field.type]}"
         return f"new Member({quoted(field.name)}, {field.number}, {kind}, {words}, {f'Member.{form}' if form else '0'})"
 
-    def _inside(self, field: AnyField, type_: FieldType | None, node: Node | None) -> str:
+    def _inside(self, field: AnyField, type_: NumberedField | None, node: Node | None) -> str:
         """Return the calls that add the type of a message or an enum."""
         if field.enum_type is not None:
             return f".of({self._symbols(field)})"
@@ -105,7 +105,7 @@ class Layouts:
         message = type_.holds.message if type_ is not None else None
         return f".of({self._layout(field.message_type, message, _item_of(node))})"
 
-    def _entry(self, field: AnyField, type_: FieldType | None, node: Node | None) -> str:
+    def _entry(self, field: AnyField, type_: NumberedField | None, node: Node | None) -> str:
         """Return the layout of a map's entries, whose parts have no presence."""
         descriptor = field.message_type
         if descriptor.full_name in self._name_by_message:
@@ -160,8 +160,8 @@ class Layouts:
 def _item_of(node: Node | None) -> Node | None:
     """Return the type of a value, of an array's items or a map's values, without null."""
     _, inner = (False, None) if node is None else split_null(node)
-    if isinstance(inner, Array | Map):
-        _, inner = split_null(inner.items if isinstance(inner, Array) else inner.values)
+    if isinstance(inner, ArrayType | MapType):
+        _, inner = split_null(inner.items if isinstance(inner, ArrayType) else inner.values)
     return inner
 
 

@@ -1,6 +1,6 @@
 package counterfoil.runtime;
 
-/** Casts and arithmetic; the meaning is that of counterfoil.schema.evolution. */
+/** Casts and arithmetic; the meaning is that of counterfoil.schema.plans.derivations. */
 public final class Numbers {
   private static final int MAX_NUMBER_LENGTH = 400;
   private static final int MAX_DECIMAL_DIGITS = 1000;

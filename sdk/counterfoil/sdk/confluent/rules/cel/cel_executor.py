@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from counterfoil.sdk.confluent.rules.installed import Installed
+from counterfoil.sdk.confluent.rules.installed import InstalledRulePart
 
 __all__ = ["CelExecutor"]
 
 
-class CelExecutor(Installed):
+class CelExecutor(InstalledRulePart):
     """Stands for this SDK's executor of CEL."""
 
     type_name = "CEL"

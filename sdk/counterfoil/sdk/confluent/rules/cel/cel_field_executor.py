@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from counterfoil.sdk.confluent.rules.installed import Installed
+from counterfoil.sdk.confluent.rules.installed import InstalledRulePart
 
 __all__ = ["CelFieldExecutor"]
 
 
-class CelFieldExecutor(Installed):
+class CelFieldExecutor(InstalledRulePart):
     """Stands for this SDK's executor of CEL for fields."""
 
     type_name = "CEL_FIELD"

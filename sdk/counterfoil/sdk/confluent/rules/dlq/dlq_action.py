@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from counterfoil.sdk.confluent.rules.installed import Installed
+from counterfoil.sdk.confluent.rules.installed import InstalledRulePart
 
 __all__ = ["DlqAction"]
 
 
-class DlqAction(Installed):
+class DlqAction(InstalledRulePart):
     """Stands for this SDK's action, which sends dead letters; ``conf`` has its settings."""
 
     type_name = "DLQ"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from counterfoil.sdk.confluent.rules.installed import Installed
+from counterfoil.sdk.confluent.rules.installed import InstalledRulePart
 
 __all__ = ["EncryptionExecutor", "FieldEncryptionExecutor"]
 
 
-class FieldEncryptionExecutor(Installed):
+class FieldEncryptionExecutor(InstalledRulePart):
     """Stands for this SDK's executor of the type ENCRYPT."""
 
     type_name = "ENCRYPT"
 
 
-class EncryptionExecutor(Installed):
+class EncryptionExecutor(InstalledRulePart):
     """Stands for this SDK's executor of the type ENCRYPT_PAYLOAD."""
 
     type_name = "ENCRYPT_PAYLOAD"

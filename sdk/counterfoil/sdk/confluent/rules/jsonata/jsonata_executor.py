@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from counterfoil.sdk.confluent.rules.installed import Installed
+from counterfoil.sdk.confluent.rules.installed import InstalledRulePart
 
 __all__ = ["JsonataExecutor"]
 
 
-class JsonataExecutor(Installed):
+class JsonataExecutor(InstalledRulePart):
     """Stands for this SDK's executor of JSONata."""
 
     type_name = "JSONATA"

@@ -20,6 +20,7 @@ from celpy.evaluation import celstr
 if TYPE_CHECKING:
     import lark
 
+
 Direct: TypeAlias = Callable[[dict[str, Any]], Any]
 """Returns the value of an expression with variables; raises ``NotDirect``."""
 

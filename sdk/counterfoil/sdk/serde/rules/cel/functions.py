@@ -1,22 +1,213 @@
-"""The functions of rules beside those of CEL, on plain Python values.
-
-Source: the documentation of Confluent's data contracts, and confluent-kafka 2.16, whose results these functions return.
-"""
+"""The functions of rules beside those of CEL, on plain Python values: texts, exact numbers, ``format``."""
 
 from __future__ import annotations
 
+import decimal
 import ipaddress
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from counterfoil.sdk.serde.rules.cel.decimals import DECIMAL_FUNCTIONS
-from counterfoil.sdk.serde.rules.cel.formatting import format_text
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+
+# Exact numbers in rules: ``decimal("1.50")``, and functions such as ``decimals.add``.
+#
+# Sums and products are exact; quotients and roots have 38 digits, rounded half up. Numbers of more than 100,000 digits
+# are refused, so that a short text cannot become a large number.
+#
+# Source: confluent-kafka 2.16, whose results these functions return.
+
+_MOST_DECIMAL_DIGITS: Final = 100_000
+_EXACT: Final = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
+_DIVIDING: Final = decimal.Context(38, decimal.ROUND_HALF_UP, decimal.MIN_EMIN, decimal.MAX_EMAX)
+
+
+def _number(value: Any, scale: Any = None) -> Decimal:
+    """Return a decimal: of a text, a number, or two's complement bytes with a scale."""
+    if isinstance(value, (bytes, bytearray)):
+        if scale is None:
+            raise TypeError("a decimal of bytes needs a scale")
+        return _checked(Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-_scale(scale), context=_EXACT))
+    if scale is not None:
+        raise TypeError("only a decimal of bytes has a scale")
+    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
+        raise TypeError(f"expected a number; got {type(value).__name__}")
+    try:
+        return _checked(Decimal(repr(value) if isinstance(value, float) else value))
+    except decimal.InvalidOperation:
+        raise ValueError(f"{value!r} is no decimal") from None
+
+
+def _checked(number: Decimal) -> Decimal:
+    if not number.is_finite():
+        raise ValueError(f"{number} is no decimal")
+    if abs(number.adjusted()) + len(number.as_tuple().digits) > _MOST_DECIMAL_DIGITS:
+        raise ValueError(f"the number has more than {_MOST_DECIMAL_DIGITS:,} digits")
+    return abs(number) if not number and number.is_signed() else number
+
+
+def _scale(scale: Any) -> int:
+    if isinstance(scale, bool) or not isinstance(scale, int) or abs(scale) > _MOST_DECIMAL_DIGITS:
+        raise ValueError(f"the scale is {scale!r}; expected a whole number up to {_MOST_DECIMAL_DIGITS:,}")
+    return scale
+
+
+def _of_two(operate: Callable[[Decimal, Decimal], Any]) -> Callable[[Any, Any], Any]:
+    return lambda left, right: _result(operate(_number(left), _number(right)))
+
+
+def _of_one(operate: Callable[[Decimal], Any]) -> Callable[[Any], Any]:
+    return lambda value: _result(operate(_number(value)))
+
+
+def _result(value: Any) -> Any:
+    return _checked(value) if isinstance(value, Decimal) else value
+
+
+def _divided(left: Decimal, right: Decimal) -> Decimal:
+    if not right:
+        raise ZeroDivisionError("division by zero")
+    return _DIVIDING.divide(left, right)
+
+
+def _remainder(left: Decimal, right: Decimal) -> Decimal:
+    if not right:
+        raise ZeroDivisionError("division by zero")
+    return _EXACT.remainder(left, right)
+
+
+def _root(number: Decimal) -> Decimal:
+    if number < 0:
+        raise ValueError("a negative number has no square root")
+    return _DIVIDING.sqrt(number)
+
+
+def _rounded(rounding: str, value: Any, scale: Any = 0) -> Decimal:
+    number = _number(value)
+    return _checked(number.quantize(Decimal(1).scaleb(-_scale(scale), context=_EXACT), rounding, context=_EXACT))
+
+
+def _truncated(value: Any, scale: Any = 0) -> Decimal:
+    number = _number(value)
+    exponent = number.as_tuple().exponent
+    is_short = isinstance(exponent, int) and _scale(scale) >= -exponent
+    return number if is_short else _rounded(decimal.ROUND_DOWN, number, scale)
+
+
+def _sign(number: Decimal) -> int:
+    return (number > 0) - (number < 0)
+
+
+DECIMAL_FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
+    "decimal": _number,
+    "decimals.eq": _of_two(lambda left, right: left == right),
+    "decimals.lt": _of_two(lambda left, right: left < right),
+    "decimals.le": _of_two(lambda left, right: left <= right),
+    "decimals.gt": _of_two(lambda left, right: left > right),
+    "decimals.ge": _of_two(lambda left, right: left >= right),
+    "decimals.add": _of_two(_EXACT.add),
+    "decimals.sub": _of_two(_EXACT.subtract),
+    "decimals.mul": _of_two(_EXACT.multiply),
+    "decimals.div": _of_two(_divided),
+    "decimals.mod": _of_two(_remainder),
+    "decimals.greatest": _of_two(max),
+    "decimals.least": _of_two(min),
+    "decimals.sqrt": _of_one(_root),
+    "decimals.neg": _of_one(_EXACT.minus),
+    "decimals.abs": _of_one(_EXACT.abs),
+    "decimals.sign": _of_one(_sign),
+    "decimals.round": partial(_rounded, decimal.ROUND_HALF_UP),
+    "decimals.trunc": _truncated,
+    "decimals.floor": _of_one(partial(_rounded, decimal.ROUND_FLOOR)),
+    "decimals.ceil": _of_one(partial(_rounded, decimal.ROUND_CEILING)),
+}
+"""The functions of decimals by name."""
+
+
+# The method ``format`` of texts in CEL: ``"%s has %d".format([name, count])``.
+#
+# Source: the extension "strings" of cel-go, ``format``, as confluent-kafka 2.16 implements it.
+
+_SPECIFIER: Final = re.compile(r"%(?:(?P<percent>%)|(?:\.(?P<precision>\d+))?(?P<kind>.)?)", re.DOTALL)
+_QUOTED: Final = str.maketrans(
+    {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\\": r"\\", '"': r"\""}
+)
+_DEFAULT_PRECISION: Final = 6
+
+
+def format_text(template: Any, arguments: Any) -> str:
+    """Return the template with its specifiers replaced by the arguments, in order."""
+    if not isinstance(template, str) or not isinstance(arguments, list):
+        raise TypeError("format needs a text and a list")
+    left = list(reversed(arguments))
+
+    def replaced(match: re.Match[str]) -> str:
+        if match["percent"]:
+            return "%"
+        if not left:
+            raise ValueError("format has more specifiers than arguments")
+        return _formatted(match["kind"], left.pop(), int(match["precision"] or _DEFAULT_PRECISION))
+
+    text = _SPECIFIER.sub(replaced, template)
+    if left:
+        raise ValueError("format has more arguments than specifiers")
+    return text
+
+
+def _formatted(kind: str | None, value: Any, precision: int) -> str:
+    match kind:
+        case "s":
+            return _shown(value)
+        case "d":
+            return str(_whole(value))
+        case "f" | "e":
+            return f"{value:.{precision}{kind}}" if isinstance(value, float) else str(_whole(value))
+        case "x" | "X":
+            return _hexadecimal(value) if kind == "x" else _hexadecimal(value).upper()
+        case "o":
+            return f"{_whole(value):o}"
+        case "b":
+            return f"{int(value) if isinstance(value, bool) else _whole(value):b}"
+    raise ValueError(f"format has no specifier %{kind or ''}")
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"format needs a whole number; got {type(value).__name__}")
+    return value
+
+
+def _hexadecimal(value: Any) -> str:
+    if isinstance(value, (str, bytes)):
+        return (value.encode() if isinstance(value, str) else value).hex()
+    return f"{_whole(value):x}"
+
+
+def _shown(value: Any, *, is_inside: bool = False) -> str:
+    match value:
+        case str():
+            return f'"{value.translate(_QUOTED)}"' if is_inside else value
+        case bytes():
+            return value.hex()
+        case list():
+            return f"[{', '.join(_shown(item, is_inside=True) for item in value)}]"
+        case bool():
+            return "true" if value else "false"
+        case None:
+            return "null"
+    return str(value)
+
+
+# The functions of rules beside those of CEL, on plain Python values.
+#
+# Source: the documentation of Confluent's data contracts, and confluent-kafka 2.16, whose results these functions
+# return.
 
 _LONGEST_HOSTNAME: Final = 253
 _LONGEST_EMAIL: Final = 254

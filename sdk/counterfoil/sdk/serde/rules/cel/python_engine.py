@@ -20,6 +20,7 @@ from counterfoil.sdk.serde.rules.cel.direct import NotDirect, compile_direct
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+
 _NUMBERS: Final = (celtypes.IntType, celtypes.UintType, celtypes.DoubleType, Decimal, int, float)
 _ENVIRONMENT: Final = celpy.Environment()
 

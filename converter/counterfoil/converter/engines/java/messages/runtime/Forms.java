@@ -1,6 +1,6 @@
 package counterfoil.messages;
 
-/** Values that have a form as text; the meaning is that of counterfoil.schema.evolution.forms. */
+/** Values that have a form as text; the meaning is that of counterfoil.schema.plans.text_forms. */
 public final class Forms {
   private static final long FIRST_SECOND = -62135596800L;
   private static final long LAST_SECOND = 253402300799L;

@@ -1,6 +1,6 @@
 package counterfoil.messages;
 
-/** Numbers of any size as values: Long, BigInteger and Double; the meaning is that of counterfoil.schema.evolution. */
+/** Numbers of any size as values: Long, BigInteger and Double; the meaning is that of counterfoil.schema.plans.derivations. */
 public final class Wholes {
   private static final java.math.BigInteger THOUSAND = java.math.BigInteger.valueOf(1000);
   private static final java.math.BigInteger FIRST_NANOS = new java.math.BigInteger("-62135596800000000000");

@@ -1,1 +1,0 @@
-"""The check of one schema file: its text, its earlier versions, the records of its topic."""

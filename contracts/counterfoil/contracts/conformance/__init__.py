@@ -1,1 +1,0 @@
-"""Whether a record keeps what a contract promises of its value, key and headers."""

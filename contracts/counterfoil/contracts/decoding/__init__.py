@@ -1,1 +1,0 @@
-"""One message, taken apart for the terminal."""

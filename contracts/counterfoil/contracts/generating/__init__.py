@@ -1,1 +1,0 @@
-"""Contract and product files from schemas."""

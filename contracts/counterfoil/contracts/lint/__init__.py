@@ -1,0 +1,1 @@
+"""`counterfoil lint`: whether contract, product, project and schema files are valid by themselves."""

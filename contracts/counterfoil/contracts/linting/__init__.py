@@ -1,1 +1,0 @@
-"""The check of contract, product, project and schema files by themselves, offline: ``counterfoil lint``."""

@@ -1,1 +1,0 @@
-"""The state of a registry from the files of a repository: what has to change, and the changes."""

@@ -1,1 +1,0 @@
-"""Who reads a subject and its fields, as a registry knows it: ``counterfoil usage``."""

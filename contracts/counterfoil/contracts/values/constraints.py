@@ -1,0 +1,255 @@
+"""What is promised or expected of single values, as constraints, and the values at a path of a record.
+
+This is the one meaning of ``required``, ranges, lists of values and patterns, for records of topics
+(``counterfoil test``), for records of tests (``assert_produces``) and for those that a converter makes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from counterfoil.schema.paths import StepKind
+from counterfoil.schema.patterns.matching import holds_match
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.agreements.model import ExpectedRead, FieldPromise, ValueRange
+    from counterfoil.schema.paths import FieldPath, Step
+
+
+_SEARCH_TIMEOUT_S: Final = 1.0
+
+MISSING: Final = object()
+"""Stands for a field that a record does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """The value must be there, or with ``may_be_missing`` not be null where the field is there."""
+
+    may_be_missing: bool = False
+
+    rule = "value-missing"
+    words = "a value"
+
+    def fits(self, value: Any) -> bool:
+        """Return whether the value is there."""
+        return value is not None and (self.may_be_missing or value is not MISSING)
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A number, or a date or time, must be in a range."""
+
+    range: ValueRange
+
+    rule = "value-outside-range"
+
+    @property
+    def words(self) -> str:
+        """The range in words."""
+        return str(self.range)
+
+    def fits(self, value: Any) -> bool:
+        """Return whether the value is in the range; a value that is not there is."""
+        if value is None or value is MISSING:
+            return True
+        limits = self.range
+        return _is_ordered(limits.minimum, value, is_open=limits.is_open_below) and _is_ordered(
+            value, limits.maximum, is_open=limits.is_open_above
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OneOfValues:
+    """The value must be one of these."""
+
+    values: frozenset[Any]
+
+    rule = "value-unlisted"
+
+    @property
+    def words(self) -> str:
+        """The values in words."""
+        return f"one of {', '.join(sorted(map(str, self.values)))}"
+
+    def fits(self, value: Any) -> bool:
+        """Return whether the value is one of these; a value that is not there is."""
+        if value is None or value is MISSING:
+            return True
+        try:
+            return value in self.values
+        except TypeError:  # a list or a dict
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """A text must match a regular expression of ECMA 262, anywhere in it unless the expression has anchors.
+
+    No text matches an expression that takes too long to be tried.
+    """
+
+    pattern: str
+
+    rule = "pattern-unmatched"
+
+    @property
+    def words(self) -> str:
+        """The pattern in words."""
+        return f"a text that matches {self.pattern}"
+
+    def fits(self, value: Any) -> bool:
+        """Return whether the text matches; a value that is not there does.
+
+        A text for which the search takes longer than a second does not match.
+        """
+        if value is None or value is MISSING:
+            return True
+        return isinstance(value, str) and holds_match(self.pattern, value, timeout_s=_SEARCH_TIMEOUT_S) is True
+
+
+Constraint: TypeAlias = Required | Within | OneOfValues | Matching
+
+
+def constraints_of(expected: FieldPromise | ExpectedRead) -> Iterator[Constraint]:
+    """Yield what a contract promises of a field, or what a consumer expects of it."""
+    if expected.is_required:
+        yield Required(may_be_missing=getattr(expected, "when_present", False))
+    if expected.range.is_limited:
+        yield Within(expected.range)
+    if expected.enum is not None:
+        yield OneOfValues(frozenset(getattr(each, "value", each) for each in expected.enum))
+    if expected.pattern is not None:
+        yield Matching(expected.pattern)
+
+
+def is_key_of(key: Any, path: FieldPath, value: Any) -> bool:
+    """Return whether a key is that of a record whose field at ``path`` has this value; a text may stand for the value.
+
+    Of a key with fields, the one of the same name counts.
+    """
+    if isinstance(key, dict) and path:
+        key = key.get(path[-1].name, key)
+    if value is MISSING:
+        value = None
+    return bool(key == value) or (key is not None and value is not None and str(key) == str(value))
+
+
+def values_at(record: Any, path: FieldPath) -> Iterator[Any]:
+    """Yield the values at a path of a record's plain value: one for each item, ``MISSING`` for a field without value.
+
+    Nothing is yielded where what is around the field is not there.
+    """
+    return _follow(record, path, 0)
+
+
+def _follow(value: Any, path: FieldPath, at: int) -> Iterator[Any]:
+    chosen = ""
+    if isinstance(value, tuple) and _is_branch(value):
+        chosen, value = value
+    if at == len(path):
+        yield value
+        return
+    step = path[at]
+    if step.kind is StepKind.BRANCH and not _is_chosen(chosen, step):
+        yield from [MISSING] if at + 1 == len(path) else []
+    else:
+        yield from _inside(value, path, at)
+
+
+def _inside(value: Any, path: FieldPath, at: int) -> Iterator[Any]:
+    step = path[at]
+    if step.kind is StepKind.BRANCH:
+        yield from _follow(value, path, at + 1)
+    elif step.kind is StepKind.MEMBER and isinstance(value, dict):
+        found = value.get(step.name, MISSING)
+        if at + 1 == len(path) or (found is not None and found is not MISSING):
+            yield from _follow(found, path, at + 1)
+    elif step.kind is StepKind.ITEM and isinstance(value, list):
+        items = value if not step.name else value[int(step.name) : int(step.name) + 1]
+        for each in items:
+            yield from _follow(each, path, at + 1)
+    elif step.kind is StepKind.VALUE and isinstance(value, dict):
+        for each in value.values():
+            yield from _follow(each, path, at + 1)
+
+
+def placed_values(value: Any, path: FieldPath, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every value at a path, with its place; ``MISSING`` where a record has no such field.
+
+    The values are those of :func:`values_at`, which is faster and knows no places.
+    """
+    chosen = ""
+    if _is_branch(value):
+        chosen, value = value
+    if not path:
+        yield place, value
+        return
+    if path[0].kind is StepKind.BRANCH and not _is_chosen(chosen, path[0]):
+        yield from [(place, MISSING)] if len(path) == 1 else []
+        return
+    for inside, part in _parts(value, path[0], place, is_last=len(path) == 1):
+        yield from placed_values(part, path[1:], inside)
+
+
+def _parts(value: Any, step: Step, place: str, *, is_last: bool) -> Iterator[tuple[str, Any]]:
+    """Yield the parts of a value that one step leads to, with their places."""
+    match step.kind, value:
+        case StepKind.MEMBER, dict():
+            if is_last or step.name in value:
+                yield f"{place}.{step.name}" if place else step.name, value.get(step.name, MISSING)
+        case StepKind.ITEM, list():
+            numbers = [int(step.name)] if step.name else range(len(value))
+            yield from ((f"{place}[{number}]", value[number]) for number in numbers if number < len(value))
+        case StepKind.VALUE, dict():
+            yield from ((f"{place}[{key!r}]", item) for key, item in value.items())
+        case StepKind.BRANCH, _:
+            yield place, value
+
+
+def _is_chosen(name: str, step: Step) -> bool:
+    """Return whether a value of the branch ``name`` is one of the branch of a step; empty if it does not say."""
+    return not name or step.name in (name, name.rpartition(".")[2])
+
+
+def _is_branch(value: Any) -> bool:
+    """Return whether a value is a pair of the name of a union's branch and the value."""
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)  # noqa: PLR2004 - a pair
+
+
+def _is_ordered(low: Any, high: Any, *, is_open: bool) -> bool:
+    """Return whether ``low`` is at most ``high``; None is no limit, and values of different types have no order."""
+    if low is None or high is None:
+        return True
+    low, high = _comparable(low, high), _comparable(high, low)
+    try:
+        return bool(low < high if is_open else low <= high)
+    except (TypeError, ArithmeticError):
+        return False
+
+
+def _comparable(value: Any, other: Any) -> Any:
+    """Return a value in the type in which it is compared with another: texts that stand for times as times."""
+    if isinstance(value, float) and isinstance(other, Decimal):
+        return Decimal(repr(value)) if math.isfinite(value) else value
+    if isinstance(value, str):
+        return _moment(value) or value
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
+    return value
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,1 +1,0 @@
-"""What a bridge file declares, with the schemas from the registry."""

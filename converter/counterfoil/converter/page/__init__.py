@@ -1,1 +1,0 @@
-"""The report of a bridge as one HTML page that needs no network: ``bridge report``."""

@@ -1,0 +1,1 @@
+"""``counterfoil bridge report``: the page about a bridge."""

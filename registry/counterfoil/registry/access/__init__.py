@@ -1,0 +1,1 @@
+"""Access: who calls, and who may do what."""

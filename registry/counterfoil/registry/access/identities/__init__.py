@@ -1,0 +1,1 @@
+"""The methods by which callers prove who they are."""

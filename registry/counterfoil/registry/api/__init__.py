@@ -1,1 +1,0 @@
-"""The REST API: routes, parsing of requests, responses."""

@@ -1,1 +1,0 @@
-"""``/auth/v1``: who calls, who may do what, and changes of that."""

@@ -1,1 +1,0 @@
-"""The audit: which requests cause an event, and ``/audit/v1``."""

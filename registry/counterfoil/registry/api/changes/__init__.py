@@ -1,1 +1,0 @@
-"""The change feed, as pages and as an event stream."""

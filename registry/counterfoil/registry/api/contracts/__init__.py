@@ -1,1 +1,0 @@
-"""``/contracts/v1``: contracts, applications, deployments, and verdicts."""

@@ -1,1 +1,0 @@
-"""The handling around every request: headers, paths, bodies, errors, limits."""

@@ -1,1 +1,0 @@
-"""The routes: each is declared once, as FastAPI's ``APIRoute``."""

@@ -1,1 +1,0 @@
-"""``/sketches/v1``: sketches of topics, stored with their subjects."""

@@ -1,0 +1,1 @@
+"""Associations of resources with subjects."""

@@ -1,1 +1,0 @@
-"""JWTs of OIDC issuers: their form, the keys of issuers, claims, and the principal that they name."""

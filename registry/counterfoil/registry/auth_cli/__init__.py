@@ -1,1 +1,0 @@
-"""``counterfoil auth``: what needs the access file alone, and changes of what a store declares."""

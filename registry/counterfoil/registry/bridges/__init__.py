@@ -1,0 +1,1 @@
+"""Bridges: their states, gates and reports."""

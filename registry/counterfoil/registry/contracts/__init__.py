@@ -1,0 +1,1 @@
+"""Contracts: what applications publish, where they are live, and what is reported of them."""

@@ -1,0 +1,407 @@
+"""The bodies and parameters of requests under ``/contracts/v1``, and what callers see of contracts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import Depends, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import SkipJsonSchema
+
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, ResourceKind
+from counterfoil.registry.contracts.stored import NAME_PATTERN, is_name
+from counterfoil.registry.contracts.verdicts.checking import Proposal
+from counterfoil.registry.contracts.verdicts.verdict import Policy
+from counterfoil.registry.http.paths import decode_segment, expected
+from counterfoil.schema.errors import BadRequest
+from counterfoil.schema.model import QualifiedSubject, parse_subject
+from counterfoil.schema.rest.contracts import (
+    Application,
+    ApplicationVersion,
+    ContractKind,
+    Deployment,
+    Environment,
+    Liveness,
+    NewContract,
+    NewPublication,
+)
+from counterfoil.schema.rest.json_values import RequestJson
+from counterfoil.schema.rest.schemas import SCHEMA
+from counterfoil.schema.rest.verdicts import ReasonCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.registry.http.call import ApiCall
+    from counterfoil.registry.use_cases import UseCases
+    from counterfoil.schema.model import Schema
+    from counterfoil.schema.rest.verdicts import Consumer, DeploymentVerdict, VerdictReason
+
+
+# The parameters of endpoints under ``/contracts/v1``.
+
+
+class ContractForm(StrEnum):
+    """The form in which a contract is returned."""
+
+    JSON = "json"
+    """With its hash, its text, and the schemas to which it refers."""
+    ODCS = "odcs"
+    ODPS = "odps"
+
+
+def segment(name: str) -> str:
+    """Return a name in the path; raise ``BadRequest`` for one that cannot be a name."""
+    decoded = decode_segment(name)
+    if not is_name(decoded):
+        raise BadRequest(
+            f"A name in the path is {decoded[:80]!r}; expected 1 to 300 characters without control characters"
+        )
+    return decoded
+
+
+def _application(application: Annotated[str, Path()]) -> str:
+    return segment(application)
+
+
+def _version(version_name: Annotated[str, Path()]) -> str:
+    return segment(version_name)
+
+
+def _environment(environment: Annotated[str, Path()]) -> str:
+    return segment(environment)
+
+
+def _contract(contract: Annotated[str, Path()]) -> str:
+    return segment(contract)
+
+
+def _id(deployment: Annotated[str, Path()]) -> str:
+    return segment(deployment)
+
+
+def _approval(approval: Annotated[str, Path()]) -> str:
+    return segment(approval)
+
+
+def _verification(verification: Annotated[str, Path()]) -> str:
+    return segment(verification)
+
+
+def _subject(subject: Annotated[str, Path()]) -> QualifiedSubject:
+    return parse_subject(decode_segment(subject))
+
+
+ApplicationName = Annotated[str, Depends(_application)]
+VersionName = Annotated[str, Depends(_version)]
+EnvironmentName = Annotated[str, Depends(_environment)]
+ContractId = Annotated[str, Depends(_contract)]
+DeploymentId = Annotated[str, Depends(_id)]
+ApprovalId = Annotated[str, Depends(_approval)]
+VerificationId = Annotated[str, Depends(_verification)]
+SubjectOfPath = Annotated[QualifiedSubject, Depends(_subject)]
+DryRun = Annotated[bool, Query(alias="dryRun", description="Only check the request.")]
+Strict = Annotated[bool, Query(description="Answer 409 for no, and 424 where it cannot be known.")]
+Kind = Annotated[ContractKind | SkipJsonSchema[None], Query(), expected("odcs or odps")]
+Form = Annotated[ContractForm, Query(alias="as"), expected("json, odcs or odps")]
+Filter = Annotated[str | SkipJsonSchema[None], Query(max_length=300)]
+Required = Annotated[str, Query(min_length=1, max_length=300)]
+Ignored = Annotated[tuple[str, ...], Query(description="Applications that do not count.", max_length=100)]
+Branch = Annotated[str, Query(min_length=1, max_length=300, description="Default: main.")]
+FromVersion = Annotated[str, Query(alias="from", min_length=1, max_length=300, description="The earlier version.")]
+MaxAge = Annotated[
+    int | SkipJsonSchema[None],
+    Query(
+        alias="maxAgeDays",
+        ge=0,
+        le=36_500,
+        description="The greatest age, in days, of a verification of each contract that the version offers.",
+    ),
+    expected("a number of days from 0 to 36500"),
+]
+
+
+# The bodies of requests under ``/contracts/v1``, and the values that they stand for.
+
+_MAX_CONTRACT_CHARS = 1_000_000
+_MAX_CONTRACTS = 200
+_MAX_SCHEMAS = 1000
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN), expected("1 to 300 characters without control characters")]
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Text = Annotated[str, Field(max_length=2000)]
+SchemaObject = Annotated[dict[str, Any], Field(description="A schema, as the body of a registration.")]
+
+
+class ContractsBody(BaseModel):
+    """A body, whose members are in camel case."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
+
+
+class ReportBody(BaseModel):
+    """A report of a client. Unknown members are ignored, since clients of later versions may send more."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+
+
+class ApplicationToPutBody(ContractsBody):
+    """What is known of an application."""
+
+    owner: Text = Field("", description="The team or person to ask.")
+    repository: Text = Field("", description="The address of its source code.")
+    description: Text = ""
+
+    def application(self, name: str) -> Application:
+        """Return the application."""
+        return Application(name, self.owner, self.repository, self.description)
+
+
+class VersionToPutBody(ContractsBody):
+    """What is known of a version of an application."""
+
+    branch: Text = ""
+    commit: Text = ""
+    build_url: Text = ""
+
+    def version(self, application: str, version: str) -> ApplicationVersion:
+        """Return the version."""
+        return ApplicationVersion(application, version, self.branch, self.commit, self.build_url)
+
+
+class ContractToPublishBody(ContractsBody):
+    """A contract file, and the schemas to which it refers."""
+
+    content: str = Field(max_length=_MAX_CONTRACT_CHARS, description="The text of the file: ODCS or ODPS, as YAML.")
+    schemas: Annotated[dict[str, SchemaObject], Field(max_length=_MAX_SCHEMAS)] = Field(
+        default_factory=dict,
+        description="By the text of a link in the file, or by subject. Default: the latest version of the subject.",
+    )
+
+    def contract(self) -> NewContract:
+        """Return the contract."""
+        return NewContract(self.content, {link: schema_of_body(each, link) for link, each in self.schemas.items()})
+
+
+class PublicationBody(ContractsBody):
+    """The contracts of one version of an application."""
+
+    application: Name
+    version: Name
+    branch: Text = ""
+    commit: Text = ""
+    build_url: Text = ""
+    contracts: Annotated[tuple[ContractToPublishBody, ...], Field(min_length=1, max_length=_MAX_CONTRACTS)]
+
+    def publication(self) -> NewPublication:
+        """Return the publication."""
+        contracts = tuple(each.contract() for each in self.contracts)
+        return NewPublication(self.application, self.version, contracts, self.branch, self.commit, self.build_url)
+
+
+class EnvironmentToPutBody(ContractsBody):
+    """What is known of an environment."""
+
+    production: bool = False
+    order: Annotated[int, Field(ge=0, le=10_000)] = 0
+    contacts: Annotated[tuple[Text, ...], Field(max_length=100)] = ()
+    verified_within_days: Annotated[int, Field(ge=0, le=36_500)] | None = Field(
+        None, description="The greatest age of a verification of each contract that a version offers."
+    )
+
+    def environment(self, name: str) -> Environment:
+        """Return the environment."""
+        return Environment(name, self.production, self.order, self.contacts, self.verified_within_days)
+
+
+class ReleaseToRecordBody(ContractsBody):
+    """A version that was released to an environment."""
+
+    application: Name
+    version: Name
+
+    def deployment(self, environment: str) -> Deployment:
+        """Return the release."""
+        return Deployment("", environment, self.application, self.version, Liveness.RELEASED)
+
+
+class DeploymentToRecordBody(ContractsBody):
+    """A version that was deployed to an environment."""
+
+    application: Name
+    version: Name
+    instance: Name | Literal[""] = Field(
+        "", description="Which of several instances; a deployment replaces that of the same instance."
+    )
+
+    def deployment(self, environment: str) -> Deployment:
+        """Return the deployment."""
+        return Deployment("", environment, self.application, self.version, Liveness.DEPLOYED, self.instance)
+
+
+class CheckBody(ContractsBody):
+    """A proposed schema of a subject, or a proposed contract."""
+
+    environment: Name | None = Field(
+        None, description="Default: the newest version of each application counts as live."
+    )
+    policy: Policy = Field(
+        Policy.STRICT, description="strict, consumers (the compatibility level is only reported) or observe."
+    )
+    subject: Annotated[str, Field(max_length=2000)] | None = None
+    schema_: SchemaObject | None = Field(None, alias="schema")
+    contract: ContractToPublishBody | None = None
+    application: Annotated[str, Field(max_length=200)] = Field(
+        "", description="The application whose contract it is, for expectations that are broken already."
+    )
+
+    def proposal(self) -> Proposal:
+        """Return the proposal."""
+        return Proposal(
+            self.environment,
+            self.policy,
+            subject=None if self.subject is None else parse_subject(self.subject),
+            schema=None if self.schema_ is None else schema_of_body(self.schema_, "schema"),
+            contract=None if self.contract is None else self.contract.contract(),
+            application=self.application,
+        )
+
+
+def schema_of_body(value: dict[str, Any], place: str) -> Schema:
+    """Return the schema in a body."""
+    return SCHEMA.read(RequestJson(value, place))
+
+
+# What callers see of contracts: applications, deployments, and the reasons of verdicts.
+#
+# A verdict is worked out over everything that is stored; of its reasons a caller gets those about what it may read, and
+# the number of the others.
+
+
+def application(name: str) -> AccessResource:
+    """Return an application as a resource."""
+    return AccessResource(ResourceKind.APPLICATION, name)
+
+
+def bridge(name: str) -> AccessResource:
+    """Return a bridge as a resource."""
+    return AccessResource(ResourceKind.BRIDGE, name)
+
+
+def environment(name: str) -> AccessResource:
+    """Return an environment as a resource."""
+    return AccessResource(ResourceKind.ENVIRONMENT, name)
+
+
+def require_known(call: ApiCall, *resources: AccessResource) -> None:
+    """Raise ``Forbidden`` unless the caller may know all of ``resources``, each of which the request names.
+
+    Whether they exist is looked up after that, so that the answer does not show it.
+    """
+    for each in resources:
+        if not call.may(AccessOperation.DESCRIBE, each):
+            raise call.denial(AccessOperation.DESCRIBE, each)
+
+
+def may_know_environment(call: ApiCall, name: str) -> bool:
+    """Return whether the caller may know that an environment exists; what counts in every one has no name."""
+    return not name or call.may(AccessOperation.DESCRIBE, environment(name))
+
+
+def shown_consumers(call: ApiCall, found: Sequence[Consumer]) -> tuple[Consumer, ...]:
+    """Return the consumers that the caller may know, with the environments that it may know."""
+    return tuple(
+        replace(each, environments=tuple(name for name in each.environments if may_know_environment(call, name)))
+        for each in found
+        if call.may_know_application(each.application)
+    )
+
+
+async def shown_verdict(cases: UseCases, call: ApiCall, verdict: DeploymentVerdict) -> DeploymentVerdict:
+    """Return ``verdict`` with the reasons that the caller may read; the others are counted in a notice."""
+    if call.may(AccessOperation.READ, REGISTRY):
+        return verdict
+    secret = await _secret_migrations(cases, call, verdict)
+    shown = (each for each in verdict.reasons if _is_shown(call, each))
+    reasons = tuple(one for each in shown if (one := _without_migration(each, secret)) is not None)
+    hidden = len(verdict.reasons) - len(reasons) + len(verdict.notices)
+    notices = (f"{hidden} more are about what {call.caller_name} may not read",) if hidden else ()
+    return replace(verdict, reasons=reasons, notices=notices)
+
+
+def _is_shown(call: ApiCall, reason: VerdictReason) -> bool:
+    named = [application(each) for each in (reason.producer, reason.consumer) if each]
+    if not all(call.may(AccessOperation.DESCRIBE, each) for each in named):
+        return False
+    may_read_subject = bool(reason.subject) and call.may_read(parse_subject(reason.subject))
+    return may_read_subject or any(call.may(AccessOperation.READ, each) for each in named)
+
+
+async def _secret_migrations(cases: UseCases, call: ApiCall, verdict: DeploymentVerdict) -> set[str]:
+    """Return the contracts that have a migration of whose bridge or application the caller may not know."""
+    if not any(_is_of_migration(each) for each in verdict.reasons):
+        return set()
+    return {
+        each.contract
+        for each in await cases.contracts.migrations.all()
+        if not (call.may(AccessOperation.READ, bridge(each.bridge)) and call.may_know_application(each.application))
+    }
+
+
+def _is_of_migration(reason: VerdictReason) -> bool:
+    return reason.reason is ReasonCode.MIGRATION_NOT_READY or (
+        reason.reason is ReasonCode.APPROVED_BREAK and not reason.approval
+    )
+
+
+def _without_migration(reason: VerdictReason, secret: set[str]) -> VerdictReason | None:
+    """Return a reason without the names of a bridge and its application; None for one that is about them alone."""
+    if not _is_of_migration(reason) or reason.contract not in secret:
+        return reason
+    if reason.reason is ReasonCode.MIGRATION_NOT_READY:
+        return None
+    return replace(reason, text=f"a migration of contract {reason.contract} permits it")
+
+
+async def may_see(cases: UseCases, call: ApiCall, operation: AccessOperation, contract: str) -> bool:
+    """Return whether the caller may do ``operation`` to an application that offers or reads a contract.
+
+    One that reads it counts if the caller may read what the contract is about: anybody could publish that it reads it.
+    """
+    call.asks()
+    if call.may(operation, REGISTRY):
+        return True
+    library = cases.contracts.library
+    if any(call.may(operation, application(each)) for each in await library.applications(contract, ContractKind.ODCS)):
+        return True
+    if any(call.may(operation, application(each)) for each in await library.applications(contract, ContractKind.ODPS)):
+        return all(map(call.may_read, await library.subjects(contract)))
+    return False
+
+
+async def may_on_subjects(cases: UseCases, call: ApiCall, operation: AccessOperation, contract: str) -> bool:
+    """Return whether the caller may do ``operation`` to all subjects that a contract is about, or to the registry."""
+    if call.may(operation, REGISTRY):
+        return True
+    subjects = await cases.contracts.library.subjects(contract)
+    return bool(subjects) and all(call.may_on(operation, each) for each in subjects)
+
+
+async def require_on_subjects(cases: UseCases, call: ApiCall, operation: AccessOperation, contract: str) -> None:
+    """Raise ``Forbidden`` unless :func:`may_on_subjects`."""
+    if not await may_on_subjects(cases, call, operation, contract):
+        raise call.denial(operation)
+
+
+async def require_contract(cases: UseCases, call: ApiCall, operation: AccessOperation, contract: str) -> None:
+    """Raise an error unless the caller may do ``operation`` to a party of a contract that exists."""
+    if await may_see(cases, call, operation, contract):
+        return
+    await cases.contracts.library.get(contract)
+    error = call.denial(operation)
+    if await may_see(cases, call, AccessOperation.READ, contract):
+        raise error
+    raise call.unknown(cases.contracts.library.no_contract(contract))

@@ -1,1 +1,0 @@
-"""The values and rules of a registry, without I/O: versions, config, modes, content, merging, equivalence."""

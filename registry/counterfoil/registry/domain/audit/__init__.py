@@ -1,1 +1,0 @@
-"""Audit: the events that are recorded, and their lines. Pure."""

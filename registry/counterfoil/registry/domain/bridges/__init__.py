@@ -1,1 +1,0 @@
-"""Bridges: their states and gates, and how they are stored."""

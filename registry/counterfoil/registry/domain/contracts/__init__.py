@@ -1,1 +1,0 @@
-"""Contracts: pure functions and stored documents."""

@@ -1,1 +1,0 @@
-"""Encryption keys: values, how they are stored, how rules refer to them."""

@@ -1,0 +1,1 @@
+"""HTTP: what happens around every request, and how routes are declared."""

@@ -1,0 +1,239 @@
+"""Responses: media types, documents as bytes, and errors, those about missing rights included."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+import orjson
+from starlette.responses import Response
+
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation
+from counterfoil.registry.access.rules import GROUP, pattern_of
+from counterfoil.registry.audit.events import context_facts
+from counterfoil.schema.caches import cached_if_short
+from counterfoil.schema.errors import Forbidden, NotAcceptable, UnsupportedMediaType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.registry.access.resources import AccessResource
+    from counterfoil.registry.access.rights import Caller
+    from counterfoil.schema.errors import RegistryError
+
+
+# The media types of responses, and those that a body may have.
+
+V1: Final = "application/vnd.schemaregistry.v1+json"
+
+_PRODUCED: Final = ((V1, 1.0), ("application/vnd.schemaregistry+json", 0.9), ("application/json", 0.5))
+PRODUCED: Final = tuple(name for name, _ in _PRODUCED)
+"""The media types of responses, the preferred one first."""
+
+_CONSUMED: Final = frozenset({*(name for name, _ in _PRODUCED), "application/octet-stream"})
+
+
+@cached_if_short(256, longest=500)
+def negotiate(accept: str) -> str:
+    """Return the media type of the response for this ``Accept`` header; raise ``NotAcceptable`` with the possible ones.
+
+    The client's preference counts first, then ours: the versioned type before the plain ones.
+    """
+    if not accept.strip():
+        return V1
+    ranges = [_media_range(part) for part in accept.split(",") if part.strip()]
+    ranked = [(_quality(name, ranges), weight, name) for name, weight in _PRODUCED]
+    quality, _, name = max(ranked)
+    if quality <= 0:
+        raise NotAcceptable(
+            f"None of the accepted types {accept[:200]!r} can be produced; expected one of "
+            f"{', '.join(name for name, _ in _PRODUCED)}"
+        )
+    return name
+
+
+@cached_if_short(256, longest=500)
+def accepts(accept: str, name: str) -> bool:
+    """Return whether the ``Accept`` header names exactly this media type."""
+    return any(found == name and quality > 0 for found, quality in map(_media_range, accept.split(",")))
+
+
+def _media_range(part: str) -> tuple[str, float]:
+    name, *parameters = (piece.strip() for piece in part.split(";"))
+    quality = 1.0
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
+        if key.strip().lower() == "q":
+            try:
+                quality = float(value)
+            except ValueError:
+                quality = 0.0
+    return ("*/*" if _is_any_type(name) else name.lower()), quality
+
+
+def _is_any_type(name: str) -> bool:
+    """Return whether the range covers all types: ``*/*``, ``*`` alone, or ``*`` before any subtype.
+
+    Some HTTP libraries write ``*``. Servers on JAX-RS read all three like this
+    (``jakarta.ws.rs.core.MediaType.isCompatible``).
+    """
+    return name.partition("/")[0].strip() == "*"
+
+
+def _quality(name: str, ranges: list[tuple[str, float]]) -> float:
+    """Return the quality of ``name`` in the ``Accept`` header; the most specific range that covers it decides."""
+    for wanted in (name, name.split("/", maxsplit=1)[0] + "/*", "*/*"):
+        found = [quality for media_range, quality in ranges if media_range == wanted]
+        if found:
+            return max(found)
+    return 0.0
+
+
+@cached_if_short(256, longest=500)
+def check_consumed(content_type: str) -> None:
+    """Raise ``UnsupportedMediaType`` if a body of this type is not read; an empty type is accepted."""
+    name = content_type.split(";", maxsplit=1)[0].strip().lower()
+    if name and name not in _CONSUMED:
+        raise UnsupportedMediaType(
+            f"The request has the Content-Type {name[:100]!r}, but its body is read as JSON only; send it as "
+            f"{' or '.join(PRODUCED)}"
+        )
+
+
+# The errors for callers without a right: what is denied, and what they may do there.
+
+DENIED: Final = "User is denied operation on this server."
+
+
+class ScopeTooNarrow(Forbidden):
+    """The caller would have the right, but the scopes of its token do not include it."""
+
+
+def denied(
+    caller: Caller, operation: AccessOperation, resource: AccessResource, *, named: AccessResource | None = None
+) -> Forbidden:
+    """Return the error for ``operation``, which ``caller`` may not do to ``resource``.
+
+    ``named`` is what the request names, if it is something else. Who may not do ``operation`` to an alias either gets
+    the error for a name that is no alias; to others there is no command that explains the denial, since it would show
+    whose alias it is.
+    """
+    if named is not None and not caller.rights.allows(operation, named):
+        resource = named
+    command = "" if named not in {None, resource} else _command(caller, operation, resource)
+    named = named or resource
+    is_allowed = caller.rights.decision(operation, resource).allowed
+    kind = ScopeTooNarrow if is_allowed else Forbidden
+    if named == REGISTRY:
+        return kind(DENIED)
+    own = [each.value for each in AccessOperation if caller.rights.allows(each, resource)]
+    has = f"may {', '.join(own)} there" if own else "has no rights there"
+    return kind(f"User is denied operation {_word(operation)} on {named}; {caller.name} {has}{command}")
+
+
+def refused_facts(caller: Caller, operation: AccessOperation, resource: AccessResource) -> dict[str, str]:
+    """Return what the audit says of a denial: the operation, the resource, and the rule that decided, if one did.
+
+    If that is a rule for a group of the caller, it is named.
+    """
+    facts = {"operation": operation.value, "resource": str(resource), **context_facts(resource)}
+    decision = caller.rights.decision(operation, resource)
+    if decision.allowed or decision.by is None:
+        return facts
+    principal = decision.by.principal
+    group = {"group": principal} if principal.startswith(GROUP) else {}
+    return {**facts, "rule": decision.by.source, **group}
+
+
+def _command(caller: Caller, operation: AccessOperation, resource: AccessResource) -> str:
+    """Return the end of a sentence with the command that names the rules; an empty text for an anonymous caller."""
+    if not caller.is_member:
+        return ""
+    words = (caller.name, operation.value, str(pattern_of(resource)))
+    return f"; `counterfoil auth can {' '.join(map(shlex.quote, words))}` explains it"
+
+
+def _word(operation: AccessOperation) -> str:
+    """Return the name of an operation as Kafka prints it.
+
+    >>> _word(Operation.ALTER_CONFIGS)
+    'AlterConfigs'
+    """
+    return operation.value.title().replace("_", "")
+
+
+# Responses: documents become bytes, and errors become bodies and a status.
+
+NO_CONTENT: Final = 204
+
+UNAVAILABLE_HEADERS: Final = {"retry-after": "1"}
+"""The headers of every 503: the seconds after which to repeat the request (RFC 9110, section 10.2.3)."""
+
+_NARROW_SCOPE_HEADERS: Final = {"www-authenticate": 'Bearer realm="counterfoil", error="insufficient_scope"'}
+
+
+MAX_IGNORED: Final = 100
+"""At most so many ignored members of a body are looked for."""
+_MAX_NAMES: Final = 10
+_MAX_NAME: Final = 60
+_PLAIN: Final = "!#$&'()*+-./:;<=>?@[]^_`{|}~"
+"""What a header of ignored members has as it is, besides letters and digits."""
+
+
+class RawText(str):
+    """A body that is this text itself: a schema's own text, or a JSON text that was printed before."""
+
+    __slots__ = ()
+
+
+NOTHING: Final = object()
+"""The result of an operation without a body: status 204."""
+
+
+def answer(value: Any, media_type: str, *, status: int = HTTPStatus.OK) -> Response:
+    """Return the response for an operation's result: JSON, or the text itself for a :class:`RawText`.
+
+    A result that is a response already gets the media type.
+    """
+    if value is NOTHING:
+        return Response(status_code=NO_CONTENT)
+    if isinstance(value, RawText):
+        return Response(value.encode(), headers={"content-type": media_type})
+    if isinstance(value, Response):
+        value.headers["content-type"] = media_type
+        return value
+    return Response(_json_text(value), status_code=int(status), headers={"content-type": media_type})
+
+
+def _json_text(value: Any) -> bytes:
+    """Return a value as JSON; Python's own library prints what orjson has no room for, such as numbers over 64 bits."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def ignored_header(names: Sequence[str]) -> tuple[bytes, bytes]:
+    """Return the header that names members of a body that were ignored: the first ones, percent-encoded."""
+    shown = [quote(name[:_MAX_NAME], safe=_PLAIN) for name in names[:_MAX_NAMES]]
+    if len(names) > _MAX_NAMES:
+        shown.append(f"and {len(names) - _MAX_NAMES} more")
+    return b"counterfoil-ignored", ", ".join(shown).encode("ascii")
+
+
+def error_document(error: RegistryError) -> dict[str, object]:
+    """Return the body of an error."""
+    return {"error_code": int(error.code), "message": error.message, **error.details}
+
+
+def error_answer(error: RegistryError, media_type: str = V1) -> Response:
+    """Return the response for an error."""
+    headers = {"content-type": media_type}
+    if isinstance(error, ScopeTooNarrow):
+        headers |= _NARROW_SCOPE_HEADERS
+    if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        headers |= UNAVAILABLE_HEADERS
+    return Response(orjson.dumps(error_document(error)), status_code=int(error.status), headers=headers)

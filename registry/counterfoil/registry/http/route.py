@@ -1,0 +1,428 @@
+"""A route: its declaration, the errors it can respond with, and the handling of one request."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import nullcontext
+from functools import partial, update_wrapper, wraps
+from http import HTTPStatus
+from inspect import Signature
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
+from fastapi.routing import APIRoute
+from starlette.convertors import CONVERTOR_TYPES, StringConvertor
+from starlette.routing import Route as StarletteRoute
+
+from counterfoil.registry.changes.as_of import AsOf, resolve_moment
+from counterfoil.registry.http.access import guarded
+from counterfoil.registry.http.answers import (
+    DENIED,
+    NO_CONTENT,
+    NOTHING,
+    V1,
+    answer,
+    check_consumed,
+    error_answer,
+    ignored_header,
+    negotiate,
+)
+from counterfoil.registry.http.call import ApiCall
+from counterfoil.registry.http.dialects import shaper, tolerates_new_fields
+from counterfoil.registry.http.envelope import ROUTE_HOLDER
+from counterfoil.registry.http.paths import refusal
+from counterfoil.registry.http.replies import entity_tag, tagged
+from counterfoil.registry.http.services import NOT_KNOWN, WARNING, services_of
+from counterfoil.registry.http.shapes import AS_OF, SCHEMA_TEXT, described_request, schema_of
+from counterfoil.registry.logs import LOGGER
+from counterfoil.registry.store.committing import until_current
+from counterfoil.registry.store.protocol import StoreSlow
+from counterfoil.registry.subjects.documents import ERROR
+from counterfoil.registry.use_cases import use_cases
+from counterfoil.schema import errors
+from counterfoil.schema.errors import BadRequest, Forbidden, RegistryError, StoreTimeout, StoreUnavailable
+from counterfoil.schema.rest.object_forms import HasJsonSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from fastapi import Request
+    from pydantic import BaseModel
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from counterfoil.registry.http.access import Access
+    from counterfoil.registry.http.services import Services
+    from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.use_cases import UseCases
+
+
+# The errors that each route can respond with, for the OpenAPI description.
+
+_ANYWHERE: Final = (
+    errors.BadRequest,
+    errors.Unauthorized,
+    errors.Forbidden,
+    errors.NotFound,
+    errors.NotAcceptable,
+    errors.SlowRequest,
+    errors.RequestTooLarge,
+    errors.HeadTooLarge,
+    errors.StoreUnavailable,
+    errors.StoreTimeout,
+    errors.TooManyConnections,
+    errors.AnswerTimeout,
+)
+_WITH_BODY: Final = (errors.UnsupportedMediaType, errors.MissingBody)
+_WAIT_STATUS: Final = 503
+_ERROR_BODY: Final = {"application/json": {"schema": schema_of(ERROR)}}
+
+
+def described_errors(
+    method: str, own: tuple[type[RegistryError], ...], *, takes_as_of: bool
+) -> dict[int | str, dict[str, Any]]:
+    """Return the error responses of a route by status, as OpenAPI describes them.
+
+    ``own`` are its errors beside those that any request can cause.
+    """
+    then = (errors.SchemaNotFound,) if takes_as_of else ()  # for what existed then and was permanently deleted since
+    with_body = _WITH_BODY if method in {"POST", "PUT"} else ()
+    kinds_by_status: dict[int, list[type[RegistryError]]] = defaultdict(list)
+    for kind in sorted({*_ANYWHERE, *with_body, *then, *own}, key=lambda kind: kind.code):
+        kinds_by_status[int(kind.status)].append(kind)
+        if kind in {
+            errors.StoreUnavailable,
+            errors.StoreTimeout,
+        }:  # where waiting helps, it is no error of the server itself
+            kinds_by_status[_WAIT_STATUS].append(kind)
+    return {
+        status: {"description": "  \n".join(map(_line, kinds)), "content": _ERROR_BODY}
+        for status, kinds in sorted(kinds_by_status.items())
+    }
+
+
+def _line(kind: type[RegistryError]) -> str:
+    return f"`{kind.code}`: {(kind.__doc__ or '').splitlines()[0]}"
+
+
+# The handling of one request: media types, the state of the store to read, errors, entity tags.
+
+_Operation: TypeAlias = "Callable[[ApiCall], Awaitable[Any]]"
+
+_BODY_METHODS: Final = frozenset({"POST", "PUT"})
+
+
+class Endpoint:
+    """The operation of a route as a small ASGI application, which calls it with the request and sends its result."""
+
+    def __init__(self, route: ApiRoute, operation: _Operation) -> None:
+        self._route = route
+        self._operation = operation
+        self._access = route.access
+        self._path = route.path_format
+        self._status = route.status_code or HTTPStatus.OK
+        self._has_body = route.method in _BODY_METHODS
+        self._may_write = route.method != "GET"
+        self._has_tag = route.has_tag
+        self._reads_store = route.reads_store
+        self._may_be_stale = route.may_be_stale
+        self._only_reads = route.only_reads
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        response = await self.response(scope, receive)
+        await response(scope, receive, send)
+
+    async def response(self, scope: Scope, receive: Receive) -> Response:
+        """Return the response to one request; an error is a response, too."""
+        scope[ROUTE_HOLDER][0] = self._path
+        services = services_of(scope)
+        media_type = V1
+        is_tolerant = services.dialects.tolerant is not None and tolerates_new_fields(scope["headers"])
+        dialect = services.dialects.of(is_tolerant=is_tolerant)
+        call = ApiCall(scope, receive, services)
+        call.form = self._route.body
+        try:
+            media_type = _agree(scope, has_body=self._has_body)
+            if call.has_query and call.texts(AS_OF):
+                call.cases = await self._cases_as_of(call.text(AS_OF), services)
+            with call.authorship() if self._may_write else nullcontext():
+                value, is_stale = await self._value_for_caller(call, services)
+        except RegistryError as error:
+            # no variable keeps the error: with its traceback, that would be a cycle of all that the request had
+            return error_answer(
+                dialect.translated(error if call.caller is None else call.shown_error(error)), media_type
+            )
+        shape = shaper(dialect, self._route.result)
+        response = answer(shape(value) if shape is not None else value, media_type, status=self._status)
+        body = bytes(response.body)
+        tag = entity_tag(body) if self._has_tag else b""
+        if not is_stale and not call.ignored:
+            call.keep(body, self._route, tag=tag, is_tolerant=is_tolerant)
+        if tag:
+            response = tagged(response, tag, scope["headers"])
+        if is_stale:
+            response.raw_headers.append(WARNING)
+        if call.ignored:
+            response.raw_headers.append(ignored_header(call.ignored))
+        return response
+
+    async def _value_for_caller(self, call: ApiCall, services: Services) -> tuple[Any, bool]:
+        """Return what :meth:`_value` does, if the caller has the right to it."""
+        if call.caller is None:
+            return await self._value(self._operation, call, services)
+        try:
+            return await self._value(self._permitted, call, services)
+        except Forbidden:
+            if services.nothing is None or not (call.denies_read and self._only_reads):
+                raise
+        call.over_nothing(services.nothing)
+        value = await self._operation(call)
+        call.rests_on_more()
+        return value, False
+
+    async def _permitted(self, call: ApiCall) -> Any:
+        """Return the operation's result for a caller who has what the route needs; raise ``Forbidden`` for others."""
+        call.restart()
+        await self._access.check(call)
+        call.has_asked = False
+        value = await self._operation(call)
+        if self._access.asks and not call.has_asked:
+            LOGGER.error("an operation did not ask about rights, and its result was not sent: a defect of this server")
+            raise Forbidden(DENIED)
+        return value
+
+    async def _value(self, operation: _Operation, call: ApiCall, services: Services) -> tuple[Any, bool]:
+        """Return the operation's result, and whether it is from memory, since the store cannot be reached."""
+        storage = services.cases.storage
+        if not self._may_be_stale or call.cases is not services.cases:
+            return await self._current(operation, call, storage, storage.catch_up), False
+        try:
+            return await self._current(operation, call, storage, services.stale.catch_up), False
+        except (StoreUnavailable, StoreTimeout) as failure:
+            value = await services.stale.value(operation, call, failure=failure)
+            if value is not NOT_KNOWN:
+                return value, True
+            if not isinstance(failure, StoreSlow):
+                raise
+        call.cases = services.cases
+        return await self._current(operation, call, storage, storage.catch_up), False
+
+    async def _current(
+        self, operation: _Operation, call: ApiCall, storage: Storage, catch_up: Callable[[], Awaitable[None]]
+    ) -> Any:
+        """Return the operation's result, from what is stored now."""
+        if self._reads_store:
+            await catch_up()
+        return await until_current(partial(operation, call), catch_up=storage.catch_up)
+
+    async def _cases_as_of(self, moment: str, services: Services) -> UseCases:
+        """Return the use cases over the state as of then; raise ``BadRequest`` if the route cannot read the past.
+
+        To return the present state when the past was requested would be worse than an error.
+        """
+        if AS_OF not in self._route.query:
+            method, path = self._route.method, self._path
+            raise BadRequest(f"as_of is not possible for {method} {path}; leave it out to ask what is true now")
+        storage = services.cases.storage
+        return use_cases(AsOf(storage, await resolve_moment(storage, moment)), long=services.cases.long)
+
+
+def _agree(scope: Scope, *, has_body: bool) -> str:
+    """Return the media type of the response; the body's own type is checked first."""
+    accept = content_type = b""
+    for name, value in scope["headers"]:
+        if name == b"accept":
+            accept = accept + b"," + value if accept else value
+        elif name == b"content-type":
+            content_type = value
+    if has_body and content_type:
+        check_consumed(content_type.decode("latin-1"))
+    return negotiate(accept.decode("latin-1"))
+
+
+# A route: method, path, endpoint, possible responses. FastAPI describes it from its declaration.
+
+_JSON: Final = "application/json"
+_TEXT_ITSELF: Final = "The text of the schema; a Protobuf text is not JSON, whatever the media type is."
+_SUCCESS: Final = "Successful Response"
+_NOT_SENT_AGAIN: Final = "The content still has the entity tag in `If-None-Match`."
+
+
+class _SegmentConvertor(StringConvertor):
+    """A path segment as it was sent, which may be empty: a subject's name can be."""
+
+    regex = "[^/]*"
+
+
+CONVERTOR_TYPES["segment"] = _SegmentConvertor()
+
+
+class DeclaredRoute(APIRoute):
+    """One route, whose ``endpoint`` FastAPI calls. Its path is matched as it was sent.
+
+    It is declared once for all applications of the process; the endpoint finds the application by the request
+    (:mod:`~counterfoil.registry.http.services`). ``access`` is what it needs of its callers
+    (:mod:`~counterfoil.registry.http.access`); there is no default, so that no route is without.
+    """
+
+    matches = StarletteRoute.matches  # FastAPI's own also search included routers, at every route that is tried
+    handle = StarletteRoute.handle
+
+    def __init__(
+        self, method: str, path: str, endpoint: Callable[..., Any], *, access: Access, tag: str = "", **described: Any
+    ) -> None:
+        self.method = method
+        self.access = access
+        super().__init__(
+            path.replace("}", ":segment}"),
+            endpoint,
+            methods=[method],
+            tags=[tag],
+            summary=(endpoint.__doc__ or "").split("\n")[0],
+            **{"operation_id": f"{method.lower()}_{_slug(path)}", **described},
+        )
+        self.description = ""  # it would repeat the summary
+        self.app = AsyncExitStackMiddleware(self._guarded(self.app))  # as FastAPI's own application does
+
+    def _guarded(self, app: ASGIApp) -> ASGIApp:
+        """Return ``app``, which answers only callers who have what the route needs."""
+        return guarded(app, self.access)
+
+
+class ApiRoute(DeclaredRoute):
+    """A route of the registry's API: negotiated media types, one error body, reads of what is stored now.
+
+    ``errors`` are its errors beside those that any request can cause, ``result`` is the shape of a success (a pydantic
+    model if FastAPI validates it) and ``status`` its status; without a result it is 204. ``has_tag``: the response
+    hardly ever changes, so that it has an entity tag, and is not sent again to a client that sends the tag.
+    ``reads_store``: the writes of other servers have to be read first. ``looks_up``: it is a POST that reads what is
+    stored, as every GET does.
+    """
+
+    body: HasJsonSchema | None = None
+    """The shape of the body, for a route that reads it by itself."""
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        endpoint: Callable[..., Any],
+        *,
+        access: Access,
+        tag: str,
+        errors: tuple[type[RegistryError], ...],
+        query: tuple[str, ...] = (),
+        openapi_extra: dict[str, Any] | None = None,
+        result: HasJsonSchema | type[BaseModel] | None = None,
+        status: int = 200,
+        has_tag: bool = False,
+        reads_store: bool = True,
+        looks_up: bool = False,
+    ) -> None:
+        self.query = query
+        self.result = result
+        self.has_tag = has_tag
+        self.reads_store = reads_store
+        self.only_reads = method == "GET" or looks_up
+        """Whether what a caller may not read can be answered as if it were absent.
+
+        A compatibility check cannot: what is absent is compatible with everything.
+        """
+        self.may_be_stale = reads_store and self.only_reads
+        """Whether it is answered from memory while the store cannot be reached.
+
+        Compatibility checks are not, since decisions depend on the verdict.
+        """
+        responses = described_errors(method, errors, takes_as_of=AS_OF in query)
+        if isinstance(result, HasJsonSchema):
+            content = {_JSON: {"schema": schema_of(result)}}
+            responses[status] = {"content": content, "description": _TEXT_ITSELF if result is SCHEMA_TEXT else _SUCCESS}
+        if has_tag:
+            responses[304] = {"description": _NOT_SENT_AGAIN}
+        super().__init__(
+            method,
+            path,
+            endpoint,
+            access=access,
+            tag=tag,
+            operation_id=f"{endpoint.__name__}_{method.lower()}_{_slug(path)}",
+            status_code=NO_CONTENT if result is None else status,
+            response_model=result if isinstance(result, type) else None,
+            response_description="Done." if result is None else _SUCCESS,
+            response_model_exclude_none=True,
+            responses=responses,
+            openapi_extra=openapi_extra,
+        )
+
+    def _guarded(self, app: ASGIApp) -> ASGIApp:
+        return app  # its endpoint asks, when it knows what is stored now
+
+
+class ConfluentRoute(ApiRoute):
+    """A route of Confluent's API: ``operation`` reads the request by itself, as Confluent's registry reads it.
+
+    ``query`` names the parameters, ``body`` is the shape of the body: they are described, not enforced.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        operation: Callable[[ApiCall], Awaitable[Any]],
+        *,
+        query: tuple[str, ...] = (),
+        body: HasJsonSchema | None = None,
+        **declared: Any,
+    ) -> None:
+        self.body = body
+        endpoint: Any = update_wrapper(partial(operation), operation)
+        endpoint.__signature__ = Signature()  # FastAPI has no parameters to read
+        extra = described_request(path, query, body)
+        super().__init__(method, path, endpoint, query=query, openapi_extra=extra, **declared)
+        self.app = Endpoint(self, operation)
+
+
+class ValidatedRoute(ApiRoute):
+    """A route of our own API: FastAPI reads and validates the request as its endpoint declares it.
+
+    The endpoint gets the use cases by a parameter of type ``CasesOfRequest``.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Any]:
+        """Return FastAPI's own handler, wrapped in what surrounds every operation of the API."""
+        if self.response_model is None and self.dependant.call is not None:
+            self.dependant.call = _printed(self.dependant.call, self.status_code or HTTPStatus.OK)
+        handler = super().get_route_handler()
+
+        async def operation(call: ApiCall) -> Response:
+            try:
+                return await handler(await call.request(has_body=self.body_field is not None))
+            except RequestValidationError as error:
+                raise refusal(error) from None
+
+        endpoint = Endpoint(self, operation)
+
+        async def respond(request: Request) -> Response:
+            return await endpoint.response(request.scope, request.receive)
+
+        return respond
+
+
+def _printed(operation: Callable[..., Awaitable[Any]], status: int) -> Callable[..., Awaitable[Response]]:
+    """Return an operation that returns its response, since its result is plain JSON already.
+
+    FastAPI would first copy the result value by value, which takes ten times as long as printing it.
+    """
+
+    @wraps(operation)
+    async def printed(**given: Any) -> Response:
+        value = await operation(**given)
+        return answer(NOTHING if status == NO_CONTENT else value, V1, status=status)
+
+    return printed
+
+
+def _slug(path: str) -> str:
+    return "_".join(segment.strip("{}") for segment in path.split("/") if segment) or "root"

@@ -1,0 +1,1 @@
+"""Encryption keys: the DEK registry."""

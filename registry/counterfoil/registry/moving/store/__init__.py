@@ -1,1 +1,0 @@
-"""A store as a source and a target, without a server."""

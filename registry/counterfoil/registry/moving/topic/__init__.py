@@ -1,1 +1,0 @@
-"""A dump of the topic `_schemas` as a source."""

@@ -1,1 +1,0 @@
-"""A server's caches of the store, and a storage over these caches alone."""

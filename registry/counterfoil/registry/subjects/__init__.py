@@ -1,0 +1,1 @@
+"""Subjects: registration, look-up, deletion, levels, modes, contexts, tags."""

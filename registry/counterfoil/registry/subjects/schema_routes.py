@@ -1,0 +1,332 @@
+"""The routes under ``/schemas`` and ``/contexts``, and their endpoints."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation
+from counterfoil.registry.associations.routes import requested_lifecycles
+from counterfoil.registry.associations.use_cases import AssociationFilter
+from counterfoil.registry.audit.events import EventKind
+from counterfoil.registry.http.access import FOUND, MEMBER, on, the_context
+from counterfoil.registry.http.answers import NOTHING, RawText
+from counterfoil.registry.http.replies import OfId
+from counterfoil.registry.http.route import ConfluentRoute
+from counterfoil.registry.http.shapes import PAGE
+from counterfoil.registry.judges.judging import Pauses
+from counterfoil.registry.subjects.catalog import MAX_SUBJECTS
+from counterfoil.registry.subjects.documents import (
+    LISTED_VERSION,
+    SCHEMA_BY_GUID,
+    by_guid_document,
+    by_id_document,
+    version_document,
+)
+from counterfoil.registry.subjects.endpoints import formatted, found_tags
+from counterfoil.registry.subjects.versions import SUPPORTED_TYPES
+from counterfoil.schema import errors
+from counterfoil.schema.errors import NotFound, SchemaNotFound
+from counterfoil.schema.model import SubjectPrefix, parse_prefix, parse_subject
+from counterfoil.schema.rest.object_forms import TEXTS, ListOf
+from counterfoil.schema.rest.schemas import CONTEXT_ID, SUBJECT_VERSION
+from counterfoil.schema.rest.subjects import Lifecycle, association_document
+from counterfoil.schema.rest.versions import ContextId, SubjectVersion
+
+if TYPE_CHECKING:
+    from counterfoil.registry.http.call import ApiCall
+    from counterfoil.registry.subjects.catalog import ById
+    from counterfoil.registry.subjects.lookup import Stored
+    from counterfoil.registry.subjects.versions import VersionUse
+    from counterfoil.schema.model import RuleSet
+
+
+# Operations under ``/schemas``, and on contexts.
+
+_PAGE = 1000
+_EVERYTHING = SubjectPrefix(None, "")
+_GUID_DIGITS = 32
+_LIFECYCLES = frozenset({*Lifecycle, "NONE"})
+
+
+async def list_schemas(call: ApiCall) -> Any:
+    """List all versions of the subjects of the default context, or of the subjects that begin with a prefix."""
+    first, last = call.bounds(default_limit=_PAGE)
+    by_association = _association_filter(call)
+    rule_type = call.text("ruleType")
+    is_filtered = bool(rule_type) or by_association is not None
+    prefix = parse_prefix(call.text("subjectPrefix"))
+    listing = call.cases.catalog.schemas(
+        prefix,
+        deleted=call.flag("deleted"),
+        latest_only=call.flag("latestOnly"),
+        aliases=call.flag("aliases"),
+        at_most=MAX_SUBJECTS if is_filtered else last,
+        visible=call.visible(AccessOperation.READ),
+    )
+    found: list[tuple[Stored, dict[str, Any]]] = []
+    pauses = Pauses()
+    async for listed in listing:
+        await pauses.pause_if_due()
+        content = listed.stored.content
+        if rule_type and not _has_rule(content.rule_set, rule_type):
+            continue
+        document = version_document(listed.stored, text=content.text)
+        if listed.aliases:
+            document["aliases"] = list(listed.aliases)
+        if by_association is not None:
+            associations = await by_association.find(listed.stored.subject)
+            if associations is None:
+                continue
+            if associations:
+                document["associations"] = [association_document(each) for each in associations]
+        found.append((listed.stored, document))
+        if len(found) == last:
+            break
+    if prefix == _EVERYTHING and first == 0:
+        call.notes(EventKind.REGISTRY_EXPORT, REGISTRY)
+    for stored, _ in found[first:]:
+        call.gives(stored.subject, stored.entry.version)
+    return [document for _, document in found[first:]]
+
+
+def _has_rule(rule_set: RuleSet | None, rule_type: str) -> bool:
+    return rule_set is not None and any(rule.type == rule_type for rule in rule_set.rules)
+
+
+def _association_filter(call: ApiCall) -> AssociationFilter | None:
+    """Return the filter by associations of the query; None if it has none."""
+    lifecycles = requested_lifecycles(call, _LIFECYCLES)
+    types = frozenset(text for text in call.texts("associationType") if text)
+    resource_type = call.text("resourceType")
+    if not (lifecycles or types or resource_type):
+        return None
+    if call.cases.associations is None:
+        raise NotFound("This registry keeps no associations, so that it cannot list schemas by them")
+    return AssociationFilter(call.cases.associations, types, frozenset(lifecycles), resource_type)
+
+
+async def get_by_id(call: ApiCall) -> Any:
+    """Return the schema with an id."""
+    schema_id = call.integer_segment("id")
+    call.rests_on(OfId(schema_id))
+    found = await _readable_id(call, schema_id)
+    document = by_id_document(
+        found,
+        text=await formatted(call, found.context, found.content),
+        qualified=call.text("referenceFormat").lower() == "qualified",
+        with_id=call.is_python,
+    )
+    tags = await found_tags(call, found.context, found.content)
+    if tags:
+        document["schemaTags"] = tags
+    if call.flag("fetchMaxId"):
+        document["maxId"] = await call.cases.catalog.max_id(found.context)
+    if call.flag("includeSubjects"):
+        document["subjects"] = await _subjects_of_id(call, deleted=False)
+    return document
+
+
+async def _readable_id(call: ApiCall, schema_id: int) -> ById:
+    """Return the content of an id; raise ``Forbidden`` unless the caller may read a subject that has it."""
+    subject = await call.subject_parameter()
+    found = await call.cases.catalog.by_id(schema_id, subject, shown=call.readable)
+    asked = parse_subject(subject)
+    if found is None or not (asked.is_context or found.use.subject.name == asked.name or call.may_read(asked)):
+        raise call.denial(AccessOperation.READ)
+    _keep_for_readers(call, found)
+    await _give(call, found, context=found.context)
+    return found
+
+
+async def _give(call: ApiCall, found: ById, *, context: str | None) -> None:
+    """Note that the response has a text: it is one of each subject that has it; one of them is enough."""
+    watched = call.watched
+    if watched is not None:
+        use = found.use
+        held = (
+            use if watched(use.subject) else await call.cases.catalog.holder(found.content.guid, context, shown=watched)
+        )
+        if held is not None:
+            call.gives(held.subject, held.version)
+
+
+def _keep_for_readers(call: ApiCall, found: ById) -> None:
+    """Let the response be cached for readers of the subject in it, if those who may read more get the same."""
+    if found.is_usual:
+        call.kept_for_subject(AccessOperation.READ, found.use.subject)
+
+
+async def get_text_by_id(call: ApiCall) -> Any:
+    """Return the text of the schema with an id, without JSON around it."""
+    schema_id = call.integer_segment("id")
+    call.rests_on(OfId(schema_id))
+    found = await _readable_id(call, schema_id)
+    return RawText(await formatted(call, found.context, found.content))
+
+
+async def list_subjects_of_id(call: ApiCall) -> Any:
+    """List the subjects that have the schema with an id."""
+    first, last = call.bounds()
+    return (await _subjects_of_id(call, deleted=call.flag("deleted")))[first:last]
+
+
+async def _subjects_of_id(call: ApiCall, *, deleted: bool) -> list[str]:
+    return sorted({str(use.subject) for use in await _uses_of_id(call, deleted=deleted)})
+
+
+async def _uses_of_id(call: ApiCall, *, deleted: bool) -> list[VersionUse]:
+    """Return the versions with the content of an id, of the subjects that the caller may know.
+
+    Raises ``Forbidden`` unless it may read one of them.
+    """
+    schema_id = call.integer_segment("id")
+    if call.caller is not None:
+        await _readable_id(call, schema_id)
+    uses = await call.cases.catalog.uses(
+        schema_id, await call.subject_parameter(), deleted=deleted, shown=call.readable
+    )
+    return [use for use in uses if call.may_describe(use.subject)]
+
+
+async def list_versions_of_id(call: ApiCall) -> Any:
+    """List the subjects and versions that have the schema with an id."""
+    first, last = call.bounds()
+    uses = await _uses_of_id(call, deleted=call.flag("deleted"))
+    return [SUBJECT_VERSION.write(SubjectVersion(str(use.subject), use.version)) for use in uses[first:last]]
+
+
+async def get_by_guid(call: ApiCall) -> Any:
+    """Return the schema with a guid."""
+    text = call.segment("guid")
+    guid = _guid(text)
+    if guid is None:
+        raise SchemaNotFound(f"Schema {text[:80]!r} not found: this is no guid")
+    call.rests_on()
+    found = await call.cases.catalog.by_guid(guid, shown=call.readable)
+    if found is None:
+        raise call.denial(AccessOperation.READ)
+    _keep_for_readers(call, found)
+    await _give(call, found, context=None)
+    return by_guid_document(found, text=await formatted(call, found.context, found.content))
+
+
+async def list_ids_of_guid(call: ApiCall) -> Any:
+    """List the contexts and ids of the schema with a guid."""
+    guid = _guid(call.segment("guid"))
+    ids = [] if guid is None else await call.cases.catalog.ids_of_guid(guid)
+    if call.visible(AccessOperation.READ) is not None:
+        held = [await call.cases.catalog.is_held(*each, shown=call.readable) for each in ids]
+        if ids and not any(held):
+            raise call.denial(AccessOperation.READ)
+        ids = [each for each, is_held in zip(ids, held, strict=True) if is_held]
+    return [CONTEXT_ID.write(ContextId(context, schema_id)) for context, schema_id in ids]
+
+
+def _guid(text: str) -> UUID | None:
+    digits = text.replace("-", "")
+    if len(digits) != _GUID_DIGITS or not digits.isascii() or not digits.isalnum():
+        return None
+    try:
+        return UUID(digits)
+    except ValueError:
+        return None
+
+
+async def list_types(_: ApiCall) -> Any:
+    """List the schema types that this registry supports."""
+    return [schema_type.value for schema_type in SUPPORTED_TYPES]
+
+
+async def list_contexts(call: ApiCall) -> Any:
+    """List the contexts in which something was registered, the default context first."""
+    call.asks()
+    first, last = call.bounds()
+    prefix = call.text("contextPrefix")
+    names = [name for name in await call.cases.catalog.contexts() if name.startswith(prefix)]
+    return [name for name in names if call.may_see_context(name)][first:last]
+
+
+async def delete_context(call: ApiCall) -> Any:
+    """Delete an empty context."""
+    await call.cases.deletion.drop_context(parse_subject(call.segment("context")).context)
+    return NOTHING
+
+
+# The routes under ``/schemas`` and ``/contexts``.
+
+_ID: Final = "/schemas/ids/{id}"
+
+_route = partial(ConfluentRoute, tag="schemas")
+_NOT_FOUND: Final = (errors.SchemaNotFound,)
+
+SCHEMA_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
+    _route(
+        "GET",
+        "/schemas",
+        list_schemas,
+        access=FOUND,
+        query=(
+            "subjectPrefix",
+            "aliases",
+            "deleted",
+            "latestOnly",
+            "ruleType",
+            "resourceType",
+            "associationType",
+            "lifecycle",
+            *PAGE,
+        ),
+        result=ListOf(LISTED_VERSION),
+        errors=(),
+    ),
+    _route("GET", "/schemas/types", list_types, access=MEMBER, result=TEXTS, reads_store=False, errors=()),
+    _route(
+        "GET",
+        f"{_ID}/subjects",
+        list_subjects_of_id,
+        access=FOUND,
+        query=("subject", "deleted", *PAGE),
+        result=TEXTS,
+        errors=_NOT_FOUND,
+    ),
+    _route(
+        "GET",
+        f"{_ID}/versions",
+        list_versions_of_id,
+        access=FOUND,
+        query=("subject", "deleted", *PAGE),
+        result=ListOf(SUBJECT_VERSION),
+        errors=_NOT_FOUND,
+    ),
+    _route(
+        "GET",
+        "/schemas/guids/{guid}",
+        get_by_guid,
+        access=FOUND,
+        query=("format",),
+        result=SCHEMA_BY_GUID,
+        has_tag=True,
+        errors=_NOT_FOUND,
+    ),
+    _route("GET", "/schemas/guids/{guid}/ids", list_ids_of_guid, access=FOUND, result=ListOf(CONTEXT_ID), errors=()),
+    ConfluentRoute(
+        "GET",
+        "/contexts",
+        list_contexts,
+        access=FOUND,
+        tag="contexts",
+        query=("contextPrefix", *PAGE),
+        result=TEXTS,
+        errors=(),
+    ),
+    ConfluentRoute(
+        "DELETE",
+        "/contexts/{context}",
+        delete_context,
+        access=on(AccessOperation.ALTER_CONFIGS, the_context),
+        tag="contexts",
+        errors=(errors.ContextNotEmpty, errors.OperationNotPermitted),
+    ),
+)

@@ -1,0 +1,277 @@
+"""Names of subjects, version numbers, the history and the content of versions, and requests about a schema."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.errors import (
+    InvalidSchema,
+    InvalidSubject,
+    InvalidVersion,
+    ReferenceExists,
+    SubjectNotFound,
+    VersionNotFound,
+)
+from counterfoil.schema.fingerprint import content_guid
+from counterfoil.schema.model import DEFAULT_TYPE, SchemaType
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from uuid import UUID
+
+    from counterfoil.schema.entity import TagEdit
+    from counterfoil.schema.model import Metadata, QualifiedSubject, Reference, RuleSet
+
+
+# Which subject names are valid.
+
+_RESERVED_NAMES: Final = frozenset({"__GLOBAL", "__EMPTY"})
+
+
+def check_subject(subject: QualifiedSubject) -> None:
+    """Raise ``InvalidSubject`` unless versions may be registered under ``subject``."""
+    if subject.is_global:
+        raise InvalidSubject(f"Subject {str(subject)!r} is not valid: the global level holds config and mode only")
+    check_name(subject)
+
+
+def check_name(subject: QualifiedSubject) -> None:
+    """Raise ``InvalidSubject`` unless config and mode may be stored for ``subject``."""
+    if subject.name in _RESERVED_NAMES:
+        raise InvalidSubject(f"Subject {subject.name!r} is not valid: the name is reserved")
+    for text in (subject.context, subject.name):
+        if any(unicodedata.category(character) == "Cc" for character in text):
+            raise InvalidSubject(f"Subject {str(subject)!r} is not valid: it contains a control character")
+
+
+# Version numbers in paths, and the history of a subject.
+
+MAX_VERSION: Final = 2**31 - 1
+_LATEST_NUMBER = -1
+_MAX_DIGITS = 10
+
+
+def parse_version(text: str) -> int | None:
+    """Return the version number that a path names, or None for the latest one (``latest`` in any case, or ``-1``).
+
+    Raises ``InvalidVersion`` for anything that is neither nor a number from 1 to 2147483647.
+    """
+    word = text.strip()
+    if word.lower() == "latest":
+        return None
+    digits = word.removeprefix("+") if word[:1] == "+" else word.removeprefix("-")
+    if digits.isascii() and digits.isdigit() and len(digits.lstrip("0")) <= _MAX_DIGITS:
+        number = -int(digits) if word.startswith("-") else int(digits)
+        if number == _LATEST_NUMBER:
+            return None
+        if 1 <= number <= MAX_VERSION:
+            return number
+    raise InvalidVersion(
+        f"The version {text[:80]!r} is not valid; expected a number from 1 to {MAX_VERSION}, 'latest' or -1"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class VersionEntry:
+    """One row of a subject's history: its number, the id and guid of its content, the time of storage (epoch ms)."""
+
+    version: int
+    schema_id: int
+    guid: UUID
+    deleted: bool
+    ts: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class VersionUse:
+    """One version with a schema id."""
+
+    subject: QualifiedSubject
+    version: int
+    schema_id: int
+    deleted: bool
+    ts: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectHistory:
+    """All versions of a subject in ascending order, including soft-deleted ones.
+
+    ``revision`` changes with every write to the subject; 0 means that it has no rows.
+    """
+
+    revision: int = 0
+    entries: tuple[VersionEntry, ...] = ()
+
+    @property
+    def active(self) -> tuple[VersionEntry, ...]:
+        """The versions that are not deleted, ascending."""
+        return tuple(entry for entry in self.entries if not entry.deleted)
+
+    @property
+    def latest(self) -> VersionEntry | None:
+        """The highest active version."""
+        return next((entry for entry in reversed(self.entries) if not entry.deleted), None)
+
+    @property
+    def next_version(self) -> int:
+        """The number of the next version: one above the highest, soft-deleted ones included."""
+        return self.entries[-1].version + 1 if self.entries else 1
+
+    def entries_of(self, versions: Collection[int]) -> tuple[VersionEntry, ...]:
+        """Return the existing ones of some versions, soft-deleted ones included."""
+        return tuple(entry for entry in self.entries if entry.version in versions)
+
+    def put(self, entry: VersionEntry) -> SubjectHistory:
+        """Return the history with ``entry``, which replaces one of the same number."""
+        if not self.entries or entry.version > self.entries[-1].version:
+            return SubjectHistory(self.revision, (*self.entries, entry))
+        others = [other for other in self.entries if other.version != entry.version]
+        return SubjectHistory(self.revision, tuple(sorted([*others, entry], key=lambda each: each.version)))
+
+    def with_deleted(self, version: int) -> SubjectHistory:
+        """Return the history with the entry of this number soft-deleted."""
+        return SubjectHistory(
+            self.revision,
+            tuple(replace(entry, deleted=True) if entry.version == version else entry for entry in self.entries),
+        )
+
+    def without(self, version: int) -> SubjectHistory:
+        """Return the history without the entry of this number."""
+        return SubjectHistory(self.revision, tuple(entry for entry in self.entries if entry.version != version))
+
+    def visible(self, *, deleted: bool) -> tuple[VersionEntry, ...]:
+        """Return the versions that a caller sees: the active ones, and with ``deleted`` also the soft-deleted ones."""
+        return self.entries if deleted else self.active
+
+    def find(self, version: int | None, *, deleted: bool) -> VersionEntry | None:
+        """Return the entry with this number, or the latest active one for None."""
+        if version is None:
+            return self.latest
+        return next((entry for entry in self.visible(deleted=deleted) if entry.version == version), None)
+
+    def pick(self, subject: QualifiedSubject, version: int | None, *, deleted: bool) -> VersionEntry:
+        """Return the entry with this number.
+
+        Raise ``SubjectNotFound`` if nothing is visible, else ``VersionNotFound``.
+        """
+        found = self.find(version, deleted=deleted)
+        if found is not None:
+            return found
+        if not self.visible(deleted=deleted):
+            raise subject_not_found(subject, self)
+        raise version_not_found(subject, version, self)
+
+
+def check_next_version(subject: QualifiedSubject, history: SubjectHistory, version: int) -> None:
+    """Raise ``InvalidSchema`` unless ``version`` is the number of the next version."""
+    if version != history.next_version:
+        raise InvalidSchema(
+            f"Version {version} is not the next one of subject {str(subject)!r}; expected {history.next_version}"
+        )
+
+
+def subject_not_found(subject: QualifiedSubject, history: SubjectHistory) -> SubjectNotFound:
+    """Return the error for a subject of whose ``history`` no version is visible."""
+    why = "all of its versions are soft-deleted" if history.entries else "it has no version that this request can see"
+    return SubjectNotFound(f"Subject {str(subject)!r} not found: {why}")
+
+
+def version_not_found(subject: QualifiedSubject, version: int | None, history: SubjectHistory) -> VersionNotFound:
+    """Return the error for a version that is not visible in ``history``; None is the latest one."""
+    if version is None:
+        return VersionNotFound(
+            f"The latest version (-1) of subject {str(subject)!r} not found: all of its versions are soft-deleted"
+        )
+    is_there = history.find(version, deleted=True) is not None
+    why = ": it is soft-deleted" if is_there else ""
+    return VersionNotFound(f"Version {version} of subject {str(subject)!r} not found{why}")
+
+
+class ReferredTo(ReferenceExists):
+    """A version cannot be deleted, since a version of ``by`` refers to it; ``referred`` is the former as a text."""
+
+    def __init__(self, subject: QualifiedSubject, version: int, *, by: QualifiedSubject, by_version: int) -> None:
+        self.referred = f"Version {version} of subject {str(subject)!r}"
+        self.by = by
+        super().__init__(
+            f"{self.referred} is referenced by version {by_version} of subject {str(by)!r}; delete that one first"
+        )
+
+
+# The content of a schema id: text, type, references, metadata and rules, with one fingerprint.
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """An immutable stored schema. ``text`` is canonical.
+
+    ``guid`` is the fingerprint of everything else except the type.
+    """
+
+    guid: UUID
+    schema_type: SchemaType
+    text: str
+    references: tuple[Reference, ...] = ()
+    metadata: Metadata | None = None
+    rule_set: RuleSet | None = None
+
+
+def make_content(
+    text: str,
+    schema_type: SchemaType,
+    *,
+    references: tuple[Reference, ...] = (),
+    metadata: Metadata | None = None,
+    rule_set: RuleSet | None = None,
+) -> Content:
+    """Compute the fingerprint and return the content."""
+    guid = content_guid(text, references, metadata, rule_set)
+    return Content(guid, schema_type, text, references, metadata, rule_set)
+
+
+# Requests to register, look up or test a schema.
+
+SUPPORTED_TYPES = (SchemaType.JSON, SchemaType.PROTOBUF, SchemaType.AVRO)
+"""The schema types, in the order of other registries' lists, since some callers depend on the order."""
+
+NEXT_VERSION = -1
+"""As a requested version: the next one, or the latest if it has the same content."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaRequest:
+    """The body of a registration, a look-up or a test.
+
+    If ``text`` is None or blank, the latest version's is used. If ``schema_id`` or ``version`` is None, the registry
+    chooses; ``version`` is -1 (:data:`NEXT_VERSION`) or a number from 1. ``tag_edit`` are tags to add to and remove
+    from the text; ``propagates_tags`` copies those of the latest version to the parts that still exist. Metadata and
+    rules that are None come from the latest version, unless ``is_complete``.
+    """
+
+    text: str | None = None
+    schema_type: str = DEFAULT_TYPE.value
+    references: tuple[Reference, ...] = ()
+    metadata: Metadata | None = None
+    rule_set: RuleSet | None = None
+    schema_id: int | None = None
+    version: int | None = None
+    tag_edit: TagEdit | None = None
+    propagates_tags: bool = False
+    is_complete: bool = False
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the request has no schema text."""
+        return not (self.text or "").strip()
+
+
+def parse_schema_type(text: str) -> SchemaType:
+    """Return the schema type that ``text`` names exactly; raise ``InvalidSchema``, which lists the types."""
+    if text not in SUPPORTED_TYPES:
+        raise InvalidSchema(
+            f"Schema type {text[:80]!r} is not supported; this registry reads {', '.join(SUPPORTED_TYPES)}"
+        )
+    return SchemaType(text)

@@ -1,0 +1,205 @@
+"""The routes under ``/sketches/v1`` and ``/contracts/v1/topics``, and their endpoints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from fastapi import Body, Depends, Path
+from pydantic import Field
+
+from counterfoil.registry.access.resources import AccessOperation, subject_resource
+from counterfoil.registry.changes.routes import ScopeSubject
+from counterfoil.registry.contracts import bodies as visible
+from counterfoil.registry.contracts.bodies import Count, Filter, Name, ReportBody, segment
+from counterfoil.registry.http.access import FOUND, on, the_scope
+from counterfoil.registry.http.route import ValidatedRoute
+from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest
+from counterfoil.schema import errors
+from counterfoil.schema.model import parse_subject
+from counterfoil.schema.rest.object_forms import JsonType, ListOf
+from counterfoil.schema.rest.observations import TOPIC_STATS, SchemaCount, TopicStats
+
+if TYPE_CHECKING:
+    from counterfoil.registry.access.resources import AccessResource
+    from counterfoil.registry.http.call import ApiCall
+
+
+# ``/contracts/v1/topics``: what is in topics, as those who read them report it.
+
+_MAX_IDS: Final = 10_000
+
+
+class SchemaCountBody(ReportBody):
+    """How many records have a schema id."""
+
+    schema_id: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    count: Count
+
+
+class TopicStatsBody(ReportBody):
+    """The values of a topic's records, counted."""
+
+    environment: Name | None = Field(None, description="Default: none.")
+    records: Count
+    tombstones: Count = 0
+    undecodable: Count = 0
+    schemas: Annotated[tuple[SchemaCountBody, ...], Field(max_length=_MAX_IDS)] = ()
+    complete: bool = Field(default=False, description="Whether all records were counted, and not a sample.")
+    counted_ts: Count = Field(0, description="The time of the count, in epoch milliseconds. Default: now.")
+
+    def stats(self, topic: str) -> TopicStats:
+        """Return the statistics."""
+        return TopicStats(
+            topic,
+            self.environment or "",
+            self.records,
+            self.tombstones,
+            self.undecodable,
+            tuple(SchemaCount(each.schema_id, each.count) for each in self.schemas),
+            self.complete,
+            counted_ts=self.counted_ts,
+        )
+
+
+def _topic(topic: Annotated[str, Path()]) -> str:
+    return segment(topic)
+
+
+Topic = Annotated[str, Depends(_topic)]
+
+
+async def list_topics(cases: CasesOfRequest, call: CallOfRequest) -> Any:
+    """List the latest statistics of all topics."""
+    call.asks()
+    found = await cases.contracts.topics.all()
+    return [
+        _shown(call, each)
+        for each in found
+        if call.may(AccessOperation.READ, _values_of(each.topic))
+        and visible.may_know_environment(call, each.environment)
+    ]
+
+
+async def get_topic_stats(cases: CasesOfRequest, call: CallOfRequest, topic: Topic, environment: Filter = None) -> Any:
+    """Return the latest statistics of a topic, with the versions of its schema ids."""
+    if environment:
+        visible.require_known(call, visible.environment(environment))
+    return _shown(call, await cases.contracts.topics.stats(topic, environment or ""))
+
+
+async def post_topic_stats(cases: CasesOfRequest, call: CallOfRequest, topic: Topic, body: TopicStatsBody) -> Any:
+    """Store statistics of a topic in an environment, instead of those before."""
+    if body.environment:
+        visible.require_known(call, visible.environment(body.environment))
+    return _shown(call, await cases.contracts.topics.put(body.stats(topic)))
+
+
+def _shown(call: ApiCall, stats: TopicStats) -> Any:
+    """Return the JSON of statistics; of ids of other subjects it has those names that the caller may know."""
+    schemas = tuple(
+        each
+        if each.subject is None or call.may_describe(parse_subject(each.subject))
+        else replace(each, subject=None, version=None)
+        for each in stats.schemas
+    )
+    return TOPIC_STATS.write(replace(stats, schemas=schemas))
+
+
+def _values_of(topic: str) -> AccessResource:
+    """Return the subject of a topic's values in the default context."""
+    return subject_resource(parse_subject(f"{topic}-value"))
+
+
+async def _the_values(call: ApiCall) -> AccessResource:
+    """Return the subject of the values of the topic in the path."""
+    return _values_of(segment(call.segment("topic")))
+
+
+_topic_route = partial(ValidatedRoute, tag="contracts")
+_TOPICS_PATH: Final = "/contracts/v1/topics"
+_STATISTICS_PATH: Final = f"{_TOPICS_PATH}/{{topic}}/stats"
+
+TOPIC_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
+    _topic_route("GET", _TOPICS_PATH, list_topics, access=FOUND, result=ListOf(TOPIC_STATS), errors=()),
+    _topic_route(
+        "GET",
+        _STATISTICS_PATH,
+        get_topic_stats,
+        access=on(AccessOperation.READ, _the_values),
+        result=TOPIC_STATS,
+        errors=(errors.TopicStatsNotFound,),
+    ),
+    _topic_route(
+        "POST",
+        _STATISTICS_PATH,
+        post_topic_stats,
+        access=on(AccessOperation.WRITE, _the_values),
+        result=TOPIC_STATS,
+        errors=(errors.OperationNotPermitted,),
+    ),
+)
+
+
+# The endpoints under ``/sketches/v1``.
+
+SketchBody = Annotated[dict[str, Any], Body(description="The document of a sketch.")]
+
+
+async def list_sketches(cases: CasesOfRequest, call: CallOfRequest) -> Any:
+    """List the subjects that have a sketch."""
+    call.asks()
+    return [str(subject) for subject in await cases.sketches.subjects() if call.may_read(subject)]
+
+
+async def get_sketch(cases: CasesOfRequest, subject: ScopeSubject) -> Any:
+    """Return the sketch of a subject."""
+    return await cases.sketches.get(subject)
+
+
+async def put_sketch(cases: CasesOfRequest, subject: ScopeSubject, body: SketchBody) -> None:
+    """Store a sketch with its subject, instead of the one before."""
+    await cases.sketches.put(subject, body)
+
+
+async def delete_sketch(cases: CasesOfRequest, subject: ScopeSubject) -> None:
+    """Delete the sketch of a subject."""
+    await cases.sketches.delete(subject)
+
+
+# The routes under ``/sketches/v1``.
+
+_route = partial(ValidatedRoute, tag="sketches")
+_ALL: Final = "/sketches/v1/subjects"
+_ONE: Final = f"{_ALL}/{{subject}}"
+_SKETCH: Final = JsonType(
+    read=lambda given: given.value,
+    schema={"type": "object", "description": "The document of a sketch, as `counterfoil sketch --out` writes it."},
+)
+
+SKETCH_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
+    _route("GET", _ALL, list_sketches, access=FOUND, result=ListOf({"type": "string"}), errors=()),
+    _route(
+        "GET",
+        _ONE,
+        get_sketch,
+        access=on(AccessOperation.READ, the_scope),
+        result=_SKETCH,
+        errors=(errors.SketchNotFound,),
+    ),
+    _route(
+        "PUT",
+        _ONE,
+        put_sketch,
+        access=on(AccessOperation.WRITE, the_scope),
+        errors=(errors.UnusableSketch, errors.OperationNotPermitted),
+    ),
+    _route(
+        "DELETE",
+        _ONE,
+        delete_sketch,
+        access=on(AccessOperation.WRITE, the_scope),
+        errors=(errors.SketchNotFound, errors.OperationNotPermitted),
+    ),
+)

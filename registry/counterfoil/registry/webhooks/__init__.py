@@ -1,1 +1,0 @@
-"""Sending events to webhooks, outside of the path of requests."""

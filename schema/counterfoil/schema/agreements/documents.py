@@ -1,0 +1,441 @@
+"""Contracts from valid ODCS documents, and consumers with their expectations from valid ODPS documents."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.agreements.model import (
+    Contract,
+    DataProduct,
+    EnumPolicy,
+    EnumValue,
+    Expectation,
+    ExpectedRead,
+    FieldPromise,
+    HeaderPromise,
+    KeyPromise,
+    Migration,
+    OnUnknownEnum,
+    Promise,
+    QualityRule,
+    SchemaLink,
+    Server,
+    ServiceLevel,
+    ValueRange,
+)
+from counterfoil.schema.agreements.standards import Faults, ValidMapping, pattern_of
+from counterfoil.schema.caches import cached_by_size
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.documents import (
+    MappingNode,
+    ScalarNode,
+    YamlKind,
+    address,
+    block,
+    choice,
+    day,
+    flag,
+    items,
+    refusal,
+    text_of,
+    words,
+)
+from counterfoil.schema.paths import ITEMS, VALUES, InvalidPath, member, parse_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.agreements.model import Scalar
+    from counterfoil.schema.documents import Node
+    from counterfoil.schema.paths import FieldPath
+    from counterfoil.schema.texts import Position
+
+
+# Contracts from ODCS documents that are valid under the standard.
+#
+# Source: Open Data Contract Standard 3.1.0 and 3.2.0. Ours are these properties in ``customProperties``:
+#
+# ==================  =========================  ================================================================
+# ``subject``         of an entry of ``schema``  the registry's subject; default ``<physicalName>-value``
+# ``compatibility``   of an entry of ``schema``  the level that the subject is to have
+# ``messageKey``      of an entry of ``schema``  ``{subject, field, schema}`` of the records' keys
+# ``headers``         of an entry of ``schema``  a list of ``{name, required, pattern}``
+# ``unit``            of a property              a UCUM code, or a currency such as ``EUR`` or ``EUR.cent``
+# ``enumPolicy``      of a property              ``open`` or ``closed``
+# ``registry``        of a server                the address of the registry
+# ``migration``       of the document            a list of ``{from, to, converter, sunset}``
+# ==================  =========================  ================================================================
+
+_TOPIC: Final = "physicalName"
+SCHEMA_TYPE: Final = "schema"
+"""The type of the authoritative definition that names the schema file."""
+
+
+def contract_of(root: Node, faults: Faults) -> Contract:
+    """Return the contract that a valid document declares; mistakes in our own properties are added to ``faults``."""
+    top = ValidMapping.of(root)
+    own = top.custom()
+    return Contract(
+        id=top.text("id") or "",
+        version=top.text("version") or "",
+        status=top.text("status"),
+        position=root.position,
+        name=top.text("name"),
+        owner=ValidMapping.of(team).text("name") if (team := top.get("team")) is not None else None,
+        promises=tuple(_promise(each, faults) for each in top.entries("schema")),
+        service_levels=tuple(_service_level(each) for each in top.entries("slaProperties")),
+        servers=tuple(_server(each, faults) for each in top.entries("servers")),
+        migrations=faults.value(own, "migration", _migrations, ()),
+        description={key: str(text) for key, text in top.plain("description").items() if isinstance(text, str)},
+        places=top.places,
+    )
+
+
+def _promise(entry: ValidMapping, faults: Faults) -> Promise:
+    own = entry.custom()
+    name = entry.text("name") or ""
+    topic = entry.text(_TOPIC) or name
+    read_level = partial(choice, choices=CompatibilityLevel, what="compatibility", folded=True)
+    fields = tuple(each for one in entry.entries("properties") for each in _fields(one, (), faults))
+    return Promise(
+        name=name,
+        topic=topic,
+        subject=faults.value(own, "subject", partial(words, what="subject"), f"{topic}-value"),
+        position=entry.node.position,
+        level=faults.value(own, "compatibility", read_level, None),
+        schema=_schema_link(entry),
+        key=faults.value(own, "messageKey", _key, None),
+        headers=faults.value(own, "headers", _headers, ()),
+        fields=tuple(each[0] for each in fields),
+        quality=(*_quality(entry, ()), *(rule for each in fields for rule in each[1])),
+        places={key: node.position for key, node in (*_named(entry), *own.items())},
+    )
+
+
+def _named(entry: ValidMapping) -> Iterator[tuple[str, Node]]:
+    """Yield the key that names the topic, if there is one."""
+    node = entry.get(_TOPIC)
+    if node is not None:
+        yield _TOPIC, node
+
+
+def _schema_link(entry: ValidMapping) -> SchemaLink | None:
+    for each in entry.entries("authoritativeDefinitions"):
+        url = each.get("url")
+        if each.text("type") == SCHEMA_TYPE and url is not None:
+            return SchemaLink(text_of(url), url.position)
+    return None
+
+
+def _fields(
+    entry: ValidMapping, around: FieldPath, faults: Faults
+) -> Iterator[tuple[FieldPromise, tuple[QualityRule, ...]]]:
+    """Yield the promises about a property and those inside it, each with its quality rules."""
+    path = (*around, member(entry.text("physicalName") or entry.text("name") or ""))
+    yield _field(entry, path, faults), tuple(_quality(entry, path))
+    yield from _inside(entry, path, faults)
+
+
+def _inside(
+    entry: ValidMapping, path: FieldPath, faults: Faults
+) -> Iterator[tuple[FieldPromise, tuple[QualityRule, ...]]]:
+    for each in entry.entries("properties"):
+        yield from _fields(each, path, faults)
+    parts = [(entry.get("items"), ITEMS)]
+    if (mapping := entry.get("map")) is not None:
+        parts.append((ValidMapping.of(mapping).get("value"), VALUES))
+    for node, step in parts:
+        if node is not None:
+            part = ValidMapping.of(node)
+            yield _field(part, (*path, step), faults), tuple(_quality(part, (*path, step)))
+            yield from _inside(part, (*path, step), faults)
+
+
+def _field(entry: ValidMapping, path: FieldPath, faults: Faults) -> FieldPromise:
+    own = entry.custom()
+    options = (
+        ValidMapping.of(found)
+        if (found := entry.get("logicalTypeOptions")) is not None
+        else ValidMapping.of(entry.node)
+    )
+    has_options = found is not None
+    pattern = options.get("pattern") if has_options else None
+    read_policy = partial(choice, choices=EnumPolicy, what="enumPolicy")
+    return FieldPromise(
+        path=path,
+        position=entry.node.position,
+        logical_type=entry.text("logicalType"),
+        is_required=entry.flag("required"),
+        is_unique=entry.flag("unique"),
+        range=_range(options) if has_options else ValueRange(),
+        pattern=faults.reading(pattern_of, pattern, None) if pattern is not None else None,
+        enum=_enum(entry) if entry.get("enum") is not None else None,
+        enum_policy=faults.value(own, "enumPolicy", read_policy, None),
+        unit=faults.value(own, "unit", partial(words, what="unit"), None),
+        is_deprecated=entry.flag("deprecated"),
+        classification=entry.text("classification"),
+        tags=entry.texts("tags"),
+        description=entry.text("description") or "",
+        places={key: node.position for key, node in (*entry.node.entries.items(), *own.items())},
+    )
+
+
+def _range(options: ValidMapping) -> ValueRange:
+    """Return the limits; of a limit and an excluded one on the same side, the excluded one counts if it is given."""
+    low, high = options.limit("exclusiveMinimum"), options.limit("exclusiveMaximum")
+    return ValueRange(
+        options.limit("minimum") if low is None else low,
+        options.limit("maximum") if high is None else high,
+        is_open_below=low is not None,
+        is_open_above=high is not None,
+    )
+
+
+def _enum(entry: ValidMapping) -> tuple[EnumValue, ...]:
+    return tuple(
+        EnumValue(each.scalar("value"), each.text("description") or "", each.node.position)
+        for each in entry.entries("enum")
+    )
+
+
+def _quality(entry: ValidMapping, path: FieldPath) -> Iterator[QualityRule]:
+    for each in entry.entries("quality"):
+        limits = {key: each.plain_at(key) for key in each.node.entries if key.startswith(("mustBe", "mustNotBe"))}
+        implementation = each.get("implementation")
+        yield QualityRule(
+            position=each.node.position if implementation is None else implementation.position,
+            type=each.text("type") or "library",
+            path=path,
+            id=each.text("id"),
+            engine=each.text("engine"),
+            implementation=each.text("implementation"),
+            metric=each.text("metric") or each.text("rule"),
+            is_percent=each.text("unit") == "percent",
+            severity=each.text("severity"),
+            arguments=each.plain("arguments"),
+            limits=limits,
+        )
+
+
+def _key(node: Node) -> KeyPromise:
+    entry = ValidMapping(block(node, what="messageKey", optional=("subject", "field", "schema")))
+    schema = entry.get("schema")
+    link = None if schema is None else SchemaLink(words(schema, what="schema"), schema.position)
+    return KeyPromise(entry.text("subject"), entry.text("field"), link)
+
+
+def _headers(node: Node) -> tuple[HeaderPromise, ...]:
+    return tuple(_header(each) for each in items(node, what="headers"))
+
+
+def _header(node: Node) -> HeaderPromise:
+    entry = ValidMapping(block(node, what="a header", required=("name",), optional=("required", "pattern")))
+    pattern = entry.get("pattern")
+    return HeaderPromise(
+        words(entry.node.entries["name"], what="name"),
+        entry.flag("required"),
+        None if pattern is None else pattern_of(pattern),
+    )
+
+
+def _service_level(entry: ValidMapping) -> ServiceLevel:
+    element = entry.get("element")
+    return ServiceLevel(
+        entry.text("property") or "",
+        entry.scalar("value"),
+        entry.text("unit"),
+        entry.text("element"),
+        entry.node.position if element is None else element.position,
+    )
+
+
+def _server(entry: ValidMapping, faults: Faults) -> Server:
+    url = faults.value(entry.custom(), "registry", partial(address, what="registry"), None)
+    host = entry.text("host")
+    return Server(entry.text("server") or "", entry.text("type") or "", entry.text("environment"), url, host)
+
+
+def _migrations(node: Node) -> tuple[Migration, ...]:
+    return tuple(_migration(each) for each in items(node, what="migration"))
+
+
+def _migration(node: Node) -> Migration:
+    entry = block(node, what="a migration", required=("from", "to", "converter"), optional=("sunset",))
+    sunset = entry.entries.get("sunset")
+    return Migration(
+        source=words(entry.entries["from"], what="from"),
+        target=words(entry.entries["to"], what="to"),
+        converter=words(entry.entries["converter"], what="converter"),
+        sunset=None if sunset is None else day(sunset, what="sunset"),
+        position=entry.entries["converter"].position,
+    )
+
+
+# Applications with their expectations from ODPS documents that are valid under the standard.
+#
+# Source: Open Data Product Standard 1.0.0. Ours are these properties in ``customProperties`` of an input port:
+#
+# ====================  ==============================================================================================
+# ``reads``             a list of paths, or of ``{path, required, as, min, max, pattern, enum, unit, whenPresent}``;
+#                       ``"*"`` is the whole record, as is no list
+# ``readerSchema``      the file of the consumer's own schema
+# ``onUnknownEnum``     ``fail``, ``default`` or ``pass``; the rule of the language if it is not written
+# ``consumerGroups``    a list of the groups by which the broker knows the consumer
+# ``reprocessesFrom``   ``latest``, ``retention``, or a duration such as ``P30D``: the oldest data that is read again
+# ``pinned``            whether it reads one version alone
+# ====================  ==============================================================================================
+
+WHOLE_RECORD: Final = "*"
+LOGICAL_TYPES: Final = (
+    "string", "integer", "number", "boolean", "date", "time", "timestamp", "bytes", "object", "array", "map",
+)  # fmt: skip
+"""The logical types that an expectation may rely on: those of ODCS, and bytes."""
+_READ_KEYS: Final = ("required", "as", "min", "max", "pattern", "enum", "unit", "whenPresent")
+_MAX_READ_BYTES: Final = 8 * 1024 * 1024
+_READ_BYTES: Final = 1000
+_NODE_BYTES: Final = 300
+_CHAR_BYTES: Final = 4
+_DURATION: Final = re.compile(r"P(?=.)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+S)?)?", re.ASCII)
+
+
+def application_of(root: Node, faults: Faults) -> DataProduct:
+    """Return the application that a valid document declares; mistakes in our own properties are added to ``faults``."""
+    top = ValidMapping.of(root)
+    team = top.get("team")
+    return DataProduct(
+        id=top.text("id") or "",
+        version=top.text("version"),
+        status=top.text("status") or "",
+        position=root.position,
+        name=top.text("name"),
+        owner=None if team is None else ValidMapping.of(team).text("name"),
+        expectations=tuple(_expectation(each, faults) for each in top.entries("inputPorts")),
+        places=top.places,
+    )
+
+
+def ports_by_contract(root: Node) -> dict[str, list[Node]]:
+    """Return the input ports of a valid document, by the id of the contract that each reads."""
+    found: dict[str, list[Node]] = {}
+    for each in ValidMapping.of(root).entries("inputPorts"):
+        found.setdefault(each.text("contractId") or "", []).append(each.node)
+    return found
+
+
+def expectation_of(port: Node) -> Expectation:
+    """Return the expectation that an input port of a valid document declares."""
+    return _expectation(ValidMapping.of(port), Faults())
+
+
+def _expectation(entry: ValidMapping, faults: Faults) -> Expectation:
+    own = entry.custom()
+    url = faults.value(own, "readerSchema", partial(words, what="readerSchema"), None)
+    read_enum = partial(choice, choices=OnUnknownEnum, what="onUnknownEnum")
+    return Expectation(
+        name=entry.text("name") or "",
+        contract_id=entry.text("contractId") or "",
+        version=entry.text("version") or "",
+        position=entry.node.position,
+        reads=faults.value(own, "reads", partial(_reads, faults=faults), None),
+        reader_schema=None if url is None else SchemaLink(url, own["readerSchema"].position),
+        on_unknown_enum=faults.value(own, "onUnknownEnum", read_enum, None),
+        consumer_groups=faults.value(own, "consumerGroups", _groups, ()),
+        reprocesses_from=faults.value(own, "reprocessesFrom", _since, None),
+        is_pinned=faults.value(own, "pinned", partial(flag, what="pinned"), default=False),
+        tags=entry.texts("tags"),
+        places={**entry.places, **{key: node.position for key, node in own.items()}},
+    )
+
+
+def _groups(node: Node) -> tuple[str, ...]:
+    return tuple(words(each, what="a consumer group") for each in items(node, what="consumerGroups"))
+
+
+def _since(node: Node) -> str:
+    text = text_of(node)
+    if text not in {"latest", "retention"} and not _DURATION.fullmatch(text):
+        raise refusal(
+            f"reprocessesFrom must be latest, retention or a duration such as P30D, not {text or 'this'}", node
+        )
+    return text
+
+
+def _reads(node: Node, faults: Faults) -> tuple[ExpectedRead, ...] | None:
+    """Return the paths that are read; None for the whole record. A faulty entry is left out."""
+    nodes = items(node, what="reads")
+    if any(text_of(each) == WHOLE_RECORD for each in nodes):
+        return None
+    read = (faults.reading(_read, each, None) for each in nodes)
+    return tuple(each for each in read if each is not None)
+
+
+def _read(node: Node) -> ExpectedRead | None:
+    if not isinstance(node, MappingNode):
+        return _read_path(node, ValidMapping.of(node))
+    entries = tuple(node.entries.items())
+    is_stored = bool(entries) and not node.key_positions
+    if is_stored and all(isinstance(each, ScalarNode) for _, each in entries):
+        return _stored_read(node.position, entries)
+    return _read_entry(node)
+
+
+def _size_of_read(_: ExpectedRead, __: Position, entries: tuple[tuple[str, Node], ...]) -> int:
+    texts = (len(key) + 2 * len(text_of(node)) for key, node in entries)
+    return _READ_BYTES + sum(_NODE_BYTES + _CHAR_BYTES * each for each in texts)
+
+
+@cached_by_size(_MAX_READ_BYTES, size_of=_size_of_read)
+def _stored_read(position: Position, entries: tuple[tuple[str, Node], ...]) -> ExpectedRead:
+    """Return :func:`_read_entry` of an entry of scalars without the places of its keys, as it is stored.
+
+    Many consumers of a contract read the same paths, and all that is stored has the same place.
+    """
+    return _read_entry(MappingNode(position, dict(entries), {}))
+
+
+def _read_entry(node: MappingNode) -> ExpectedRead:
+    entry = ValidMapping(block(node, what="an entry of reads", required=("path",), optional=_READ_KEYS))
+    return _read_path(entry.node.entries["path"], entry)
+
+
+def _read_path(node: Node, entry: ValidMapping) -> ExpectedRead:
+    text = words(node, what="path")
+    try:
+        path = parse_path(text)
+    except InvalidPath as mistake:
+        raise refusal(str(mistake), node) from None
+    logical, pattern, listed = entry.get("as"), entry.get("pattern"), entry.get("enum")
+    if logical is not None and text_of(logical) not in LOGICAL_TYPES:
+        raise refusal(f"as must be one of {', '.join(LOGICAL_TYPES)}, not {text_of(logical) or 'this'}", logical)
+    return ExpectedRead(
+        path=path,
+        position=node.position,
+        is_required=_own_flag(entry, "required"),
+        type=None if logical is None else text_of(logical),
+        range=ValueRange(_limit(entry, "min"), _limit(entry, "max")),
+        pattern=None if pattern is None else pattern_of(pattern),
+        enum=None if listed is None else tuple(_value(each) for each in items(listed, what="enum")),
+        unit=entry.text("unit"),
+        when_present=_own_flag(entry, "whenPresent"),
+        places=entry.places,
+    )
+
+
+def _own_flag(entry: ValidMapping, key: str) -> bool:
+    node = entry.get(key)
+    return node is not None and flag(node, what=key)
+
+
+def _limit(entry: ValidMapping, key: str) -> int | float | str | None:
+    node = entry.get(key)
+    if node is not None and (not isinstance(node, ScalarNode) or node.kind is YamlKind.BOOLEAN):
+        raise refusal(f"{key} must be a number, or a date as text", node)
+    return entry.limit(key)
+
+
+def _value(node: Node) -> Scalar:
+    if not isinstance(node, ScalarNode):
+        raise refusal("a value of enum must be a text, a number, true or false", node)
+    return node.text if node.kind is YamlKind.UNCLEAR else node.value

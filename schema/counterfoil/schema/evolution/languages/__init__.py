@@ -1,1 +1,0 @@
-"""The languages of schemas, as plans see them: each reads a schema as a tree."""

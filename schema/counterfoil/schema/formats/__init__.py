@@ -1,1 +1,0 @@
-"""The schema languages, each behind one protocol."""

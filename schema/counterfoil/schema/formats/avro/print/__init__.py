@@ -1,1 +1,0 @@
-"""Avro texts from the type tree: canonical and normalised."""

@@ -1,1 +1,0 @@
-"""The reading of Avro texts as type trees."""

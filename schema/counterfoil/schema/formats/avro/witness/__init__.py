@@ -1,1 +1,0 @@
-"""Witnesses for Avro, confirmed by fastavro."""

@@ -1,1 +1,0 @@
-"""The pair walk of two JSON schemas, and its rules."""

@@ -1,1 +1,0 @@
-"""The changes between two JSON schemas."""

@@ -1,1 +1,0 @@
-"""JSON Schema documents: drafts, references, validity, the places in them."""

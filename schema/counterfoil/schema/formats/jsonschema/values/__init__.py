@@ -1,1 +1,0 @@
-"""The generation of values: one value that fits some schemas, the proof that none does, or many sample values."""

@@ -1,1 +1,0 @@
-"""The keywords of a JSON schema in one form for all drafts, and the evaluation of values."""

@@ -1,1 +1,0 @@
-"""Witnesses for JSON Schema, confirmed by the package jsonschema."""

@@ -1,1 +1,0 @@
-"""Protocol Buffers: parsing, texts, descriptors and comparison."""

@@ -1,1 +1,0 @@
-"""The pair walk of two Protobuf schemas, its rules, and the policy SOUND."""

@@ -1,1 +1,0 @@
-"""Conversion between Protobuf descriptors and syntax trees."""

@@ -1,1 +1,0 @@
-"""Printing of syntax trees as ``.proto`` text: canonical and normalised."""

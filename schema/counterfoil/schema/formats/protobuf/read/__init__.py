@@ -1,1 +1,0 @@
-"""Parsing of ``.proto`` text as a syntax tree, and resolution of its names."""

@@ -1,1 +1,0 @@
-"""The types that a Protobuf schema and its imports declare, for comparisons."""

@@ -1,1 +1,0 @@
-"""The policies WIRE and WIRE_JSON."""

@@ -1,0 +1,1 @@
+"""Avro: reading and printing schemas, comparing them, witnesses, changes, tags."""

@@ -1,0 +1,1 @@
+"""JSON Schema: reading and printing schemas, comparing them, values that fit, witnesses, changes, tags."""

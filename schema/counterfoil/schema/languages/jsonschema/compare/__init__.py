@@ -1,0 +1,1 @@
+"""JSON schemas compared as Confluent does: trees of nodes, walked together."""

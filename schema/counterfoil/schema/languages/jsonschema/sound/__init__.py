@@ -1,0 +1,1 @@
+"""The policy SOUND for JSON Schema: proofs, refuted inclusions, and values with another meaning."""

@@ -1,0 +1,1 @@
+"""Protobuf: reading and printing schemas, descriptors, comparing, witnesses, changes, tags."""

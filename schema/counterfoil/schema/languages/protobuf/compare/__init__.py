@@ -1,0 +1,1 @@
+"""Protobuf schemas compared by the rules of Confluent, of SOUND, and of WIRE and WIRE_JSON."""

@@ -1,0 +1,1 @@
+"""Descriptors of Protobuf files, written and read."""

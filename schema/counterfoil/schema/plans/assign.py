@@ -1,0 +1,477 @@
+"""Converting a value to the type of a target field: unchanged, as a larger type, by a cast of a rule, or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
+
+from counterfoil.schema.plans import shown
+from counterfoil.schema.plans.casts import value_of_rule
+from counterfoil.schema.plans.formulas import spell
+from counterfoil.schema.plans.model import (
+    Cast,
+    Constant,
+    Lookup,
+    MapBranches,
+    MapTagged,
+    Op,
+    ProblemKind,
+    Read,
+    ReplaceNull,
+    RequireValue,
+    Scalar,
+    Tag,
+    ValueShape,
+    Widen,
+)
+from counterfoil.schema.plans.rules import NO_RULE, cast_words, decimals_of, rule_text
+from counterfoil.schema.plans.tree import (
+    Leaf,
+    NullType,
+    Opaque,
+    RecordType,
+    UnionType,
+    belongs_by_name,
+    branch_pairs,
+    full_name_of,
+    is_renamed,
+    renamed_branches,
+)
+from counterfoil.schema.plans.types import (
+    NoValue,
+    casts,
+    describe,
+    is_derived,
+    keeps_meaning,
+    names_of,
+    needs_decimals,
+    rounds,
+    same_values,
+    scalar_of,
+    shape_of,
+    split_null,
+    widens,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from counterfoil.schema.plans.rules import CastRule
+    from counterfoil.schema.plans.tree import Node
+
+
+@dataclass(frozen=True, slots=True)
+class AssignedValue:
+    """A value during the derivation: its operation, its type, and whether it may be null."""
+
+    op: Op
+    type: Node
+    is_nullable: bool = False
+
+
+DECIMALS: Final = "decimals: "
+"""How the text of a problem begins that is about the decimals of a cast."""
+
+
+class Assigner:
+    """Converts values to target types.
+
+    What cannot be converted is reported to ``problem``, what loses information to ``lossy``, and a branch that gets
+    another name to ``note``. ``by_parts`` converts a record field by field. Without ``needs_rules``, casts are made
+    without a rule. ``resolving`` follows Avro's schema resolution: promotions that round are permitted, and null
+    instead of a value is an error of the record. Without ``rounds_decimals``, the decimals of a cast of decimals have
+    no effect, as in plans of version 0.2.
+    """
+
+    def __init__(
+        self,
+        problem: Callable[[ProblemKind, str, str], None],
+        lossy: Callable[[str], None],
+        by_parts: Callable[[RecordType, RecordType, str], Op],
+        *,
+        note: Callable[[str], None] = lambda _: None,
+        resolving: bool = False,
+        needs_rules: bool = True,
+        rounds_decimals: bool = True,
+    ) -> None:
+        self._problem = problem
+        self._note = note
+        self._by_parts = by_parts
+        self._lossy = lossy
+        self._resolving = resolving
+        self._needs_rules = needs_rules
+        self._rounds_decimals = rounds_decimals
+        self._noted: set[tuple[int, int, str]] = set()
+        self.has_rules = True
+        """Whether a bridge file may have rules for the values that are converted: not for parts of a branch."""
+
+    def constant(self, given: Any, target: Node, where: str, word: str) -> Constant | None:
+        """Return a JSON value as the target's, or None after a problem.
+
+        ``word`` is the key of the value in the rule.
+        """
+        try:
+            return Constant(value_of_rule(target, given))
+        except NoValue as no_value:
+            text = f"{word}: {shown(given)} is no value here; expected {no_value}"
+            self._problem(ProblemKind.WRONG_TYPE, where, text)
+            return None
+
+    def settle_null(
+        self, value: AssignedValue, target: Node, where: str, op: Op | None, *, default: tuple[Any] | None
+    ) -> Op | None:
+        """Return ``op`` if null is permitted, with the value of ``default`` (a tuple), if given, instead of null."""
+        if op is None or not value.is_nullable or split_null(target)[0]:
+            return op
+        if self._resolving or not self._needs_rules:
+            return RequireValue(op)
+        if default is None:
+            advice = self._advice(where, "give it a rule with null: error, or null: and a value")
+            self._problem(ProblemKind.LOSSY, where, f"the source may be null and the field may not; {advice}")
+            return None
+        self._lossy(where)
+        constant = self.constant(default[0], target, where, "default")
+        return None if constant is None else ReplaceNull(op, constant.value)
+
+    def plain(
+        self, value: AssignedValue, target: Node, where: str, *, cast: CastRule | None = None, free: bool = False
+    ) -> Op | None:
+        """Return a value other than null as the target's type; ``free`` permits casts without a rule."""
+        _, source_type = split_null(value.type)
+        _, target_type = split_null(target)
+        if source_type is None:
+            return value.op
+        if target_type is None:
+            self._problem(ProblemKind.WRONG_TYPE, where, f"{describe(value.type)} cannot become null")
+            return None
+        if cast is not None and not (
+            self._is_named(cast, target_type, where) and self._rounds(cast, source_type, target_type, where)
+        ):
+            return None
+        is_rounded = cast is not None and cast.decimals is not None and self._rounds_decimals
+        if (same_values(source_type, target_type) and not is_rounded) or (
+            self._resolving and isinstance(target_type, Opaque)
+        ):
+            self._note_renamed(source_type, target_type, where)
+            return value.op
+        if isinstance(source_type, UnionType) or isinstance(target_type, UnionType):
+            return self._branches(value, source_type, target_type, where)
+        source, wanted = scalar_of(source_type), scalar_of(target_type)
+        if self._resolving and _is_enum(source_type) and _is_enum(target_type):
+            return _resolved_enum(value.op, source_type, target_type)
+        if source is None or wanted is None:
+            self._problem(
+                ProblemKind.WRONG_TYPE, where, f"{describe(source_type)} cannot become {describe(target_type)}"
+            )
+            return None
+        return self._scalar(value, source, wanted, target, where, cast=cast, free=free or not self._needs_rules)
+
+    def _is_named(self, cast: CastRule, target: Node, where: str) -> bool:
+        """Return whether the cast names the type of the field."""
+        names = {describe(target), str(target.kind), getattr(target, "name", ""), getattr(target, "full_name", "")}
+        scalar = scalar_of(target)
+        if scalar is not None:
+            names |= names_of(scalar)
+        if cast.to in names:
+            return True
+        own = "" if scalar is None else f"; write cast: {scalar.word}"
+        self._problem(ProblemKind.WRONG_TYPE, where, f"cast: {cast.to}, but the field is {describe(target)}{own}")
+        return False
+
+    def _rounds(self, cast: CastRule, source: Node, target: Node, where: str) -> bool:
+        """Return whether the ``decimals`` of a cast have an effect, if there are any; else report it."""
+        given, wanted = scalar_of(source), scalar_of(target)
+        if cast.decimals is None or not self._rounds_decimals:
+            return True
+        if given is not None and wanted is not None and rounds(given, wanted):
+            if wanted.word != "decimal" or cast.decimals <= wanted.scale:
+                return True
+            text = f"{DECIMALS}{cast.decimals}, but the field is {wanted}, which has {wanted.scale}"
+        elif given is not None and wanted is not None and needs_decimals(given, wanted):
+            return True
+        else:
+            text = f"{DECIMALS}{cast.decimals} has no effect on {describe(source)} as {describe(target)}; leave it out"
+        self._problem(ProblemKind.WRONG_TYPE, where, text)
+        return False
+
+    def _advice(self, where: str, advice: str) -> str:
+        """Return what to do about a value: the advice, or that no rule can stand for it."""
+        if not self.has_rules:
+            return NO_RULE.format("a part of a branch")
+        return NO_RULE.format("an item or a value of a map") if where.endswith(("[]", "{}")) else advice
+
+    def _scalar(
+        self,
+        value: AssignedValue,
+        source: Scalar,
+        target: Scalar,
+        whole: Node,
+        where: str,
+        *,
+        cast: CastRule | None,
+        free: bool,
+    ) -> Op | None:
+        """Return a scalar as a larger type or by a cast; ``whole`` is the type of the field, with its null."""
+        if widens(source, target):
+            return Widen(value.op, source, target)
+        if not casts(source, target):
+            self._problem(ProblemKind.WRONG_TYPE, where, f"{source} cannot become {target}")
+            return None
+        is_safe = keeps_meaning(source, target) or is_derived(source, target)
+        if cast is None and not (free or is_safe or self._resolving):
+            advice = self._advice(where, f"give it a rule such as {self._rule(value, source, target, whole)}")
+            self._problem(ProblemKind.LOSSY, where, f"{_loss(source, target)}; {advice}")
+            return None
+        decimals = cast.decimals if cast else None
+        if needs_decimals(source, target) and decimals is None:
+            words = "as text" if target.word == "string" else f"as {target}"
+            advice = self._advice(where, f"such as decimals: {decimals_of(target)}")
+            self._problem(ProblemKind.LOSSY, where, f"{source} {words} needs decimals: {advice}")
+            return None
+        if not keeps_meaning(source, target) or decimals is not None:
+            self._lossy(where)
+        if rounds(source, target) and self._rounds_decimals:
+            return Cast(value.op, source, target, rounded=decimals)
+        return Cast(value.op, source, target, decimals)
+
+    def _rule(self, value: AssignedValue, source: Scalar, target: Scalar, whole: Node) -> str:
+        """Return the rule that casts a value, as it is written in a bridge file."""
+        spelt = spell(value.op.path) if isinstance(value.op, Read) else "…"
+        null = {"null": "error"} if value.is_nullable and not split_null(whole)[0] else {}
+        return rule_text({"from": spelt, **cast_words(source, target), **null})
+
+    def _branches(self, value: AssignedValue, source: Node, target: Node, where: str) -> Op | None:
+        """Return the operation for a union with several branches, or for a value that becomes one."""
+        if not isinstance(source, UnionType):
+            found = self._fitting(AssignedValue(value.op, source), target, where)
+            return None if found is None else found.tagged(target)
+        shaped = [shape for branch in source.branches for shape in shapes_of(branch)]
+        if not source.is_tagged and len(set(shaped)) < len(shaped):
+            text = f"the branches of {describe(source)} cannot be distinguished by their values"
+            self._problem(ProblemKind.UNSUPPORTED, where, text)
+            return None
+        made = self._each_branch(source, target, where)
+        if made is None or not self._keeps_branches(source, target, made, where):
+            return None
+        if source.is_tagged:
+            return MapTagged(value.op, tuple((index, each.tagged(target)) for index, each in made.items()))
+        return MapBranches(
+            value.op,
+            tuple(
+                (shape, each.tagged(target))
+                for index, each in made.items()
+                for shape in shapes_of(source.branches[index])
+            ),
+        )
+
+    def _each_branch(self, source: UnionType, target: Node, where: str) -> dict[int, _Placed] | None:
+        """Return the value of each branch, by its index; null has none."""
+        has_pairs = isinstance(target, UnionType) and (source.is_tagged or target.is_tagged)
+        pairs = (
+            branch_pairs(source, target, by_names=self._resolving)
+            if isinstance(target, UnionType) and has_pairs
+            else {}
+        )
+        made: dict[int, _Placed] = {}
+        for index, branch in enumerate(source.branches):
+            if isinstance(branch, NullType):
+                continue
+            found: _Placed | None = None
+            if isinstance(target, UnionType) and has_pairs:
+                found = self._paired(index, source, target, pairs, where)
+            if found is None:
+                found = self._fitting(AssignedValue(Read(()), branch), target, where)
+                if found is None:
+                    return None
+                self._note_branch(source, index, target, found.place, where)
+            made[index] = found
+        return made
+
+    def _paired(
+        self, index: int, source: UnionType, target: UnionType, pairs: Mapping[int, int], where: str
+    ) -> _Placed | None:
+        """Return a branch as the one of the target that it belongs to: unchanged, or a record field by field.
+
+        A record that belongs to none is that of its place, where the data of one side does not tell branches.
+        """
+        branch, place = source.branches[index], pairs.get(index)
+        if place is not None and same_values(branch, target.branches[place]):
+            self._note_renamed(source, target, where)
+            return _Placed(Read(()), place)
+        if not isinstance(branch, RecordType) or (
+            place is None and any(same_values(branch, e) for e in target.branches)
+        ):
+            return None
+        if place is None and not (source.tells_branch and target.tells_branch):
+            places = [number for number, each in enumerate(target.branches) if not isinstance(each, NullType)]
+            own = [number for number, each in enumerate(source.branches) if not isinstance(each, NullType)]
+            place = places[own.index(index)] if len(places) == len(own) else None
+        other = None if place is None else target.branches[place]
+        if place is None or not isinstance(other, RecordType):
+            return None
+        self._note_branch(source, index, target, place, where)
+        return _Placed(self._by_parts(branch, other, where), place)
+
+    def _note_branch(self, source: UnionType, index: int, target: Node, place: int, where: str) -> None:
+        """Note a branch of ``source`` that becomes the one at ``place`` of the target, if that has another name.
+
+        The same is noted of the unions inside it, where it stays unchanged.
+        """
+        branch, other = source.branches[index], branches_of(target)[place]
+        if is_renamed(branch, other):
+            self._note(_renamed_text(branch, other, where))
+        elif full_name_of(branch) is not None and full_name_of(other) is None:
+            self._note(f"{where}: the branch {_with_name(branch)} becomes {describe(other)}, a type without a name")
+        if same_values(branch, other):
+            self._note_renamed(branch, other, where)
+
+    def _note_renamed(self, source: Node, target: Node, where: str) -> None:
+        """Note the branches inside two types, once for each place: each branch of two unions asks for it."""
+        asked = id(source), id(target), where
+        if asked in self._noted:
+            return
+        self._noted.add(asked)
+        for branch, other in renamed_branches(source, target):
+            self._note(_renamed_text(branch, other, where))
+
+    def _keeps_branches(self, source: UnionType, target: Node, made: Mapping[int, _Placed], where: str) -> bool:
+        """Return whether no two branches become one, where the data tells them apart; else report it."""
+        if not source.tells_branch:
+            return True
+        indexes_by_place: dict[int, list[int]] = {}
+        for index, each in made.items():
+            indexes_by_place.setdefault(each.place, []).append(index)
+        merged = next((indexes for indexes in indexes_by_place.values() if len(indexes) > 1), None)
+        if merged is None:
+            return True
+        names = " and ".join(describe(source.branches[index]) for index in merged)
+        text = f"the branches {names} would become one in {describe(target)}, which does not keep which of them it was"
+        self._problem(ProblemKind.UNSUPPORTED, where, text)
+        return False
+
+    def as_branch(self, value: AssignedValue, target: UnionType, where: str) -> Op | None:
+        """Return a value other than null as a branch of the target, a record also field by field.
+
+        The branch of a record is the record of the same name, else the only record.
+        """
+        if isinstance(value.type, RecordType) and self._equal_place(value.type, target) is None:
+            records = [(index, each) for index, each in enumerate(target.branches) if isinstance(each, RecordType)]
+            named = [(index, each) for index, each in records if each.name == value.type.name]
+            for index, each in named[:1] or (records if len(records) == 1 else []):
+                built = MapBranches(value.op, ((ValueShape.OBJECT, self._by_parts(value.type, each, where)),))
+                return _Placed(built, index).tagged(target)
+        found = self._fitting(value, target, where)
+        return None if found is None else found.tagged(target)
+
+    def part_of_branch(self, branch: Node, target: Node, where: str) -> Op | None:
+        """Return a branch's value, which is the scope, as the target's type."""
+        if isinstance(branch, RecordType) and isinstance(target, RecordType) and not same_values(branch, target):
+            return self._by_parts(branch, target, where)
+        found = self._fitting(AssignedValue(Read(()), branch), target, where)
+        return None if found is None else found.tagged(target)
+
+    def _equal_place(self, node: Node, target: Node) -> int | None:
+        """Return the branch of an equal type: of several, the one of the same name, else the first.
+
+        Where the data of the target tells branches, a record of the same name with other fields comes before it.
+        """
+        branches = branches_of(target)
+        same = [index for index, branch in enumerate(branches) if same_values(node, branch)]
+        tells = isinstance(target, UnionType) and target.tells_branch
+        if full_name_of(node) is None or not (tells or len(same) > 1):
+            return same[0] if same else None
+        with_name = [index for index, branch in enumerate(branches) if full_name_of(branch) == full_name_of(node)]
+        for named in (with_name, [index for index, branch in enumerate(branches) if belongs_by_name(node, branch)]):
+            if len(named) == 1:
+                return named[0] if named[0] in same else None
+        return same[0] if same else None
+
+    def _fitting(self, value: AssignedValue, target: Node, where: str) -> _Placed | None:
+        """Return the value as the target, or as the target's first branch of an equal type, or else of a larger one."""
+        branches = branches_of(target)
+        equal = self._equal_place(value.type, target)
+        if equal is not None:
+            return None if self._is_ambiguous(value.type, equal, target, where) else _Placed(value.op, equal)
+        source = scalar_of(value.type)
+        for index, branch in enumerate(branches):
+            wanted = scalar_of(branch)
+            if source and wanted and widens(source, wanted):
+                return _Placed(Widen(value.op, source, wanted), index)
+            if source and wanted and is_derived(source, wanted):
+                if not keeps_meaning(source, wanted):
+                    self._lossy(where)
+                return _Placed(Cast(value.op, source, wanted), index)
+        self._problem(
+            ProblemKind.WRONG_TYPE,
+            where,
+            f"{describe(value.type)} has no equal and no larger type in {describe(target)}",
+        )
+        return None
+
+    def _is_ambiguous(self, node: Node, place: int, target: Node, where: str) -> bool:
+        """Return whether a value could be of several equal branches, none of which has its name; report it."""
+        if (
+            not isinstance(target, UnionType)
+            or not target.tells_branch
+            or belongs_by_name(node, target.branches[place])
+        ):
+            return False
+        same = [branch for branch in target.branches if same_values(node, branch)]
+        if len(same) == 1:
+            return False
+        text = f"{describe(node)} could be {' or '.join(map(describe, same))}, and none of them has its name"
+        self._problem(ProblemKind.WRONG_TYPE, where, text)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """The value of a branch of the target, at its index; 0 if the target is no union."""
+
+    op: Op
+    place: int
+
+    def tagged(self, target: Node) -> Op:
+        """Return the value, with its index where values of the target have one."""
+        return Tag(self.op, self.place) if isinstance(target, UnionType) and target.is_tagged else self.op
+
+
+def _renamed_text(branch: Node, other: Node, where: str) -> str:
+    same = "fields" if isinstance(branch, RecordType) else "values"
+    return f"{where}: the branch {_with_name(branch)} becomes {_with_name(other)}, which has the same {same}"
+
+
+def _with_name(branch: Node) -> str:
+    text, name = describe(branch), branch.name if isinstance(branch, RecordType | Leaf) else ""
+    return text if not name or name in text else f"{text} {name}"
+
+
+def branches_of(node: Node) -> Sequence[Node]:
+    """Return the branches of a union, or the type itself."""
+    return node.branches if isinstance(node, UnionType) else (node,)
+
+
+def shapes_of(branch: Node) -> tuple[ValueShape, ...]:
+    """Return the classes of a branch's values: none for null, two for a number."""
+    if branch.kind == "number":
+        return ValueShape.REAL, ValueShape.INTEGER
+    shape = shape_of(branch)
+    return () if shape is None else (shape,)
+
+
+def _is_enum(node: Node) -> TypeGuard[Leaf]:
+    return isinstance(node, Leaf) and node.kind == "enum"
+
+
+def _resolved_enum(op: Op, writer: Leaf, reader: Leaf) -> Op:
+    """Return the reader's symbol of the same name, else its default, else an error."""
+    known = tuple((symbol, symbol) for symbol in writer.symbols if symbol in reader.symbols)
+    default = reader.default if reader.default in reader.symbols else None
+    return Lookup(op, known, Constant(default) if default is not None else None)
+
+
+def _loss(source: Scalar, target: Scalar) -> str:
+    """Return the reason why a cast needs a rule."""
+    if source.word == target.word == "enum":
+        return f"the target has no {', '.join(symbol for symbol in source.symbols if symbol not in target.symbols)}"
+    return f"{source} as {target} may lose or refuse values"

@@ -1,0 +1,462 @@
+"""The rules of a bridge document as typed values, and rules that a problem of a plan advises, as text.
+
+The rules of a bridge document, as typed values.
+
+::
+
+    fields:
+      trip_distance:  {from: distance_miles}                          # another name
+      VendorID:       {from: vendor, lookup: {CMT: 1}, else: 0}       # a table; else: error (default), keep, or a value
+      pickup_text:    {format: pickup_at, as: "yyyy-MM-dd HH:mm:ss", zone: UTC}
+      pickup_at:      {parse: pickup_text, as: "yyyy-MM-dd", zone: UTC}
+      miles:          {expr: km / 1.609344}
+      passengers:     {from: passenger_count, null: 0}                # null: error, or a value
+      full_name:      {join: [first, last], with: " "}
+      first:          {split: {from: name, on: " ", take: 0}}
+      origin:         {const: bridge}
+      total_amount:   {from: total_amount, cast: float}
+      price:          {from: amount, cast: string, decimals: 2}
+    drop: [driver_note]                                               # or: drop: rest
+
+One key is the source of the value; ``lookup``, ``cast`` and ``null`` may follow and are applied in this order. The
+words ``error``, ``keep`` and ``rest`` have a special meaning; a value with the same spelling is written ``{const:
+error}``. Paths lead into records with dots (``pickup.lat``), into the items of an array with ``[]`` (``stops[].lat``)
+and into the values of a map with ``{}``; below an array or a map, source paths start at the item. A name with one of
+these signs is a JSON string: ``{from: '"a.b"'}``; in formulas also a name such as ``"user-id"``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from counterfoil.schema.paths import InvalidPath
+from counterfoil.schema.plans import ExpressionError, PlanError, shown
+from counterfoil.schema.plans.formulas import Expression, Path, parse_expression, source_path, spell, target_path
+from counterfoil.schema.plans.notation import MAX_DECIMALS, Pattern, check_zone, parse_pattern
+from counterfoil.schema.plans.types import casts, is_derived, needs_decimals, same_values, scalar_of, split_null, widens
+
+if TYPE_CHECKING:
+    from counterfoil.schema.plans.model import Scalar
+    from counterfoil.schema.plans.tree import Node
+
+
+# The rules of a bridge document, as typed values.
+
+_MAX_PIECE: Final = 10_000
+_PATH_EXPECTED: Final = (
+    "a field, or a path such as pickup.lat; a name with a dot or bracket is written in double quotes"
+)
+_ORIGINS: Final = ("from", "join", "split", "expr", "const", "format", "parse")
+FOLLOWING_BY_ORIGIN: Final = {
+    "from": {"lookup", "else", "cast", "decimals", "null"},
+    "join": {"with", "lookup", "else", "cast", "null"},
+    "split": {"lookup", "else", "cast", "null"},
+    "expr": {"lookup", "else", "cast", "decimals", "null"},
+    "const": set(),
+    "format": {"as", "zone", "lookup", "else", "null"},
+    "parse": {"as", "zone", "null"},
+}
+"""The word of each source of a value, with the words that may stand beside it."""
+_ALL_KEYS: Final = sorted({*_ORIGINS, *(key for keys in FOLLOWING_BY_ORIGIN.values() for key in keys)})
+
+
+@dataclass(frozen=True, slots=True)
+class From:
+    """The source field at ``path``."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class JoinOf:
+    """Several source fields as one text."""
+
+    parts: tuple[Path, ...]
+    separator: str
+
+
+@dataclass(frozen=True, slots=True)
+class SplitOf:
+    """One piece of a text field."""
+
+    path: Path
+    separator: str
+    take: int
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """Arithmetic over source fields; ``text`` as written."""
+
+    expression: Expression
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A fixed value, as JSON."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class FormatOf:
+    """A date or a point in time as text."""
+
+    path: Path
+    pattern: Pattern
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParseOf:
+    """Text as a date or a point in time."""
+
+    path: Path
+    pattern: Pattern
+    zone: str
+
+
+Origin: TypeAlias = From | JoinOf | SplitOf | Formula | Const | FormatOf | ParseOf
+
+
+class Word(Enum):
+    """What to do instead of returning a value."""
+
+    ERROR = "error"
+    KEEP = "keep"
+
+
+Otherwise: TypeAlias = Word | Const
+
+
+@dataclass(frozen=True, slots=True)
+class LookupRule:
+    """A table; ``otherwise`` is None when the rule has none, which is permitted only if the table has every value."""
+
+    table: tuple[tuple[Any, Any], ...]
+    otherwise: Otherwise | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CastRule:
+    """The type to convert to, by name, and the decimals that a floating-point number has as text."""
+
+    to: str
+    decimals: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRule:
+    """How one target field is filled: the source of the value, and the steps that follow."""
+
+    target: Path
+    spelt: str
+    origin: Origin
+    lookup: LookupRule | None = None
+    cast: CastRule | None = None
+    null: Otherwise | None = None
+
+
+class NumberMeaning(Enum):
+    """What it means that two fields of Protobuf messages have one number and other names."""
+
+    SAME = "same"
+    """They are one field, unless a rule or a name uses the source field already."""
+    ASK = "ask"
+    """They may be one field: the plan is not complete until it is said."""
+    ALL = "all"
+    """They are one field, also if a rule uses the source field. Plans that are stored were derived so."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRules:
+    """All rules of one bridge. ``drop`` are paths of source fields.
+
+    ``drop_rest`` drops every field that is not used; ``numbers`` is about fields that only have one number.
+    ``rounds``: the ``decimals`` of a cast of decimals round; until version 0.2 they had no effect.
+    """
+
+    fields: tuple[FieldRule, ...] = ()
+    drop: tuple[str, ...] = field(default=())
+    drop_rest: bool = False
+    numbers: NumberMeaning = NumberMeaning.SAME
+    rounds: bool = True
+
+
+def parse_rules(
+    fields: Mapping[str, object], drop: object = None, *, numbers: NumberMeaning = NumberMeaning.SAME
+) -> PlanRules:
+    """Parse the rules from the parts ``fields`` and ``drop`` of a bridge document, given as plain values.
+
+    ``drop`` is a list of source paths, the word ``rest``, or None. Raises ``PlanError`` for the first entry that
+    cannot be read, with the target field. Whether the named fields exist is checked when a plan is derived.
+    """
+    if not isinstance(fields, Mapping):
+        raise PlanError(f"{shown(fields)} is no mapping", field="fields", expected="target fields with their rules")
+    rules = tuple(_field_rule(name, entry) for name, entry in fields.items())
+    known: set[Path] = set()
+    for name, rule in zip(fields, rules, strict=True):
+        if rule.target in known:
+            raise PlanError("there is another rule for this field", field=str(name), expected="one rule for each field")
+        known.add(rule.target)
+    dropped, rest = _dropped(drop)
+    return PlanRules(rules, dropped, rest, numbers)
+
+
+def _dropped(drop: object) -> tuple[tuple[str, ...], bool]:
+    expected = "a list of source fields, or the word rest"
+    if drop is None:
+        return (), False
+    if drop == "rest":
+        return (), True
+    if not isinstance(drop, Sequence) or isinstance(drop, (str, bytes)):
+        raise PlanError(f"{shown(drop)} is no list", field="drop", expected=expected)
+    return tuple(spell(_path(path, target_path, field="drop", what="field")) for path in drop), False
+
+
+def _path(value: object, parse: Callable[[str], Path], *, field: str, what: str) -> Path:
+    """Return the path that ``parse`` reads; raise ``PlanError`` for what is none."""
+    try:
+        if isinstance(value, str):
+            return parse(value)
+    except InvalidPath:
+        pass
+    raise PlanError(f"{shown(value)} is no {what}", field=field, expected=_PATH_EXPECTED)
+
+
+def _field_rule(name: object, entry: object) -> FieldRule:
+    spelt = str(name)
+    target = _path(name, target_path, field=spelt, what="target field")
+    given = _entry(entry, spelt)
+    origin_word = _origin_word(given, spelt)
+    allowed = FOLLOWING_BY_ORIGIN[origin_word]
+    for key in given:
+        if key != origin_word and key not in allowed:
+            raise PlanError(
+                f"{key!r} cannot stand beside {origin_word!r}",
+                field=spelt,
+                expected=", ".join(sorted(allowed)) or "nothing else",
+                word=key,
+            )
+    with _at_word(origin_word):
+        origin = _origin(origin_word, given, spelt)
+    with _at_word("lookup" if "lookup" in given else "else"):
+        lookup = _lookup(given, spelt)
+    with _at_word("cast" if "cast" in given else "decimals"):
+        cast = _cast(given, spelt)
+    with _at_word("null"):
+        null = _otherwise(given["null"], spelt, words=(Word.ERROR,)) if "null" in given else None
+    return FieldRule(target, spell(target), origin, lookup, cast, null)
+
+
+@contextmanager
+def _at_word(word: str) -> Iterator[None]:
+    """Name the word of the rule in errors that do not name one."""
+    try:
+        yield
+    except PlanError as error:
+        error.word = error.word or word
+        raise
+
+
+def _entry(entry: object, spelt: str) -> dict[str, Any]:
+    """Return the rule's keys; the keys ``null`` and ``on``, which YAML reads as values, become texts again."""
+    if not isinstance(entry, Mapping):
+        raise PlanError(f"{shown(entry)} is no rule", field=spelt, expected="such as {from: other_name}")
+    given: dict[str, Any] = {}
+    for key, value in entry.items():
+        word = "null" if key is None else key
+        if word not in _ALL_KEYS:
+            near = get_close_matches(str(word), _ALL_KEYS, n=2)
+            meant = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise PlanError(
+                f"there is no rule word {shown(word)}",
+                field=spelt,
+                expected=f"one of {', '.join(_ALL_KEYS)}{meant}",
+                word=str(word),
+            )
+        if not _is_utf8(value):
+            raise PlanError(
+                f"{word} has half a surrogate pair", field=spelt, expected="text that UTF-8 can spell", word=word
+            )
+        given[word] = value
+    return given
+
+
+def _is_utf8(value: object) -> bool:
+    """Return whether every text in a plain value can be encoded as UTF-8."""
+    if isinstance(value, str):
+        return not any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, Mapping):
+        return all(_is_utf8(key) and _is_utf8(item) for key, item in value.items())
+    return not isinstance(value, Sequence) or isinstance(value, bytes) or all(map(_is_utf8, value))
+
+
+def _origin_word(given: Mapping[str, Any], spelt: str) -> str:
+    words = [word for word in _ORIGINS if word in given]
+    if len(words) != 1:
+        problem = f"{' and '.join(words)} stand together" if words else "nothing says where the value comes from"
+        raise PlanError(problem, field=spelt, expected=f"one of {', '.join(_ORIGINS)}")
+    return words[0]
+
+
+def _origin(word: str, given: Mapping[str, Any], spelt: str) -> Origin:
+    value = given[word]
+    if word == "from":
+        return From(_source_path(value, spelt))
+    if word == "const":
+        return Const(value)
+    if word == "expr":
+        return _formula(value, spelt)
+    if word == "join":
+        return _join(value, given.get("with", ""), spelt)
+    if word == "split":
+        return _split(value, spelt)
+    pattern = given.get("as")
+    if not isinstance(pattern, str):
+        raise PlanError(f"{word} needs a pattern", field=spelt, expected="such as as: yyyy-MM-dd HH:mm:ss")
+    with _at_word("zone"):
+        zone = check_zone(str(given.get("zone", "UTC")), field=spelt)
+    with _at_word("as"):
+        parsed = parse_pattern(pattern, field=spelt)
+    made = FormatOf if word == "format" else ParseOf
+    return made(_source_path(value, spelt), parsed, zone)
+
+
+def _source_path(value: object, spelt: str) -> Path:
+    return _path(value, source_path, field=spelt, what="source field")
+
+
+def _formula(value: object, spelt: str) -> Formula:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise PlanError(f"{shown(value)} is no formula", field=spelt, expected="such as expr: km / 1.609344")
+    try:
+        return Formula(parse_expression(str(value)), str(value))
+    except ExpressionError as error:
+        raise error.under(spelt) from None
+
+
+def _join(parts: object, separator: object, spelt: str) -> JoinOf:
+    if not isinstance(parts, Sequence) or isinstance(parts, str) or not parts:
+        raise PlanError(f"{shown(parts)} cannot be joined", field=spelt, expected="a list such as [first, last]")
+    if not isinstance(separator, str):
+        raise PlanError(f"with: {shown(separator)} is no text", field=spelt, expected='such as with: " "', word="with")
+    return JoinOf(tuple(_source_path(part, spelt) for part in parts), separator)
+
+
+def _split(value: object, spelt: str) -> SplitOf:
+    expected = 'such as {from: name, on: " ", take: 0}'
+    if not isinstance(value, Mapping):
+        raise PlanError(f"{shown(value)} cannot be split", field=spelt, expected=expected)
+    given = {"on" if key is True else key: part for key, part in value.items()}
+    if set(given) != {"from", "on", "take"}:
+        raise PlanError(f"split has {', '.join(map(str, given)) or 'nothing'}", field=spelt, expected=expected)
+    separator, take = given["on"], given["take"]
+    if not isinstance(separator, str) or not separator:
+        raise PlanError(f"on: {shown(separator)} separates nothing", field=spelt, expected="a text")
+    if isinstance(take, bool) or not isinstance(take, int) or abs(take) > _MAX_PIECE:
+        raise PlanError(f"take: {shown(take)} is no piece", field=spelt, expected="a number from 0, or back from -1")
+    return SplitOf(_source_path(given["from"], spelt), separator, take)
+
+
+def _lookup(given: Mapping[str, Any], spelt: str) -> LookupRule | None:
+    if "lookup" not in given:
+        if "else" in given:
+            raise PlanError("else has no lookup beside it", field=spelt, expected="lookup: {...}")
+        return None
+    table = given["lookup"]
+    if not isinstance(table, Mapping) or not table:
+        raise PlanError(f"lookup: {shown(table)} is no table", field=spelt, expected="such as lookup: {CMT: 1}")
+    if "decimals" in given:
+        raise PlanError("a looked-up value has no decimals", field=spelt, expected="lookup or decimals")
+    otherwise = _otherwise(given["else"], spelt, words=tuple(Word)) if "else" in given else None
+    return LookupRule(tuple(table.items()), otherwise)
+
+
+def _cast(given: Mapping[str, Any], spelt: str) -> CastRule | None:
+    decimals = given.get("decimals")
+    if "decimals" in given and "cast" not in given:
+        raise PlanError(
+            "decimals has no cast beside it", field=spelt, expected="cast: and a type, such as cast: string"
+        )
+    if "cast" not in given:
+        return None
+    if not isinstance(given["cast"], str):
+        raise PlanError(f"cast: {shown(given['cast'])} is no type", field=spelt, expected="such as cast: float")
+    if decimals is not None and (
+        isinstance(decimals, bool) or not isinstance(decimals, int) or not 0 <= decimals <= MAX_DECIMALS
+    ):
+        raise PlanError(f"decimals: {shown(decimals)}", field=spelt, expected=f"a number from 0 to {MAX_DECIMALS}")
+    return CastRule(given["cast"], decimals)
+
+
+def _otherwise(value: object, spelt: str, *, words: tuple[Word, ...]) -> Otherwise:
+    if isinstance(value, Mapping):
+        if set(value) != {"const"}:
+            raise PlanError(f"{shown(value)} is no value", field=spelt, expected="a value, or {const: value}")
+        return Const(value["const"])
+    for word in words:
+        if value == word.value:
+            return word
+    return Const(value)
+
+
+# Rules that a problem of a plan advises: written as they are copied into a bridge file, and accepted there.
+
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_YAML_WORDS: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
+_SOME_DECIMALS: Final = 2
+
+NO_RULE: Final = "no rule can stand for {0}, so one of the schemas must change"
+"""What is said of a place for which a bridge file has no rules."""
+
+
+def rule_text(rule: Mapping[str, Any]) -> str:
+    """Return a rule as a bridge document writes it.
+
+    >>> rule_text({"from": "user.id", "cast": "string", "null": 0})
+    '{from: user.id, cast: string, null: 0}'
+    """
+    return f"{{{', '.join(f'{word}: {_yaml(value)}' for word, value in rule.items())}}}"
+
+
+def _yaml(value: Any) -> str:
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _YAML_WORDS:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def decimals_of(target: Scalar) -> int:
+    """Return the decimals that an advised cast of a real number has."""
+    return min(target.scale, MAX_DECIMALS) if target.word == "decimal" else _SOME_DECIMALS
+
+
+def cast_words(source: Scalar, target: Scalar) -> dict[str, Any]:
+    """Return the words of a rule that casts a value."""
+    decimals = {"decimals": decimals_of(target)} if needs_decimals(source, target) else {}
+    return {"cast": target.word, **decimals}
+
+
+def rule_that_fits(spelt: str, source: Node, target: Node, *, is_nullable: bool) -> dict[str, Any] | None:
+    """Return the rule that fills a field of ``target`` from the field at the path ``spelt``; None if there is none."""
+    takes_null, wanted = split_null(target)
+    _, given = split_null(source)
+    if given is None or wanted is None:
+        return None
+    null = {"null": "error"} if is_nullable and not takes_null else {}
+    if same_values(given, wanted):
+        return {"from": spelt, **null}
+    left, right = scalar_of(given), scalar_of(wanted)
+    if left is None or right is None:
+        return None
+    if widens(left, right) or is_derived(left, right):
+        return {"from": spelt, **null}
+    return {"from": spelt, **cast_words(left, right), **null} if casts(left, right) else None

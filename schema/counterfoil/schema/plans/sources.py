@@ -1,0 +1,436 @@
+"""The source fields of rules: their paths, whether they are used, and the operations that a rule makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.schema.plans import spelt_as_yaml
+from counterfoil.schema.plans.assign import AssignedValue
+from counterfoil.schema.plans.casts import table_of
+from counterfoil.schema.plans.formulas import paths_of, result_of, spell
+from counterfoil.schema.plans.model import (
+    Arithmetic,
+    Cast,
+    Format,
+    Join,
+    Lookup,
+    Op,
+    Parse,
+    ProblemKind,
+    Read,
+    ReplaceNull,
+    RequireValue,
+    Scalar,
+    Split,
+    Widen,
+)
+from counterfoil.schema.plans.notation import DATE_LETTERS
+from counterfoil.schema.plans.rules import Const, FieldRule, FormatOf, Formula, From, JoinOf, ParseOf, SplitOf, Word
+from counterfoil.schema.plans.tree import Leaf, RecordType
+from counterfoil.schema.plans.types import NUMERIC, describe, is_instant, scalar_of, split_null, widens
+from counterfoil.schema.texts import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from counterfoil.schema.plans.assign import Assigner
+    from counterfoil.schema.plans.rules import LookupRule
+    from counterfoil.schema.plans.tree import Node
+
+
+# The source fields of a rule: their paths, whether they may be null, and whether they were used.
+
+Path = tuple[str, ...]
+
+_MAX_DEPTH = 8
+
+
+@dataclass(slots=True)
+class _Shared:
+    """The state that all views of one scope share."""
+
+    used: set[Path] = field(default_factory=set)
+    entered: set[Path] = field(default_factory=set)
+    elements: dict[Path, SourceScope] = field(default_factory=dict)
+
+
+class SourceScope:
+    """The record (or the element of an array or map) that paths start at.
+
+    ``prefix`` is put before a printed path, such as ``stops[].``. Used fields are marked, so that :func:`unused_paths`
+    can list the others afterwards.
+    """
+
+    def __init__(self, root: Node, *, prefix: str = "", place: str = "") -> None:
+        self.root = root
+        self.prefix = prefix
+        self.place = place
+        self._not_null: frozenset[Path] = frozenset()
+        """The paths that are not null: the guards, and all paths that lead to them."""
+        self._shared = _Shared()
+
+    def guarded(self, path: Path) -> SourceScope:
+        """Return the same scope for operations in which the value at ``path`` is known not to be null."""
+        view = SourceScope(self.root, prefix=self.prefix, place=self.place)
+        view._not_null = self._not_null.union(path[:end] for end in range(len(path) + 1))
+        view._shared = self._shared
+        return view
+
+    def element(self, path: Path, segment: str, root: Node) -> SourceScope:
+        """Return the scope of the items (``segment`` is ``[]``) or values (``{}``) of the field at ``path``."""
+        spelt = spell(path)
+        place = f"{self.prefix}{spelt}{segment}" if spelt else f"{self.place}{segment}"
+        self.enter(path)
+        return self._shared.elements.setdefault(path, SourceScope(root, prefix=f"{place}.", place=place))
+
+    def type_at(self, path: Path) -> Node | None:
+        """Return the type at ``path``, ignoring null on the way; None when there is no such field."""
+        node: Node | None = self.root
+        for name in path:
+            _, inner = split_null(node) if node is not None else (False, None)
+            if not isinstance(inner, RecordType):
+                return None
+            node = next((member.type for member in inner.fields if member.name == name), None)
+        return node
+
+    def oneof_at(self, path: Path) -> tuple[Path, str] | None:
+        """Return which oneof the field at ``path`` is one of, as its place and its name; None for other fields."""
+        around = self.type_at(path[:-1]) if path else None
+        _, record = split_null(around) if around is not None else (False, None)
+        members = record.fields if isinstance(record, RecordType) else ()
+        oneof = next((each.oneof for each in members if each.name == path[-1]), None)
+        return None if oneof is None else (path[:-1], oneof)
+
+    def is_nullable(self, path: Path) -> bool:
+        """Return whether the value at ``path``, or a record on the way to it, may be null."""
+        node: Node | None = self.root
+        for end in range(len(path) + 1):
+            if node is None:
+                return False
+            may_be_null, inner = split_null(node)
+            if may_be_null and path[:end] not in self._not_null:
+                return True
+            if end == len(path) or not isinstance(inner, RecordType):
+                return False
+            node = next((member.type for member in inner.fields if member.name == path[end]), None)
+        return False
+
+    def use(self, path: Path) -> None:
+        """Mark the field at ``path`` and everything inside it as used."""
+        self._shared.used.add(path)
+
+    def enter(self, path: Path) -> None:
+        """Mark that the fields of the record at ``path`` are used separately."""
+        self._shared.entered.add(path)
+
+    def names(self) -> list[str]:
+        """Return the names of the fields that a path may start with."""
+        _, inner = split_null(self.root)
+        return [member.name for member in inner.fields] if isinstance(inner, RecordType) else []
+
+    def all_paths(self) -> Iterator[str]:
+        """Yield every path in its printed form, including elements."""
+        yield from (self.prefix + spell(path) for path in self.paths(()))
+        for below in self._shared.elements.values():
+            yield from below.all_paths()
+
+    def paths(self, path: Path) -> Iterator[Path]:
+        """Yield every path below ``path``, to a limited depth."""
+        node = self.type_at(path)
+        _, inner = split_null(node) if node is not None else (False, None)
+        if isinstance(inner, RecordType) and len(path) < _MAX_DEPTH:
+            for member in inner.fields:
+                yield (*path, member.name)
+                yield from self.paths((*path, member.name))
+
+    def unused(self, path: Path = ()) -> Iterator[str]:
+        """Yield the fields at and below ``path`` that were not used: the outermost of each."""
+        shared = self._shared
+        if path in shared.used:
+            return
+        node = self.type_at(path)
+        _, inner = split_null(node) if node is not None else (False, None)
+        is_touched = any(used[: len(path)] == path for used in (*shared.used, *shared.entered))
+        if path in shared.elements:
+            yield from shared.elements[path].unused()
+        elif isinstance(inner, RecordType) and is_touched:
+            for member in inner.fields:
+                yield from self.unused((*path, member.name))
+        elif path:
+            yield self.prefix + spell(path)
+        else:
+            yield self.place
+
+
+def unused_paths(scope: SourceScope) -> Iterator[str]:
+    """Yield the printed paths of unused source fields; an unused record is one path, without its fields."""
+    _, inner = split_null(scope.root)
+    if isinstance(inner, RecordType):
+        for member in inner.fields:
+            yield from scope.unused((member.name,))
+
+
+# Translating rules to operations: the source of a rule's value, and the steps that follow.
+
+_STRING_SCALAR = Scalar("string", "string")
+_STRING = Leaf(_STRING_SCALAR)
+_LONG = Leaf(Scalar("long", "long"))
+_DOUBLE = Leaf(Scalar("double", "double"))
+_FAILED: Any = object()
+
+
+class RuleReader:
+    """Makes operations of rules; reports problems to ``problem``, and lost information to ``lossy``."""
+
+    def __init__(
+        self, assigner: Assigner, problem: Callable[[ProblemKind, str, str], None], lossy: Callable[[str], None]
+    ) -> None:
+        self._assigner = assigner
+        self._problem = problem
+        self._lossy = lossy
+
+    def by_rule(self, rule: FieldRule, target: Node, scope: SourceScope, where: str) -> Op | None:
+        """Return the operation of a rule, or None after a problem."""
+        if isinstance(rule.origin, Const):
+            return self._assigner.constant(rule.origin.value, target, where, "const")
+        value = self._origin(rule, target, scope, where)
+        if value is None:
+            return None
+        if rule.lookup is not None:
+            op = self._lookup(rule, rule.lookup, value, target, where)
+        else:
+            is_free = isinstance(rule.origin, Formula)
+            op = self._assigner.plain(value, target, where, cast=rule.cast, free=is_free)
+        if not isinstance(rule.origin, (From, JoinOf)):
+            self._lossy(where)
+        return self.settled(rule, op, value, target, where)
+
+    def settled(self, rule: FieldRule, op: Op | None, value: AssignedValue, target: Node, where: str) -> Op | None:
+        """Return the operation with what the rule says about null."""
+        if op is None or rule.null is None:
+            return self._assigner.settle_null(value, target, where, op, default=None)
+        if rule.null is Word.ERROR:
+            return RequireValue(op)
+        constant = (
+            self._assigner.constant(rule.null.value, target, where, "null") if isinstance(rule.null, Const) else None
+        )
+        if constant is None:
+            return None
+        self._lossy(where)
+        return ReplaceNull(op, constant.value)
+
+    def _origin(self, rule: FieldRule, target: Node, scope: SourceScope, where: str) -> AssignedValue | None:
+        origin = rule.origin
+        if isinstance(origin, From):
+            return self._read(origin.path, scope, where)
+        if isinstance(origin, JoinOf):
+            return self._join(origin, scope, where)
+        if isinstance(origin, SplitOf):
+            return self._split(origin, scope, where)
+        if isinstance(origin, Formula):
+            return self._formula(origin, scope, where)
+        if isinstance(origin, FormatOf):
+            return self._format(origin, scope, where)
+        return self._parse(origin, target, scope, where) if isinstance(origin, ParseOf) else None
+
+    def _read(self, path: Sequence[str], scope: SourceScope, where: str) -> AssignedValue | None:
+        """Return the field at ``path``, marked as used."""
+        value = self.find(tuple(path), scope, where)
+        if value is not None:
+            scope.use(tuple(path))
+        return value
+
+    def find(self, path: tuple[str, ...], scope: SourceScope, where: str) -> AssignedValue | None:
+        """Return the field at ``path``, or None after a problem."""
+        node = scope.type_at(path)
+        if node is None:
+            spelt = spell(path)
+            known = [spell(other) for other in scope.paths(())]
+            near = get_close_matches(spelt, known, n=1)
+            meant = f"did you mean {near[0]}?" if near else f"the fields there are {', '.join(scope.names()) or 'none'}"
+            self._problem(ProblemKind.UNKNOWN, where, f"the source has no field {scope.prefix}{spelt}; {meant}")
+            return None
+        return AssignedValue(Read(path), node, scope.is_nullable(path))
+
+    def _read_scalar(
+        self, path: Sequence[str], scope: SourceScope, where: str, *, wanted: str
+    ) -> tuple[AssignedValue, Scalar] | None:
+        value = self._read(path, scope, where)
+        if value is None:
+            return None
+        _, inner = split_null(value.type)
+        scalar = scalar_of(inner) if inner is not None else None
+        if scalar is None:
+            self._problem(ProblemKind.WRONG_TYPE, where, f"{spell(path)} is {describe(value.type)}; expected {wanted}")
+            return None
+        return value, scalar
+
+    def _text(self, path: Sequence[str], scope: SourceScope, where: str, *, wanted: str) -> AssignedValue | None:
+        """Return the field at ``path`` as text, if it is a text or an enum."""
+        found = self._read_scalar(path, scope, where, wanted=wanted)
+        if found is None:
+            return None
+        value, scalar = found
+        if scalar.word == "string":
+            return value
+        if widens(scalar, _STRING_SCALAR):
+            return AssignedValue(Widen(value.op, scalar, _STRING_SCALAR), _STRING, value.is_nullable)
+        if scalar.word in {"boolean", "int", "long", "uint32", "uint64"}:
+            return AssignedValue(Cast(value.op, scalar, _STRING_SCALAR), _STRING, value.is_nullable)
+        self._problem(ProblemKind.WRONG_TYPE, where, f"{spell(path)} is {scalar}; expected {wanted}")
+        return None
+
+    def _join(self, origin: JoinOf, scope: SourceScope, where: str) -> AssignedValue | None:
+        wanted = "text, an enum, a whole number or a boolean"
+        parts = [self._text(path, scope, where, wanted=wanted) for path in origin.parts]
+        found = [part for part in parts if part is not None]
+        if len(found) < len(parts):
+            return None
+        op = Join(tuple(part.op for part in found), origin.separator)
+        return AssignedValue(op, _STRING, any(part.is_nullable for part in found))
+
+    def _split(self, origin: SplitOf, scope: SourceScope, where: str) -> AssignedValue | None:
+        value = self._text(origin.path, scope, where, wanted="text")
+        if value is None:
+            return None
+        return AssignedValue(Split(value.op, origin.separator, origin.take), _STRING, value.is_nullable)
+
+    def _formula(self, origin: Formula, scope: SourceScope, where: str) -> AssignedValue | None:
+        kinds: dict[tuple[str, ...], str] = {}
+        nullable = False
+        is_readable = True
+        for path in paths_of(origin.expression):
+            found = self._read_scalar(path, scope, where, wanted="a number")
+            if found is None:
+                is_readable = False
+            elif found[1].word not in NUMERIC:
+                self._problem(ProblemKind.WRONG_TYPE, where, f"{spell(path)} is {found[1]}; expected a number")
+                is_readable = False
+            else:
+                kinds[path] = "long" if found[1].word in {"int", "long", "uint32"} else "double"
+                nullable = nullable or found[0].is_nullable
+        if not is_readable:
+            return None
+        result = result_of(origin.expression, kinds)
+        integers = tuple(sorted(path for path, kind in kinds.items() if kind == "long"))
+        op = Arithmetic(origin.expression, result, integers)
+        return AssignedValue(op, _LONG if result == "long" else _DOUBLE, nullable)
+
+    def _format(self, origin: FormatOf, scope: SourceScope, where: str) -> AssignedValue | None:
+        wanted = "a date or a timestamp"
+        found = self._read_scalar(origin.path, scope, where, wanted=wanted)
+        if found is None:
+            return None
+        value, scalar = found
+        if not self._fits_pattern(scalar, origin, where):
+            return None
+        return AssignedValue(Format(value.op, scalar, origin.pattern, origin.zone), _STRING, value.is_nullable)
+
+    def _parse(self, origin: ParseOf, target: Node, scope: SourceScope, where: str) -> AssignedValue | None:
+        value = self._text(origin.path, scope, where, wanted="text")
+        _, inner = split_null(target)
+        scalar = scalar_of(inner) if inner is not None else None
+        if value is None:
+            return None
+        if inner is None:
+            self._problem(ProblemKind.WRONG_TYPE, where, "a date cannot become null")
+            return None
+        if scalar is None or not self._fits_pattern(scalar, origin, where):
+            if scalar is None:
+                self._problem(ProblemKind.WRONG_TYPE, where, f"a date cannot become {describe(target)}")
+            return None
+        return AssignedValue(Parse(value.op, scalar, origin.pattern, origin.zone), inner, value.is_nullable)
+
+    def _fits_pattern(self, scalar: Scalar, origin: FormatOf | ParseOf, where: str) -> bool:
+        """Return whether a date pattern has all parts that the type needs, and only parts that it has."""
+        letters = origin.pattern.letters
+        if scalar.word != "date" and not is_instant(scalar):
+            self._problem(ProblemKind.WRONG_TYPE, where, f"{scalar} has no date; expected a date or a timestamp")
+            return False
+        if scalar.word == "date" and letters - DATE_LETTERS:
+            self._problem(ProblemKind.WRONG_TYPE, where, f"a date has no {' '.join(sorted(letters - DATE_LETTERS))}")
+            return False
+        if isinstance(origin, ParseOf) and not letters >= DATE_LETTERS:
+            missing = " ".join(sorted(DATE_LETTERS - letters))
+            self._problem(ProblemKind.WRONG_TYPE, where, f"the pattern {origin.pattern.spelt} lacks {missing}")
+            return False
+        return True
+
+    def _lookup(self, rule: FieldRule, lookup: LookupRule, value: AssignedValue, target: Node, where: str) -> Op | None:
+        _, inner = split_null(value.type)
+        scalar = scalar_of(inner) if inner is not None else None
+        if scalar is None:
+            self._problem(ProblemKind.WRONG_TYPE, where, f"{describe(value.type)} cannot be looked up in a table")
+            return None
+        table, problems = table_of(lookup, scalar, target)
+        for text in problems:
+            self._problem(ProblemKind.WRONG_TYPE, where, text)
+        if len({repr(result) for _, result in table}) < len(table) or lookup.otherwise is not Word.ERROR:
+            self._lossy(where)
+        if lookup.otherwise is None:
+            absent = [symbol for symbol in scalar.symbols if symbol not in dict(table)]
+            if absent:
+                self._problem(
+                    ProblemKind.LOSSY,
+                    where,
+                    f"the table has nothing for {', '.join(absent)}; add them, or say else: error",
+                )
+        otherwise = self._otherwise(rule, lookup, value, target, where)
+        return None if problems or otherwise is _FAILED else Lookup(value.op, table, otherwise)
+
+    def _otherwise(self, rule: FieldRule, lookup: LookupRule, value: AssignedValue, target: Node, where: str) -> Any:
+        if lookup.otherwise is None or lookup.otherwise is Word.ERROR:
+            return None
+        if lookup.otherwise is Word.KEEP:
+            op = self._assigner.plain(value, target, where, cast=rule.cast)
+        elif isinstance(lookup.otherwise, Const):
+            op = self._assigner.constant(lookup.otherwise.value, target, where, "else")
+        return _FAILED if op is None else op
+
+
+def paths_read(rule: FieldRule) -> tuple[tuple[str, ...], ...]:
+    """Return the paths of the source fields that a rule reads."""
+    origin = rule.origin
+    if isinstance(origin, JoinOf):
+        return origin.parts
+    if isinstance(origin, Formula):
+        return tuple(dict.fromkeys(paths_of(origin.expression)))
+    return () if isinstance(origin, Const) else (origin.path,)
+
+
+def story_of(rule: FieldRule) -> tuple[str, str, str]:
+    """Return the description of a rule: a word, its source fields, and a note."""
+    origin = rule.origin
+    notes = []
+    if rule.lookup is not None:
+        notes.append(f"{counted(len(rule.lookup.table), 'value')} looked up")
+    if rule.cast is not None:
+        decimals = "" if rule.cast.decimals is None else f", {rule.cast.decimals} decimals"
+        notes.append(f"cast to {rule.cast.to}{decimals}")
+    if rule.null is not None:
+        notes.append("null is an error" if rule.null is Word.ERROR else f"null becomes {_shown(rule.null)}")
+    how, source, note = _story_of_origin(origin)
+    return how, source, "; ".join(filter(None, (note, *notes)))
+
+
+def _story_of_origin(origin: Any) -> tuple[str, str, str]:
+    if isinstance(origin, From):
+        return "from", spell(origin.path), ""
+    if isinstance(origin, JoinOf):
+        paths = ", ".join(spell(path) for path in origin.parts)
+        return "join", paths, f"with {origin.separator!r} between"
+    if isinstance(origin, SplitOf):
+        return "split", spell(origin.path), f"piece {origin.take} on {origin.separator!r}"
+    if isinstance(origin, Formula):
+        paths = ", ".join(dict.fromkeys(spell(path) for path in paths_of(origin.expression)))
+        return "expr", paths, origin.text
+    if isinstance(origin, Const):
+        return "const", "", spelt_as_yaml(origin.value)
+    word = "format" if isinstance(origin, FormatOf) else "parse"
+    return word, spell(origin.path), f"{origin.pattern.spelt} in {origin.zone}"
+
+
+def _shown(otherwise: object) -> str:
+    return spelt_as_yaml(otherwise.value) if isinstance(otherwise, Const) else str(otherwise)

@@ -1,0 +1,308 @@
+"""Settings of subjects in the REST API: config, mode, and associations with the resources of topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.compatibility.policies import (
+    CompatibilityLevel,
+    CompatibilityPolicy,
+    RegistrationPolicy,
+    parse_level,
+)
+from counterfoil.schema.model import QualifiedSubject
+from counterfoil.schema.rest.object_forms import FLAG, INTEGER, REQUIRED, SUBJECT, TEXT, Member, ObjectForm, word_of
+from counterfoil.schema.rest.schemas import METADATA_OBJECT, RULE_SET_OBJECT, read_guid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from uuid import UUID
+
+    from counterfoil.schema.model import Metadata, RuleSet
+    from counterfoil.schema.rest.json_values import JsonValue
+    from counterfoil.schema.rest.object_forms import Document
+
+
+# The config of a registry, a context or a subject.
+
+
+class IncompatibleVersions(StrEnum):
+    """What happens to a new version that the compatibility level does not permit. It is this project's own setting."""
+
+    REFUSED = "REFUSED"
+    """It is refused, as in other registries."""
+    BRIDGED = "BRIDGED"
+    """It is registered if a bridge converts its records to the latest version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The settings of a registry, a context or a subject.
+
+    None: not set here (when read), not changed (when written).
+    """
+
+    compatibility_level: CompatibilityLevel | None = None
+    compatibility_policy: str | None = None
+    compatibility_group: str | None = None
+    incompatible_versions: IncompatibleVersions | None = None
+    normalize: bool | None = None
+    validate_fields: bool | None = None
+    validate_new_schemas: bool | None = None
+    validate_rules: bool | None = None
+    alias: str | None = None
+    alias_for_deks: str | None = None
+    default_metadata: Metadata | None = None
+    override_metadata: Metadata | None = None
+    default_rule_set: RuleSet | None = None
+    override_rule_set: RuleSet | None = None
+
+
+LEVEL_IN_FORCE: Final = "compatibilityLevel"
+"""The name of the level in responses to GET and DELETE; elsewhere it is ``compatibility``."""
+
+
+def _level(value: JsonValue) -> CompatibilityLevel:
+    return value.parsed(parse_level, f"one of {', '.join(CompatibilityLevel)}")
+
+
+def _policy(value: JsonValue) -> str | None:
+    return value.known_word(RegistrationPolicy) or value.known_word(CompatibilityPolicy)
+
+
+CONFIG: Final = ObjectForm(
+    Config,
+    (
+        Member("alias", "alias", TEXT, about="The subject that requests for this one are about."),
+        Member("aliasForDeks", "alias_for_deks", TEXT, about="The same, for requests about encryption keys."),
+        Member("normalize", "normalize", FLAG, about="Whether schemas are normalised without a request for it."),
+        Member("validateFields", "validate_fields", FLAG, about="Whether reserved names of fields are refused."),
+        Member("validateNewSchemas", "validate_new_schemas", FLAG, about="Whether names and defaults are checked."),
+        Member(
+            "validateRules",
+            "validate_rules",
+            FLAG,
+            about="Stored and returned, and without effect, as in Confluent's registry: rule sets are always checked.",
+        ),
+        Member(
+            "compatibility",
+            "compatibility_level",
+            replace(TEXT, read=_level, write=str),
+            about="The compatibility level.",
+        ),
+        Member(
+            "compatibilityPolicy",
+            "compatibility_policy",
+            replace(TEXT, read=_policy, write=str),
+            about="Which differences break. Another word than those of the policies unsets it.",
+        ),
+        Member(
+            "compatibilityGroup",
+            "compatibility_group",
+            TEXT,
+            about="The metadata property whose value earlier versions must share to be compared.",
+        ),
+        Member(
+            "incompatibleVersions",
+            "incompatible_versions",
+            word_of(IncompatibleVersions),
+            about="`BRIDGED`: an incompatible version is registered together with a bridge to the latest one.",
+        ),
+        Member("defaultMetadata", "default_metadata", METADATA_OBJECT),
+        Member("overrideMetadata", "override_metadata", METADATA_OBJECT),
+        Member("defaultRuleSet", "default_rule_set", RULE_SET_OBJECT),
+        Member("overrideRuleSet", "override_rule_set", RULE_SET_OBJECT),
+    ),
+    keeps_empty=True,
+)
+
+CONFIG_KEYS: Final = {member.name: member.key for member in CONFIG.members}
+"""The JSON name in an update of each field of :class:`Config`."""
+
+
+def read_config(value: JsonValue) -> Config:
+    """Return the config in ``value``, in which the level may have either of its two names."""
+    config = CONFIG.read(value)
+    level = value.optional(LEVEL_IN_FORCE, _level)
+    return config if level is None else replace(config, compatibility_level=level)
+
+
+def read_config_changes(value: JsonValue) -> dict[str, Any]:
+    """Return the changes of an update, by the name of the field; a null clears a field, and is None."""
+    return CONFIG.read_changes(value)
+
+
+def unread_settings(members: Mapping[str, Any], changes: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the members of an update whose values are no settings, and unset their fields: unknown policies."""
+    return tuple(key for name, key in CONFIG_KEYS.items() if members.get(key) is not None and changes.get(name) is None)
+
+
+def config_document(config: Config) -> Document:
+    """Return the JSON of the fields that ``config`` sets, with the names of an update; empty texts are included."""
+    return CONFIG.write(config)
+
+
+# The mode of a registry, a context or a subject.
+
+
+class Mode(StrEnum):
+    """The operations that a registry, a context or a subject permits."""
+
+    READWRITE = "READWRITE"
+    READONLY = "READONLY"
+    READONLY_OVERRIDE = "READONLY_OVERRIDE"
+    IMPORT = "IMPORT"
+    FORWARD = "FORWARD"
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether only modes can be written."""
+        return self in {Mode.READONLY, Mode.READONLY_OVERRIDE}
+
+    @property
+    def takes_ids(self) -> bool:
+        """Whether registrations contain their ids; their schemas are stored unchanged, without compatibility checks."""
+        return self in {Mode.IMPORT, Mode.FORWARD}
+
+
+def _mode(value: JsonValue) -> Mode:
+    return value.one_of(Mode, any_case=True)
+
+
+def read_mode(value: JsonValue) -> Mode | None:
+    """Return the mode in ``value``; None if there is none, as after a recursive deletion of one that was not set."""
+    return value.optional("mode", _mode)
+
+
+# Associations: the subjects of the schemas of a topic's keys or values, and the owners of these subjects.
+#
+# Source: Confluent's description of the Schema Registry REST API, associations.
+
+TOPIC: Final = "topic"
+"""The only type of resource."""
+
+WILDCARD: Final = "-"
+"""The value for any name, or any namespace, in a look-up by name."""
+
+
+class AssociationType(StrEnum):
+    """The part of a topic's records that an association is about."""
+
+    KEY = "key"
+    VALUE = "value"
+
+
+class Lifecycle(StrEnum):
+    """The ownership of the subject."""
+
+    STRONG = "STRONG"
+    """It belongs to one resource: it has the resource's name and is deleted with it."""
+    WEAK = "WEAK"
+    """It belongs to no resource: resources may share it, and it is kept when they are deleted."""
+
+    @property
+    def freezes(self) -> bool:
+        """Whether an association is frozen by default."""
+        return self is Lifecycle.STRONG
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Resource:
+    """The resource of an association: a topic, in the namespace of its cluster, with an id."""
+
+    name: str
+    namespace: str
+    type: str
+    id: str
+
+    def subject_of(self, association_type: AssociationType) -> QualifiedSubject:
+        """Return the subject that belongs to this resource only: ``:.namespace:name-type``."""
+        return QualifiedSubject(f".{self.namespace}", f"{self.name}-{association_type}")
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.namespace}/{self.name} ({self.id})"
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """The association of one subject with one resource. Times are epoch milliseconds; ``guid`` is the association's."""
+
+    subject: QualifiedSubject
+    guid: UUID
+    resource: Resource
+    type: AssociationType
+    lifecycle: Lifecycle
+    frozen: bool
+    create_ts: int
+    update_ts: int
+
+    @property
+    def sort_key(self) -> tuple[str, ...]:
+        """The sort key: name, namespace, type of resource, type of association, subject, id."""
+        resource = self.resource
+        return resource.name, resource.namespace, resource.type, self.type, str(self.subject), resource.id
+
+
+_FROZEN: Final = Member(
+    "frozen", "frozen", FLAG, about="Absent if it is the default of the lifecycle: true for STRONG, false for WEAK."
+)
+
+RESOURCE: Final = ObjectForm(
+    Resource,
+    (
+        Member("resourceName", "name", TEXT, otherwise=REQUIRED, about="Letters, digits, `_` and `-`, at most 256."),
+        Member("resourceNamespace", "namespace", TEXT, otherwise=REQUIRED, about="The namespace of the cluster."),
+        Member("resourceId", "id", TEXT, otherwise=REQUIRED),
+        Member("resourceType", "type", TEXT, otherwise=REQUIRED, about="The type of the resource: `topic`."),
+    ),
+    keeps_empty=True,
+)
+"""The members that identify a resource."""
+
+BOND: Final = ObjectForm(
+    Association,
+    (
+        Member("subject", "subject", SUBJECT, otherwise=REQUIRED, about="The qualified name, `:.context:name`."),
+        Member("associationType", "type", word_of(AssociationType), otherwise=REQUIRED, about="key or value."),
+        Member("lifecycle", "lifecycle", word_of(Lifecycle), otherwise=REQUIRED, about="STRONG or WEAK."),
+        _FROZEN,
+    ),
+)
+"""The members about the subject and its part in the resource."""
+
+HISTORY: Final = ObjectForm(
+    Association,
+    (
+        Member("guid", "guid", replace(TEXT, read=read_guid, write=str), otherwise=REQUIRED),
+        Member("createTs", "create_ts", INTEGER, about="The time of its creation, in epoch milliseconds."),
+        Member("updateTs", "update_ts", INTEGER, about="The time of its last change, in epoch milliseconds."),
+    ),
+)
+"""The identity of an association in one registry, and its times there."""
+
+
+def association_document(association: Association) -> Document:
+    """Return the JSON of an association, with ``frozen`` only if it is not the lifecycle's default."""
+    return {**bond_document(association), **RESOURCE.write(association.resource), **HISTORY.write(association)}
+
+
+def bond_document(association: Association) -> Document:
+    """Return the JSON of an association without the members of its resource, its guid and its times."""
+    document = BOND.write(association)
+    if association.frozen == association.lifecycle.freezes:
+        del document[_FROZEN.key]
+    return document
+
+
+def read_association(value: JsonValue) -> Association:
+    """Return the association in a response; times that it does not have are 0."""
+    bond = BOND.read_fields(value)
+    defaults = {"frozen": bond["lifecycle"].freezes, "create_ts": 0, "update_ts": 0}
+    return Association(resource=RESOURCE.read(value), **{**defaults, **bond, **HISTORY.read_fields(value)})
+
+
+def new_association_document(association: Association) -> Document:
+    """Return the request that creates ``association``, without a schema."""
+    return {**RESOURCE.write(association.resource), "associations": [BOND.write(association)]}

@@ -1,1 +1,0 @@
-"""Protobuf messages on Google's runtime: generated classes, dynamic messages, dicts; their places in files."""
