@@ -51,9 +51,8 @@ from counterfoil.registry.http.server_routes import (
     OPERATION_ROUTES,
     SERVER_ROUTES,
     Description,
-    ServerLifecycle,
 )
-from counterfoil.registry.http.services import Services, StaleReads
+from counterfoil.registry.http.services import ServerLifecycle, Services, StaleReads
 from counterfoil.registry.judges.judging import LongJudgements
 from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, Mailbox
 from counterfoil.registry.keys.routes import KEY_ROUTES
@@ -206,6 +205,13 @@ def _audit_file(settings: ServerSettings, signed: Callable[[dict[str, Any]], dic
         raise StoreNotUsable(f"The audit file {settings.audit_file} cannot be opened: {error.strerror}") from None
 
 
+def _provide(app: Starlette, services: Services, events: EventSource, description: Description) -> None:
+    """Store what endpoints find in the state of their application."""
+    app.state.services = services
+    app.state.events = events
+    app.state.description = description
+
+
 def assemble(
     storage: Storage,
     settings: ServerSettings,
@@ -279,21 +285,24 @@ def assemble(
         },
     )
     app.router.redirect_slashes = False
-    app.state.services = Services(
-        cases=cases,
-        replies=replies,
-        stale=stale,
-        dialects=dialects,
-        max_body_bytes=settings.max_body_bytes,
-        telemetry=telemetry,
-        lifecycle=lifecycle,
-        counting=counting,
-        events=events,
-        description=Description(routes),
-        access=administration_of(storage, max_token_days=settings.token_max_days)
-        if server is None
-        else server.administration,
-        nothing=cases_over(open_store("sqlite://")) if settings.denied_reads == "404" else None,
+    _provide(
+        app,
+        Services(
+            cases=cases,
+            replies=replies,
+            stale=stale,
+            dialects=dialects,
+            max_body_bytes=settings.max_body_bytes,
+            telemetry=telemetry,
+            lifecycle=lifecycle,
+            counting=counting,
+            access=administration_of(storage, max_token_days=settings.token_max_days)
+            if server is None
+            else server.administration,
+            nothing=cases_over(open_store("sqlite://")) if settings.denied_reads == "404" else None,
+        ),
+        events,
+        Description(routes),
     )
     paths = Deadlines(
         Paths(app, max_body_bytes=settings.max_body_bytes, methods=methods), timeout_s=settings.request_timeout_s

@@ -30,7 +30,7 @@ from counterfoil.registry.http.answers import accepts
 from counterfoil.registry.http.envelope import HEAD_ONLY, ROUTE_HOLDER
 from counterfoil.registry.http.paths import decode_segment, expected
 from counterfoil.registry.http.route import DeclaredRoute, ValidatedRoute
-from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest, ServicesOfApp
+from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest
 from counterfoil.registry.judges.judging import Pauses
 from counterfoil.registry.store.changes import JournalChangeKind
 from counterfoil.schema import errors
@@ -284,12 +284,21 @@ class EventSource:
         )
 
 
+def _event_source(request: Request) -> EventSource:
+    source: EventSource = request.app.state.events
+    return source
+
+
 async def stream_changes(
-    services: ServicesOfApp, request: Request, wanted: Wanted, after: After = 0, last_event: LastEvent = None
+    source: Annotated[EventSource, Depends(_event_source)],
+    request: Request,
+    wanted: Wanted,
+    after: After = 0,
+    last_event: LastEvent = None,
 ) -> Response:
     """Send changes as events when they happen; a client that reconnects continues after the last one it received."""
     renewal: Renewal | None = request.scope.get(RENEWAL)
-    return await services.events.stream(after if last_event is None else last_event, wanted, renewal)
+    return await source.stream(after if last_event is None else last_event, wanted, renewal)
 
 
 class EventsRoute(DeclaredRoute):
@@ -306,7 +315,7 @@ class EventsRoute(DeclaredRoute):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request."""
         scope[ROUTE_HOLDER][0] = _MEASURED_AS
-        events: EventSource = scope["app"].state.services.events
+        events: EventSource = scope["app"].state.events
         with events.streams.another(scope, events.proxies()) as is_permitted:
             await (super().handle if is_permitted else too_many_requests(_RETRY_AFTER_S))(scope, receive, send)
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -51,11 +51,10 @@ if TYPE_CHECKING:
     from counterfoil.registry.access.rights import Caller, Shown
     from counterfoil.registry.audit.events import EventKind
     from counterfoil.registry.changes.feed import ChangeFilter
-    from counterfoil.registry.http.replies import Basis, Ground
-    from counterfoil.registry.http.route import ApiRoute
-    from counterfoil.registry.http.services import Services
+    from counterfoil.registry.http.replies import Basis, Ground, Replies
     from counterfoil.registry.store.writes import RequestTrail
     from counterfoil.registry.subjects.versions import SchemaRequest
+    from counterfoil.registry.telemetry import Telemetry
     from counterfoil.registry.use_cases import UseCases
     from counterfoil.schema.model import Reference
     from counterfoil.schema.rest.object_forms import HasJsonSchema
@@ -92,6 +91,42 @@ class _ReadRequest(Request):
         return self._value
 
 
+class CallServices(Protocol):
+    """What a request uses of the services of its application, :class:`~counterfoil.registry.http.services.Services`."""
+
+    @property
+    def cases(self) -> UseCases:
+        """The use cases over the application's store."""
+
+    @property
+    def nothing(self) -> UseCases | None:
+        """The use cases over an empty store, where what a caller may not read is answered as if it were absent."""
+
+    @property
+    def replies(self) -> Replies:
+        """The cached responses."""
+
+    @property
+    def max_body_bytes(self) -> int:
+        """The size of the largest body that is read."""
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """The counters of requests and denials."""
+
+
+class CachedRoute(Protocol):
+    """What a cached response says of its route."""
+
+    @property
+    def path_format(self) -> str:
+        """The path with the names of its parameters."""
+
+    @property
+    def may_be_stale(self) -> bool:
+        """Whether the response may be sent while the store cannot be reached."""
+
+
 class ApiCall:
     """A request that an operation handles, and the use cases ``cases`` that it calls.
 
@@ -122,7 +157,7 @@ class ApiCall:
         "is_python",
     )
 
-    def __init__(self, scope: Scope, receive: Receive, services: Services) -> None:
+    def __init__(self, scope: Scope, receive: Receive, services: CallServices) -> None:
         self._scope = scope
         self._receive = receive
         self._query: dict[str, list[str]] | None = None
@@ -413,7 +448,7 @@ class ApiCall:
         if self.caller is not None:
             self._needs = EVERY_CALLER
 
-    def keep(self, answer: bytes, route: ApiRoute, *, tag: bytes = b"", is_tolerant: bool = False) -> None:
+    def keep(self, answer: bytes, route: CachedRoute, *, tag: bytes = b"", is_tolerant: bool = False) -> None:
         """Cache the response, if the operation has declared what it depends on."""
         if self._basis is None or len(self._body or b"") > MAX_KEPT_BODY_BYTES:
             return

@@ -6,9 +6,9 @@ import asyncio
 from functools import cached_property, partial
 from http import HTTPStatus
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel
@@ -19,7 +19,7 @@ from counterfoil.registry.http.access import MEMBER, OPEN, on, the_registry
 from counterfoil.registry.http.answers import PRODUCED, UNAVAILABLE_HEADERS
 from counterfoil.registry.http.bodies import parse_json
 from counterfoil.registry.http.route import ApiRoute, ConfluentRoute, DeclaredRoute
-from counterfoil.registry.http.services import ServicesOfApp
+from counterfoil.registry.http.services import ServerLifecycle, ServicesOfApp
 from counterfoil.registry.http.shapes import ANY_OBJECT, components
 from counterfoil.registry.subjects.documents import ERROR
 from counterfoil.schema.errors import RegistryError
@@ -27,9 +27,8 @@ from counterfoil.schema.rest.json_values import RequestJson
 from counterfoil.schema.rest.object_forms import TEXT_BY_KEY, HasJsonSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from counterfoil.registry.access.counting import AccessState
     from counterfoil.registry.access.rights import Caller
     from counterfoil.registry.http.call import ApiCall
     from counterfoil.registry.http.services import StaleReads
@@ -90,33 +89,6 @@ OPEN_TO_EVERYONE: Final = "open to everyone: no authentication"
 
 _SERVING: Final = frozenset({"ready", "stale reads"})
 _EXPOSITION: Final = "text/plain; version=0.0.4; charset=utf-8"
-
-
-class ServerLifecycle:
-    """Whether the server accepts requests; ``stopping`` is set when it begins to stop.
-
-    ``is_open_to_everyone``: other machines reach it, and it demands no credentials. ``access_state`` returns the state
-    of its access control, if it demands some.
-    """
-
-    def __init__(self) -> None:
-        self.stopping = False
-        self.is_open_to_everyone = False
-        self.access_state: Callable[[], AccessState] | None = None
-        self._endings: list[Callable[[], None]] = []
-
-    def at_stop(self, ending: Callable[[], None]) -> None:
-        """Register ``ending``, which is called when the server begins to stop.
-
-        It ends the responses that do not end by themselves.
-        """
-        self._endings.append(ending)
-
-    def stop(self) -> None:
-        """Begin to stop."""
-        self.stopping = True
-        for ending in self._endings:
-            ending()
 
 
 class LiveBody(BaseModel):
@@ -248,9 +220,14 @@ class Description:
         return _in_our_terms(description)
 
 
-async def get_description(services: ServicesOfApp) -> JSONResponse:
+def _description(request: Request) -> Description:
+    description: Description = request.app.state.description
+    return description
+
+
+async def get_description(description: Annotated[Description, Depends(_description)]) -> JSONResponse:
     """Return the OpenAPI description of the API."""
-    return JSONResponse(await asyncio.to_thread(lambda: services.description.document))
+    return JSONResponse(await asyncio.to_thread(lambda: description.document))
 
 
 DESCRIPTION_ROUTE: Final = DeclaredRoute(

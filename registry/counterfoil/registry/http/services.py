@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
     from counterfoil.registry.access.administration import AccessAdministration
-    from counterfoil.registry.changes.routes import EventSource
+    from counterfoil.registry.access.counting import AccessState
     from counterfoil.registry.http.dialects import Dialects
     from counterfoil.registry.http.replies import Replies
-    from counterfoil.registry.http.server_routes import Description, ServerLifecycle
     from counterfoil.registry.telemetry import Counting, Telemetry
 
 
@@ -109,6 +108,33 @@ class StaleReads:
         self._count()
 
 
+class ServerLifecycle:
+    """Whether the server accepts requests; ``stopping`` is set when it begins to stop.
+
+    ``is_open_to_everyone``: other machines reach it, and it demands no credentials. ``access_state`` returns the state
+    of its access control, if it demands some.
+    """
+
+    def __init__(self) -> None:
+        self.stopping = False
+        self.is_open_to_everyone = False
+        self.access_state: Callable[[], AccessState] | None = None
+        self._endings: list[Callable[[], None]] = []
+
+    def at_stop(self, ending: Callable[[], None]) -> None:
+        """Register ``ending``, which is called when the server begins to stop.
+
+        It ends the responses that do not end by themselves.
+        """
+        self._endings.append(ending)
+
+    def stop(self) -> None:
+        """Begin to stop."""
+        self.stopping = True
+        for ending in self._endings:
+            ending()
+
+
 # The services that endpoints of one application use.
 #
 # The routes are declared once, for all applications of a process.
@@ -130,8 +156,6 @@ class Services:
     telemetry: Telemetry
     lifecycle: ServerLifecycle
     counting: Counting
-    events: EventSource
-    description: Description
     access: AccessAdministration
     nothing: UseCases | None = None
 
