@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("schema", "sdk", "contracts", "registry", "converter")
 LOOKED_AT = re.compile(
-    r"^(?:[A-Z]+\.md|docs/[\w-]+\.(?:md|py)|docs/decisions/(?:README|005[7-9].*|00[6-9].*)\.md|tests/.*\.md|(?:examples|deploy|benchmarks)/.*"
+    r"^(?:[A-Z]+\.md|docs/[\w-]+\.(?:md|py)|docs/decisions/README\.md|tests/.*\.md|(?:examples|deploy|benchmarks)/.*"
     r"|\.github/.*|\.ci/.*|Makefile|Dockerfile|action\.yml|pyproject\.toml)$"
 )
 LEFT_OUT = {"CHANGELOG.md", "docs/check_names.py"}
@@ -21,7 +21,7 @@ MODULE = re.compile(rf"\bcounterfoil(?:\.(?:{'|'.join(ROOMS)}))(?:\.\w+)*")
 IMPORTED = re.compile(rf"^\s*from (counterfoil\.(?:{'|'.join(ROOMS)})[\w.]*) import (\([^)]*\)|[\w, ]+)", re.MULTILINE)
 FILE = re.compile(r"(?<![\w./:$*{<>-])[\w-]+(?:/[\w-]+)*\.(?:py|java|rs|sql|css)\b(?![\w/*-])")
 FOLDER = re.compile(rf"`((?:{'|'.join(ROOMS)}|tests|docs|deploy|benchmarks|examples)/[\w/-]*)`")
-WITHOUT_FOLDER = {"ARCHITECTURE.md", "CONTRIBUTING.md", "docs/decisions/0057-folders-are-capabilities.md"}
+WITHOUT_FOLDER = {"ARCHITECTURE.md", "CONTRIBUTING.md"}
 """Pages on which also a name of a file without its folder is one of this project; on others users have such files."""
 
 
