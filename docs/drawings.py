@@ -219,7 +219,38 @@ CONTRACT = Drawing(
     ),
 )
 
-DRAWINGS = {"road": ROAD, "parts": PARTS, "bridge": BRIDGE, "levels": LEVELS, "contract": CONTRACT}
+ROOMS = Drawing(
+    880,
+    290,
+    "Five rooms. The registry imports contracts and schema, the converter imports the SDK and schema, contracts imports"
+    " the SDK and schema, the SDK imports schema. Schema imports none of them.",
+    (
+        Box(
+            10, 60, 215, 90, "registry", ("HTTP service, its stores,", "access and audit", "extra: registry"), "strong"
+        ),
+        Box(
+            10,
+            185,
+            215,
+            90,
+            "converter",
+            ("a bridge as a Spark job:", "run, check, verify", "extra: converter"),
+            "strong",
+        ),
+        Box(290, 60, 170, 90, "contracts", ("check, lint, test, deploy,", "the command line"), "strong"),
+        Box(525, 60, 150, 90, "sdk", ("client, serializers,", "adapters"), "strong"),
+        Box(725, 60, 145, 90, "schema", ("languages, rules,", "plans, agreements;", "no I/O"), "good"),
+    ),
+    (
+        Arrow(((225, 105), (287, 105))),
+        Arrow(((460, 105), (522, 105))),
+        Arrow(((675, 105), (722, 105))),
+        Arrow(((225, 230), (600, 230), (600, 153)), "records through the serializers", (300, 222)),
+        Arrow(((117, 60), (117, 25), (797, 25), (797, 57)), "the server uses schema, and never the client", (300, 18)),
+    ),
+)
+
+DRAWINGS = {"rooms": ROOMS, "road": ROAD, "parts": PARTS, "bridge": BRIDGE, "levels": LEVELS, "contract": CONTRACT}
 
 
 def all_drawings() -> dict[str, str]:

@@ -13,6 +13,7 @@ from access_page import access_page
 from cli_pages import cli_pages
 from contract_rules import contract_rules_page
 from drawings import all_drawings
+from file_pages import files_page
 from python_pages import python_page
 from rule_pages import rule_pages
 
@@ -86,6 +87,7 @@ def all_pages() -> dict[str, str]:
     """Return the text of every page, by its name under ``docs/reference/``."""
     return {
         "errors.md": errors_page(),
+        "files.md": files_page(),
         "access.md": access_page(),
         "audit-events.md": audit_events_page(),
         "settings.md": settings_page(),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("schema", "sdk", "contracts", "registry", "converter")
 MOST_WORDS = 1900
 """Of a page about what one does."""
 
@@ -27,6 +28,24 @@ def test_generated_pages_are_those_the_code_would_write_now():
 def test_every_link_leads_somewhere():
     done = _run("docs/check_links.py")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_name_of_a_file_or_module_exists():
+    done = _run("docs/check_names.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("page", "most_bytes"), [("ARCHITECTURE.md", 10_000), ("CONTRIBUTING.md", 7_500)])
+def test_who_begins_reads_little(page: str, most_bytes: int):
+    assert (ROOT / page).stat().st_size <= most_bytes
+
+
+def test_the_architecture_has_a_line_for_every_folder():
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    lines = re.findall(r"^- (`.+`): .+$", page, re.MULTILINE)
+    named = [name for line in lines for name in re.findall(r"`(\w+/\w+)/`", line)]
+    packages = [each.parent for room in ROOMS for each in (ROOT / room / "counterfoil" / room).glob("*/__init__.py")]
+    assert sorted(named) == sorted(f"{each.parent.name}/{each.name}" for each in packages)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +115,30 @@ def test_every_named_problem_of_bridges_has_tests_that_exist():
         named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", problem)
         assert named, problem
         assert [f"{file}::{test}" for file, test in named if f"def {test}(" not in texts.get(file, "")] == []
+
+
+def test_the_check_of_names_sees_what_is_gone(tmp_path: Path):
+    copy = tmp_path / "docs"
+    copy.mkdir()
+    (copy / "check_names.py").write_text((ROOT / "docs" / "check_names.py").read_text())
+    room = tmp_path / "sdk" / "counterfoil" / "sdk"
+    room.mkdir(parents=True)
+    (room / "there.py").write_text("def found(): ...\n")
+    (copy / "page.md").write_text(
+        "`sdk/there.py`, `sdk/gone.py`, `sdk/nowhere/`, `counterfoil.sdk.there.found`, `counterfoil.sdk.there.lost`\n"
+        "```python\nfrom counterfoil.sdk.there import found, missing\n```\n"
+    )
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    done = subprocess.run(
+        [sys.executable, copy / "check_names.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        "docs/page.md: counterfoil.sdk.there.lost: no such module or name",
+        "docs/page.md: counterfoil.sdk.there.missing: no such module or name",
+        "docs/page.md: sdk/gone.py: no such file",
+        "docs/page.md: sdk/nowhere/: no such folder",
+    ]
 
 
 def test_the_link_check_sees_a_broken_link(tmp_path: Path):
