@@ -73,6 +73,20 @@ def refers(value: Any) -> bool:
 _SINCE_2019: Final = frozenset({"unevaluatedItems", "unevaluatedProperties"})
 _SINCE_DRAFT_7: Final = frozenset({"if", "then", "else"})
 _SINCE_DRAFT_6: Final = frozenset({"contains", "propertyNames"})
+_OF_NUMBERS: Final = frozenset({"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
+_OF_OBJECTS: Final = frozenset(
+    {
+        *("properties", "patternProperties", "additionalProperties", "propertyNames"),
+        *("required", "minProperties", "maxProperties"),
+        *("dependentRequired", "dependentSchemas", "dependencies"),
+    }
+)
+_OF_ARRAYS: Final = frozenset(
+    {
+        *("prefixItems", "items", "additionalItems", "minItems", "maxItems", "uniqueItems"),
+        *("contains", "minContains", "maxContains"),
+    }
+)
 _NO_KEYWORDS: Final[Mapping[str, Any]] = {}
 
 _MAX_REFERRED: Final = 60
@@ -284,17 +298,28 @@ class _Reading:
     def facts(self) -> KeywordFacts:
         if self._schema.value is False:
             return KeywordFacts(is_false=True)
-        facts = KeywordFacts(counts_fractions=self._draft is not Draft.DRAFT_4)
+        facts = KeywordFacts(counts_fractions=self._draft is not Draft.DRAFT_4, marks_contained=self._marks_contained())
+        if not self._keywords:
+            return facts
         self._read_general(facts)
-        self._read_numbers(facts)
-        self._read_object(facts)
-        self._read_array(facts)
+        names = self._keywords.keys()
+        if not names.isdisjoint(_OF_NUMBERS):
+            self._read_numbers(facts)
+        if not names.isdisjoint(_OF_OBJECTS):
+            self._read_object(facts)
+        if not names.isdisjoint(_OF_ARRAYS):
+            self._read_array(facts)
         referred, is_sure = self._schema.references
         facts.all_of = (*referred, *self._schema.children("allOf"))
         facts.unevaluated_properties = self._schema.one("unevaluatedProperties")
         facts.unevaluated_items = self._schema.one("unevaluatedItems")
         facts.is_opaque = self._is_opaque or not is_sure
         return facts
+
+    def _marks_contained(self) -> bool:
+        if self._draft is Draft.DRAFT_2019_09:
+            return self._schema.source.marks_contained_in_2019
+        return self._draft is Draft.DRAFT_2020_12
 
     def _read_general(self, facts: KeywordFacts) -> None:
         keywords = self._keywords
@@ -356,7 +381,6 @@ class _Reading:
     def _read_array(self, facts: KeywordFacts) -> None:
         if self._draft is Draft.DRAFT_2020_12:
             facts.prefix, facts.items = self._list("prefixItems") or (), self._schema.one("items")
-            facts.marks_contained = True
         elif isinstance(self._keywords.get("items"), list):
             facts.prefix, facts.items = self._list("items") or (), self._schema.one("additionalItems")
         else:
@@ -365,7 +389,6 @@ class _Reading:
         facts.has_unique_items = self._keywords.get("uniqueItems") is True
         facts.contains = self._schema.one("contains")
         if self._draft is Draft.DRAFT_2019_09:
-            facts.marks_contained = self._schema.source.marks_contained_in_2019
             self._schema.source.has_contains_in_2019 |= facts.contains is not None
         if self._draft.is_modern and facts.contains is not None:
             facts.min_contains = 1 if (low := self._number("minContains")) is None else low
