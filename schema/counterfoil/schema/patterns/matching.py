@@ -397,7 +397,7 @@ def expression_of(pattern: str) -> Expression | None:
 def spelled_pattern(pattern: str, dialect: PatternDialect) -> str | None:
     r"""Return a text that another package reads as :func:`holds_match` reads ``pattern``; None if there is none.
 
-    >>> spelled_pattern(r"^\d+$", Dialect.RUST), spelled_pattern(r"(?:(a)|b)\1", Dialect.RUST)
+    >>> spelled_pattern(r"^\d+$", PatternDialect.RUST), spelled_pattern(r"(?:(a)|b)\1", PatternDialect.RUST)
     ('^[0-9]+$', None)
     """
     expression = expression_of(pattern)
