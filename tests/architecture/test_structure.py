@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 HERE: Final = Path(__file__).parent
-# The names that more than one public class has: those of confluent-kafka, which sdk/confluent and the serializers of Avro
-# and Protobuf take over so that programs change their imports alone, and those that the adapters of two packages share.
+# The names that more than one public class has: those of confluent-kafka, which sdk/confluent and the serializers of
+# Avro and Protobuf have too, so that programs change their imports alone; and those that two adapters share.
 # The list may only become shorter: nothing is added to it.
 REPEATED: Final = frozenset((HERE / "repeated_class_names.txt").read_text(encoding="utf-8").split())
 # The largest share of import lines, in percent of all lines, and the modules that each flow may enter.

@@ -430,7 +430,7 @@ class CountedPatterns:
         self._compiled: RecentValues[str, tuple[CompiledPattern | None]] = RecentValues(_CACHE_BYTES)
 
     def count(self, pattern: str) -> None:
-        """Count the steps of compiling ``pattern`` once; raise ``OutOfSteps`` if too few are left."""
+        """Count the steps of compiling ``pattern`` once; raise ``SearchOutOfSteps`` if too few are left."""
         if pattern not in self._counted:
             self._counted.add(pattern)
             self._steps.spend(_STEPS_A_PATTERN + _parts_of(pattern))

@@ -56,8 +56,7 @@ if TYPE_CHECKING:
 # Names that are used before the type is declared.
 #
 # The specification requires the declaration before the use, in the order of the text. The reference accepts either
-# order,
-# and prints the declaration where the name is used first.
+# order, and prints the declaration where the name is used first.
 #
 # Source: Apache Avro 1.12 for Java, whose parser resolves names at the end.
 
