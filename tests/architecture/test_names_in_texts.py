@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 ROOMS: Final = ("schema", "sdk", "contracts", "registry", "converter")
@@ -29,6 +29,8 @@ FOREIGN_PATHS: Final = frozenset({"karapace/core/auth.py", "java/ConfluentClient
 
 _ROLE: Final = re.compile(r":(mod|class|func|meth|data|attr):`(?:[^`<]*<)?~?([^`<>]+)>?`")
 _OWN: Final = re.compile(rf"\bcounterfoil\.(?:{'|'.join(ROOMS)})\b(?:\.[A-Za-z_]\w*)*(?=(\{{)?)")
+_IMPORT: Final = re.compile(rf"\bfrom (counterfoil\.(?:{'|'.join(ROOMS)})[\w.]*) import (\w+(?:, \w+)*)")
+_DEFINITION: Final = re.compile(r"^(?:(?:async )?def|class) (\w+)|^(\w+)(?:: .+)? = ", re.MULTILINE)
 _PART: Final = r"(?:[\w.-]|<\w+>|\*)+"
 _PATH: Final = re.compile(rf"(?<![\w/.~<>*{{}}@:$-])(?:{_PART}/)+(?:{_PART}|…)?")
 _SOURCE: Final = re.compile(r"\.(py|rs|java|sql)$")
@@ -81,7 +83,7 @@ def defined(path: Path) -> Defined:
     names = {name for node in tree.body for name in _bound(node)}
     classes: dict[str, tuple[set[str], list[str]]] = {}
     imported: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in statements(tree.body):
         if isinstance(node, ast.Import):
             imported |= {alias.asname or alias.name.split(".")[0]: alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -98,6 +100,16 @@ def defined(path: Path) -> Defined:
     return Defined(frozenset({*names, *classes, *imported}), classes, imported)
 
 
+def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield statements with those inside them."""
+    for node in body:
+        yield node
+        for inner in ("body", "orelse", "finalbody"):
+            yield from statements(getattr(node, inner, ()))
+        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            yield from statements(part.body)
+
+
 def _bound(node: ast.AST) -> Iterator[str]:
     """Yield the names that a statement at the top of a module or of a class binds."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -111,13 +123,13 @@ def _bound(node: ast.AST) -> Iterator[str]:
             yield from _bound(inner)
 
 
-def _members(node: ast.AST) -> Iterator[str]:
+def _members(node: ast.stmt) -> Iterator[str]:
     """Yield the members that a statement in a class makes, those that a method assigns included."""
     yield from _bound(node)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        for inner in ast.walk(node):
-            if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store):
-                yield inner.attr
+        for inner in statements(node.body):
+            for target in getattr(inner, "targets", [getattr(inner, "target", None)]):
+                yield from (part.attr for part in getattr(target, "elts", [target]) if isinstance(part, ast.Attribute))
 
 
 def exists(name: str) -> bool:
@@ -130,11 +142,19 @@ def exists(name: str) -> bool:
     return False
 
 
+@cache
+def plainly_defined(path: Path) -> frozenset[str]:
+    """Return the names at the top of a module that its lines show, without its syntax tree, which takes longer."""
+    return frozenset(name for names in _DEFINITION.findall(text_of(path)) for name in names)
+
+
 def _has(path: Path, parts: list[str]) -> bool:
     """Return whether a module has the name that begins ``parts``, and that name the member behind it."""
     if not parts:
         return True
     first, *rest = parts
+    if not rest and first in plainly_defined(path):
+        return True
     if first not in defined(path).names or not rest:
         return first in defined(path).names
     if first in defined(path).classes:
@@ -239,6 +259,47 @@ def missing_names() -> Iterator[tuple[str, str]]:
                 yield _at(path, match.start()), name
 
 
+def missing_imports() -> Iterator[tuple[str, str]]:
+    """Yield what import statements import that does not exist, those of programs in texts included."""
+    for path in files():
+        for match in _IMPORT.finditer(text_of(path)):
+            for name in match[2].split(", "):
+                if not exists(f"{match[1]}.{name}"):
+                    yield _at(path, match.start()), f"{match[1]}.{name}"
+
+
+def missing_made_names() -> Iterator[tuple[str, str]]:
+    """Yield the names that do not exist of those that comprehensions make: ``f"counterfoil.{name}" for name in …``."""
+    for path in files():
+        if not re.search(r'f"counterfoil\.[\w.]*\{', text_of(path)):
+            continue
+        tree = ast.parse(text_of(path))
+        lists = {
+            target.id: strings_in(node.value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp) and isinstance(node.elt, ast.JoinedStr):
+                listed = node.generators[0].iter
+                values = lists.get(listed.id, []) if isinstance(listed, ast.Name) else strings_in(listed)
+                for name in (_filled(node.elt, value) for value in values):
+                    if _OWN.fullmatch(name) and not exists(name):
+                        yield f"{path.relative_to(ROOT)}:{node.lineno}", name
+
+
+def strings_in(node: ast.expr) -> list[str]:
+    """Return the texts that a tuple, list or set lists; nothing for another expression."""
+    listed = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else []
+    return [each.value for each in listed if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+
+
+def _filled(text: ast.JoinedStr, value: str) -> str:
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else value for part in text.values)
+
+
 def missing_paths() -> Iterator[tuple[str, str]]:
     """Yield the paths in comments and docstrings that no file and no folder has, with their places."""
     others = (path for room in ROOMS for suffix in ("rs", "java") for path in (ROOT / room).rglob(f"*.{suffix}"))
@@ -252,7 +313,7 @@ def missing_paths() -> Iterator[tuple[str, str]]:
                     yield f"{path.relative_to(ROOT)}:{line}", named
 
 
-@pytest.mark.parametrize("missing", [missing_roles, missing_names, missing_paths])
+@pytest.mark.parametrize("missing", [missing_roles, missing_names, missing_imports, missing_made_names, missing_paths])
 def test_what_texts_name_exists(missing: Callable[[], Iterator[tuple[str, str]]]):
     assert list(missing()) == []
 

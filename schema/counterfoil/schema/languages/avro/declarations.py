@@ -179,7 +179,7 @@ class TypeReader:
         return found
 
     def _read_early(self, written: str, namespace: str | None) -> AvroType | None:
-        """Return the type of a name that is declared later in the text; it is read now, see ``forward``."""
+        """Return the type of a name that is declared later in the text; its declaration is read now."""
         if self._later is None:
             self._later = find_declarations(self._document)
         for name in (full_name(written, namespace), written):
