@@ -45,7 +45,7 @@ import sys, importlib, pkgutil
 absent = {"fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas", "confluent_kafka"}
 absent |= {"msgspec", "jsonschema_rs", "boto3", "botocore", "azure", "cryptography", "pydantic", "typing_extensions"}
 absent |= {"mcp", "aiokafka", "faust", "faststream", "kafka", "beavers", "bytewax", "quixstreams"}
-services = tuple(f"counterfoil.sdk.encryption.services.{name}" for name in ("aws", "azure", "gcp"))
+services = tuple(f"counterfoil.sdk.encryption.{name}" for name in ("aws", "azure", "gcp"))
 only_with_an_extra = (*services, "counterfoil.sdk.serde.arrow.", "counterfoil.contracts.testing.columns")
 only_with_an_extra += ("counterfoil.contracts.assistants.server",)
 class Absent:
@@ -54,7 +54,7 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
 names = ("aiokafka", "confluent_kafka", "faststream", "faust", "kafka_python")
-names += ("beavers", "bytewax", "pyspark", "quixstreams", "spark_types", "spark_usage")
+names += ("beavers", "bytewax", "pyspark", "quixstreams", "spark_usage")
 adapters = {f"counterfoil.sdk.adapters.{name}" for name in names}
 for room in ("schema", "sdk", "contracts"):
     package = importlib.import_module(f"counterfoil.{room}")

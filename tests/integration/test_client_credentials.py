@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from counterfoil.sdk import Auth
+    from counterfoil.sdk.client.settings import Auth
     from guarded_registry import GuardedRegistry
 
 BEARER = {"bearer.auth.credentials.source": "STATIC_TOKEN", "bearer.auth.logical.cluster": ""}

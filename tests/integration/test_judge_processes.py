@@ -294,7 +294,7 @@ def test_without_processes_the_request_may_be_repeated(program: str) -> None:
 def test_a_judge_holds_the_room_of_schemas_alone() -> None:
     program = (
         "import sys; from counterfoil.registry.judges import portable, process; "
-        "from counterfoil.schema.judgement import answers; "
+        "from counterfoil.schema import answers; "
         "print(*sorted(name for name in sys.modules if name.startswith('counterfoil.')))"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()

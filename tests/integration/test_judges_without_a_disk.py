@@ -39,8 +39,7 @@ sys.addaudithook(refuse)
 PROGRAM = """\
 import asyncio, os
 from pathlib import Path
-from counterfoil.registry.judges.processes import Mailbox
-from counterfoil.registry.judges.processes import JudgeProcesses, Limits
+from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, Mailbox
 from counterfoil.schema.compatibility.policies import parse_level
 
 try:
@@ -49,7 +48,7 @@ except OSError as refused:
     print(refused.strerror)
 
 async def story():
-    processes = JudgeProcesses(Mailbox(2), Limits(30.0, 512 * 1024 * 1024))
+    processes = JudgeProcesses(Mailbox(2), JudgeLimits(30.0, 512 * 1024 * 1024))
     print(await processes.start(parse_level, "full"))
     children = [each for task in Path("/proc/self/task").glob("*/children") for each in task.read_text().split()]
     for each in children:

@@ -25,8 +25,7 @@ ADVICE_NAMES: Final = SideNames("this schema", "the earlier schema", "this schem
 
 # The rules about schema files, and the advice about a finding of any rule.
 #
-# ``counterfoil.schema.languages.rules`` has the compatibility rules with their advice; this module has the rules about
-# files.
+# The compatibility rules with their advice are in :mod:`counterfoil.schema.languages.rules`.
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,8 +151,7 @@ def lay_migration(folder: Path, registry: Registry, *, address: str, brokers: st
 # The start of the tutorial of an intended break: orders with their total in cents, which billing reads.
 #
 # The contract, its schema and the consumer are in a git repository; the version 1.0.0 of both applications is live in
-# the
-# environment ``production`` of a registry.
+# the environment ``production`` of a registry.
 
 CONTRACT: Final = "contracts/orders.odcs.yaml"
 SCHEMA: Final = "schemas/order.avsc"

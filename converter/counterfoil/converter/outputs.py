@@ -36,7 +36,7 @@ def parse_forms(options: Sequence[str], names: Sequence[str] = ("text", "json"))
     """Return the outputs that ``--format`` options name; text on stdout when there are none.
 
     >>> parse_forms(["text", "json=report.json"])
-    (Form(name='text', path=None), Form(name='json', path=PosixPath('report.json')))
+    (OutputForm(name='text', path=None), OutputForm(name='json', path=PosixPath('report.json')))
     """
     forms = []
     for option in options or ("text",):

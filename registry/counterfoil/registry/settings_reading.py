@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 # The settings in effect, read from the command line, the environment and a settings file, and their origins.
 #
 # The order of precedence is flag, environment, file, default. A value that is not permitted raises
-# ``SettingsNotUsable``
-# with its place.
+# ``SettingsNotUsable`` with its place.
 
 FILE_VARIABLE: Final = f"{ENVIRONMENT_PREFIX}SETTINGS"
 KEY_PASSWORD_VARIABLE: Final = f"{ENVIRONMENT_PREFIX}TLS_KEY_PASSWORD"

@@ -63,8 +63,7 @@ class RecentValues(Generic[_K, _V]):
 # Caches of functions that are bounded by bytes, since callers choose how large arguments and results are.
 #
 # ``functools.lru_cache`` bounds the number of entries alone. It is right where every argument and every result is
-# small;
-# elsewhere a caller could fill the memory with a few large ones.
+# small; elsewhere a caller could fill the memory with a few large ones.
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

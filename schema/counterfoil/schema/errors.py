@@ -1,8 +1,6 @@
 """Every error of the registry's API, one class per code; the base class of all errors; missing packages.
 
-Every error of the registry's API, one class per code, and the base class of all errors of the project.
-
-::
+The base class of all errors of the project, and what is below it::
 
     CounterfoilError
     ├── RegistryError                      status, code of an error response of the REST API

@@ -219,7 +219,7 @@ def search_unguarded(
     return language_for(writer.schema_type).search_for_witness(reader, writer, difference, steps=steps)
 
 
-# The judgement of a schema against earlier versions: the reasons against it, and the values that prove them.
+# The judgement itself: the check, with the values that prove its reasons.
 
 SEARCH_STEPS: Final = 1_500_000
 """The steps of all searches of one judgement of small schemas; an ordinary search takes a few thousand."""
@@ -336,7 +336,7 @@ def judge(
 ) -> Judgement:
     """Judge whether ``candidate`` may follow ``history`` under ``level`` and ``policy``.
 
-    The verdict is that of :func:`~counterfoil.schema.judgement.check_compatibility`: ``history`` is in order from
+    The verdict is that of :func:`check_compatibility`: ``history`` is in order from
     the newest version, and the first version that fails is the only one reported. Searches for witnesses are done when
     :meth:`Judgement.witnesses` is called, confirmations at once. There is no I/O. Raises ``InvalidSchema`` for schemas
     that are nested too deep to be compared, and ``JudgementUndecided`` where the steps do not suffice.

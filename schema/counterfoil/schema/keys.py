@@ -60,10 +60,8 @@ def _head(algorithm: Algorithm) -> bytes:
 # The ciphers of data encryption keys, and the cipher of the local substitute for a key management service.
 #
 # AES-GCM (NIST SP 800-38D) writes a random nonce of 12 bytes, the ciphertext and the tag of 16 bytes; AES-SIV (RFC
-# 5297)
-# writes the synthetic nonce of 16 bytes and the ciphertext, so that equal values have equal ciphertexts. Both are
-# Tink's
-# raw form, with empty associated data.
+# 5297) writes the synthetic nonce of 16 bytes and the ciphertext, so that equal values have equal ciphertexts. Both are
+# Tink's raw form, with empty associated data.
 
 _NONCE_BYTES: Final = 12
 _LOCAL_KEY_BYTES: Final = 16
@@ -141,8 +139,7 @@ def _siv(aead: AESSIV) -> Cipher:
 #
 # The id of a key is its address, ``https://vault.example:8200/transit/keys/NAME``, as in Confluent's clients. Requests
 # are sent to one Vault only, the one of the settings: whoever chooses the id of a key must not send the token to
-# another
-# address.
+# another address.
 #
 # Source: HashiCorp's documentation of the transit secrets engine (encrypt, decrypt) and of the AppRole method (login).
 

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 # Paths with wildcards, by which the metadata of a schema assign tags.
 #
 # Source: Confluent's documentation of data contracts, metadata ``tags``: ``?`` matches one character and ``*`` any
-# number
-# of them, without dots; ``**`` matches anything.
+# number of them, without dots; ``**`` matches anything.
 
 _PART: Final = re.compile(r"\*\*|.", re.DOTALL)
 _ANY_NUMBER: Final = ("*", "**")
@@ -82,9 +81,8 @@ def _after(parts: Sequence[str], at: int, character: str) -> Iterator[int]:
 # A tag marks the values of the element beside which it stands, with everything inside them: a tag of a record, of an
 # object or of a message marks all of its fields. Confluent's field rules know the tags beside a field alone, and follow
 # some keywords of a schema and not others, so that a :class:`Mark` keeps apart what they know (``own``) and what they
-# do
-# not (``outer``, ``is_beyond``). The languages say how a mark changes on the way from the root of a schema to a place:
-# ``formats/<language>/marks.py``.
+# do not (``outer``, ``is_beyond``). The languages say how a mark changes on the way from the root of a schema to a
+# place: ``languages/<language>/marks.py``.
 #
 # Source of what Confluent's clients reach: the values that the field rules of confluent-kafka 2.16 changed.
 

@@ -129,4 +129,4 @@ class ParsedSchema(Protocol):
         """Return the field path of the element at a JSON pointer, or of its nearest ancestor with one."""
 
     def target_of(self, path: FieldPath) -> PathTarget:
-        """Return the target of a field path; raise ``Fault`` for a step without a target."""
+        """Return the target of a field path; raise ``PathFault`` for a step without a target."""

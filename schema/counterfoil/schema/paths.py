@@ -257,7 +257,7 @@ class PathFault(Exception):
 
 
 def follow(start: NodeT, path: FieldPath, inside: Callable[[NodeT, Step], NodeT]) -> NodeT:
-    """Return the target of ``path`` from ``start``; ``inside`` resolves one step or raises ``Fault``."""
+    """Return the target of ``path`` from ``start``; ``inside`` resolves one step or raises ``PathFault``."""
     node = start
     for depth, step in enumerate(path):
         try:
@@ -272,7 +272,7 @@ class Resolving(Protocol):
     """A schema that resolves field paths."""
 
     def target_of(self, path: FieldPath) -> PathTarget:
-        """Return the target of a path; raise ``Fault`` for a step without a target."""
+        """Return the target of a path; raise ``PathFault`` for a step without a target."""
 
 
 def resolve_path(schema: Resolving, path: FieldPath) -> PathTarget:

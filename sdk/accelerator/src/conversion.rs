@@ -1,6 +1,6 @@
 //! Logical types: conversion of the number or bytes in a message to a Python value, and back.
 //!
-//! Each form repeats the module `avro_codec/logical.py` of `counterfoil.sdk` for the usual values; for others the
+//! Each form repeats the module `serde/avro/logical_types.py` of `counterfoil.sdk` for the usual values; for others the
 //! functions of that module are called.
 
 use pyo3::prelude::*;

@@ -1,7 +1,7 @@
 //! Avro's binary encoding for counterfoil's serializers.
 //!
 //! `Encoder` and `Decoder` are made of the same plans as the generated Python code, which `counterfoil.sdk` flattens into
-//! nodes (its module `avro_codec/nodes.py`). They handle the usual values and valid data. Everything else, from a value
+//! nodes (its module `serde/avro/coders.py`). They handle the usual values and valid data. Everything else, from a value
 //! of a subclass to damaged bytes, is left to the Python code, which they call as `fallback` with the same arguments:
 //! it returns the result or raises the error, so that both have one meaning.
 

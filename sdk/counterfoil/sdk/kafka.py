@@ -1,8 +1,7 @@
 """Kafka clusters: properties files, the settings of both kinds of clients, and reading ranges of a topic.
 
-One configuration for librdkafka and for Kafka's Java clients.
-
-Both spellings are accepted. They meet in librdkafka's names, of which the Java client's are made::
+One configuration is for librdkafka and for Kafka's Java clients: both spellings are accepted. They meet in
+librdkafka's names, of which the Java client's are made::
 
     Java                                        librdkafka
     security.protocol, client.id, …             the same

@@ -87,7 +87,7 @@ T = TypeVar("T")
 
 
 class Send(NamedTuple):
-    """Send the request; the outcome is its :class:`~counterfoil.sdk.transport.Reply`."""
+    """Send the request; the outcome is its :class:`Reply`."""
 
     request: Request
 

@@ -77,5 +77,5 @@ def test_the_sync_client_needs_no_event_loop():
 def test_the_operations_of_schemas_need_no_other_endpoints():
     loaded = modules_after("from counterfoil.sdk import operations; operations.register, operations.schema_by_id")
     assert "counterfoil.sdk.operations.registered_schemas" in loaded
-    nouns = ("associations", "bridges", "config", "contracts", "keys", "verdicts")
+    nouns = ("bridges", "contracts", "keys", "observations", "subjects", "verdicts")
     assert loaded.isdisjoint(f"counterfoil.schema.rest.{noun}" for noun in nouns)

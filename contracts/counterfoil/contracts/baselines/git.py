@@ -51,7 +51,7 @@ class Past(Protocol):
         """Return the bytes of files, by object id."""
 
 
-# Reading a git repository, which is never changed: no worktree, no checkout, no fetch, no index refresh.
+# A git repository: its commits, trees and files.
 #
 # Paths are given and returned relative to the top of the repository, with ``/``.
 

@@ -31,10 +31,9 @@ if TYPE_CHECKING:
 # What a change of a topic or of a consumer breaks, and which of the two is the cause.
 #
 # The sides of the question are those of files: what a contract offers and offered before, what a consumer reads and
-# read
-# before, and what was offered when it appeared. They are judged as those of a registry (``schema/reads/pairing.py``). A
-# consumer is judged with what it expected before, so that the producer is the cause of what breaks then; what only its
-# new expectations break, the consumer itself causes.
+# read before, and what was offered when it appeared. They are judged as those of a registry
+# (``schema/agreements/pairs.py``). A consumer is judged with what it expected before, so that the producer is the cause
+# of what breaks then; what only its new expectations break, the consumer itself causes.
 
 _PRODUCER: Final = ""
 """Stands for the application that writes the topics of a contract, which files do not name."""
@@ -245,9 +244,8 @@ def _reads_nothing(consumer: DeclaredConsumer) -> bool:
 # The offers of the commit in which a consumer appeared, and the topics that were there at the same time, from git.
 #
 # Of a consumer that declares no schema of its own it is taken that it reads with the schemas that the branch had when
-# its
-# version appeared there, with what it expects now. These are files of commits, which are read only where a topic has
-# changed.
+# its version appeared there, with what it expects now. These are files of commits, which are read only where a topic
+# has changed.
 
 _MOST_STATES = 100
 """How many states are looked at for the first one in which a contract is offered."""

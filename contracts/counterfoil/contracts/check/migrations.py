@@ -54,8 +54,7 @@ if TYPE_CHECKING:
 # The trial of a converter: records of one version of a topic are converted to the other, and judged there.
 #
 # The bridge file may lead from the old version to the new one, or back. Old consumers read what is converted back to
-# the
-# old version: by the file itself, or by the reverse of its plan.
+# the old version: by the file itself, or by the reverse of its plan.
 
 GENERATED: Final = 100
 """How many records are generated for a trial."""
@@ -251,8 +250,7 @@ def _is_backed(read: ExpectedRead, promise: Promise, facts: SchemaFacts) -> bool
 # The check of intended breaks: what a change breaks is approved where the converter of a migration passes its trial.
 #
 # A contract in a new major version names the migration. Its converter is tried on generated and recorded records; if
-# all
-# of them pass, the breaks of the topic for readers of the old version are approved until the migration ends.
+# all of them pass, the breaks of the topic for readers of the old version are approved until the migration ends.
 
 FAILED: Final = "migration-failed"
 LOSSY: Final = "migration-lossy"

@@ -170,7 +170,9 @@ class EarlierSubject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileRequest:
-    """The level and policy of a file, and what else determines its check, as for :func:`..check.check_files`.
+    """The level and policy of a file, and what else determines its check.
+
+    They are as for :func:`~counterfoil.contracts.check.check.check_files`.
 
     ``needs_subject``: a file without a subject is no answer. ``rivals`` are the other files that have a subject of this
     one, by subject. ``subjects`` returns the names of its subjects, and ``earlier_subjects`` those that it had before.

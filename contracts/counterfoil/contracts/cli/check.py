@@ -268,7 +268,7 @@ def _accepted(comparison: ComparedSides, report: CheckReport, approvals: tuple[A
 
 
 def judging_options(command: _Command) -> _Command:
-    """Add the options, and pass their values as one :class:`Judging`, with the argument ``paths`` if there is one."""
+    """Add the options, and pass their values as one :class:`JudgingOptions`, with ``paths`` if there are any."""
 
     def with_judging(*arguments: Any, **given: Any) -> Any:
         chosen = {name: given.pop(name) for name in JudgingOptions._fields if name != "paths"}

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 # The commands that the installed distribution declares: its own table of entry points, read from its own file.
 #
 # ``importlib.metadata`` would return the same. Importing it takes as long as everything else that ``counterfoil
-# --help``
-# does, so it is used only where the distribution is in no plain folder of ``sys.path``, such as in a zip file.
+# --help`` does, so it is used only where the distribution is in no plain folder of ``sys.path``, such as in a zip file.
 
 DISTRIBUTION: Final = "counterfoil"
 COMMAND_GROUP: Final = "counterfoil.commands"

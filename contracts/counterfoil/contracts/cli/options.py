@@ -1,4 +1,7 @@
-"""The options and arguments that commands share, and where a command writes its report."""
+"""The options and arguments that commands share, and where a command writes its report.
+
+Nothing beyond click and the standard library is imported at the top, since help pages load this module.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,6 @@ if TYPE_CHECKING:
 
 
 # Options that the checking commands share, and how their values are read.
-#
-# Nothing beyond click and the standard library is imported here, since help pages load this module.
 
 _DecoratedCommand = TypeVar("_DecoratedCommand", bound="Callable[..., Any]")
 
@@ -197,8 +198,6 @@ def only_registry(environment: str, addresses: list[str]) -> str:
 
 
 # What commands share that read or write topics: required addresses, and the lines of JSON that they read.
-#
-# Nothing beyond click and the standard library is imported here, since help pages load this module.
 
 
 def needed(kafka: KafkaAccess | None, what: str) -> KafkaAccess:
@@ -237,8 +236,6 @@ def json_lines(file: str) -> Iterator[tuple[int, Any]]:
 
 
 # The options that say in which formats a command writes its report, where, and how its text looks.
-#
-# Nothing beyond click and the standard library is imported here, since help pages load this module.
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 

@@ -1,9 +1,8 @@
 """The choices from which example values are made, within the limits that a contract promises.
 
-The choices from which example values are made: from a seed, or by a library that searches and shrinks.
-
-The walks over schemas are written once, for any source of choices. A source should make the first of several options,
-and the number nearest to zero, its simplest choice.
+They are made from a seed, or by a library that searches and shrinks. The walks over schemas are written once,
+for any source of choices. A source should make the first of several options, and the number nearest to zero, its
+simplest choice.
 
 >>> SeededChoices(1).integer(5, 5)
 5

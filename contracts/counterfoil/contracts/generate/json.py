@@ -1,7 +1,7 @@
 """Examples of a JSON schema: drawn from the choices that a schema leaves, and confirmed by an evaluation of it.
 
 Each choice between types and between branches of ``oneOf``, ``anyOf`` and the like is one of
-:mod:`counterfoil.schema.formats.jsonschema.values`, which also has a value where a drawn one does not fit. What a
+:mod:`counterfoil.schema.languages.jsonschema.values`, which also has a value where a drawn one does not fit. What a
 contract promises is a second schema, which must hold as well.
 """
 

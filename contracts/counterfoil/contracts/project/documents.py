@@ -1,8 +1,6 @@
 """The grammar of the project file and of the file of approvals: YAML, read with the place of every mistake.
 
-The project file: YAML, read with the place of every mistake.
-
-::
+The project file::
 
     project   = [ level ] [ policy ] [ fail-on ] [ owner ] [ registry ] [ gate ]     # of all files
                 [ managed-by ] [ schemas ] [ contracts ] [ consumers ] [ ignore ] [ accepted ]
@@ -20,9 +18,7 @@ The project file: YAML, read with the place of every mistake.
 The first entry of ``schemas`` that matches a file is the one that counts; no glob may be in two of them.
 :func:`project_json_schema` has the same grammar as a JSON schema.
 
-The file of approvals: YAML, read with the place of every mistake, and printed.
-
-::
+The file of approvals, which is printed as well::
 
     approvals = [ { fingerprint, reason, owner, until: YYYY-MM-DD, [ migration: path ],
                     [ rule ], [ subject ], [ path ], [ text ] }, ... ]

@@ -114,7 +114,7 @@ def _named(dependant: Dependant, shown_path: Callable[[str], str]) -> str:
     return f"{dependant.subject} ({where})" if dependant.subject != path else where
 
 
-# The report for people: one block for each finding with its place, its text, the reason and the fix.
+# The report itself: its blocks, and how long lines are wrapped.
 
 _WIDTH: Final = 120
 _INDENT: Final = " " * 9

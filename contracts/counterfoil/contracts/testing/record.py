@@ -80,7 +80,7 @@ def shown_value(found: Any) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
-# The check of one record against the promise of its topic: fields, rules in CEL, key and headers.
+# One record, checked as a whole: fields, rules in CEL, key and headers.
 
 _CEL: Final = "cel"
 

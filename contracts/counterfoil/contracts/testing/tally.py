@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-# What was counted while records were tested; the counts of parts of a topic can be added.
-#
 # A tally is sent between processes as JSON. Its size does not grow with the number of records: places are the first
 # few.
 

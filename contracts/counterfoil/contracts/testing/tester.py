@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 # The test of a topic's records, batch by batch: from bytes to counts.
 #
 # Where the messages of a writer become columns, constraints are evaluated on these, and only rows that may fail are
-# read
-# as values; else every record is. What a record fails is decided by its value alone, so that both ways count the same.
+# read as values; else every record is. What a record fails is decided by its value alone, so that both ways count the
+# same.
 
 _MOST_WRITERS: Final = 1_000
 """How many writers are counted one by one: bytes that are no messages may look like many different ids."""

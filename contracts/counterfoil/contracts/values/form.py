@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.codec import Codec, Decode
 
 
-# The JSON form of values: what a language defines, the table of languages, and numbers that JSON does not have.
-
 _NOT_FINITE: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _BASE64: Final = "bytes in base64"
 

@@ -62,8 +62,7 @@ def missing_rights(file: BridgeFile, cluster: Cluster) -> Iterator[str]:
 # The checks before a run: whether the topics and their settings permit a correct run.
 #
 # Findings are reported before anything is written. An error stops the run; a warning is about a setting that may cause
-# a
-# problem later.
+# a problem later.
 
 _MAX_BYTES: Final = "max.message.bytes"
 _HEADER_ROOM_BYTES: Final = 1 << 16

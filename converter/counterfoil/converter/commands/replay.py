@@ -37,13 +37,10 @@ if TYPE_CHECKING:
 # ``bridge replay``: dead letters are converted once more, keys and values by the plans as they are now.
 #
 # The original's key, value, headers, position and timestamp are in its dead letter. A record that can be converted now
-# is
-# written to the target, one that fails again to the dead-letter topic, with the new reason; each in a transaction that
-# also commits the offset after the dead letter, in the bridge's consumer group. So a replay that was interrupted goes
-# on,
-# and another replay begins after the letters that are done. Letters of a partition are left as they are when none of
-# them
-# can be converted: nothing grows when nothing has changed.
+# is written to the target, one that fails again to the dead-letter topic, with the new reason; each in a transaction
+# that also commits the offset after the dead letter, in the bridge's consumer group. So a replay that was interrupted
+# goes on, and another replay begins after the letters that are done. Letters of a partition are left as they are when
+# none of them can be converted: nothing grows when nothing has changed.
 
 
 @dataclass

@@ -62,7 +62,7 @@ def parse_origin(text: bytes | str | None) -> RecordOrigin | None:
     Bridges of earlier versions wrote the schema id to a header ``bridge.id`` of its own.
 
     >>> parse_origin(b"rides/3/42/1700000000000/7")
-    Origin(topic='rides', partition=3, offset=42, timestamp_ms=1700000000000, writer_id=7)
+    RecordOrigin(topic='rides', partition=3, offset=42, timestamp_ms=1700000000000, writer_id=7)
     >>> parse_origin(b"elsewhere") is None
     True
     """

@@ -185,10 +185,9 @@ def write_stream(
 # The restart filter: it finds the records of an unfinished batch that are already on the output topics.
 #
 # Spark replays a batch that it did not commit with the same offsets. Every record that a bridge writes names its
-# origin,
-# so the outputs are read from the time when the batch was planned, and the records found there are left out of the
-# replay. Each offset is looked up separately: a record counts as written only when it was found, so that no record is
-# lost when a producer's later request succeeded and an earlier one did not.
+# origin, so the outputs are read from the time when the batch was planned, and the records found there are left out of
+# the replay. Each offset is looked up separately: a record counts as written only when it was found, so that no record
+# is lost when a producer's later request succeeded and an earlier one did not.
 
 CLOCK_SKEW_MS: Final = 60_000
 """How far the clocks of driver, executors and brokers may differ; the outputs are read from that much earlier."""
@@ -243,8 +242,7 @@ def _membership(offsets: OffsetSet) -> str:
 # The transactions of a run: Spark's tasks write their records in Java, as ``Transactions.java`` describes.
 #
 # Each task has the records of one source partition, in order; if it has those of several, they are written one
-# partition
-# after the other.
+# partition after the other.
 
 COLUMNS: Final = Outgoing._fields
 """The columns of the data frame that is written."""
@@ -360,7 +358,7 @@ class SparkSink:
 
 
 class TransactionalSink:
-    """Transactional producers in the tasks of Spark (:mod:`counterfoil.converter.run.delivery`)."""
+    """Transactional producers in the tasks of Spark (:mod:`counterfoil.converter.run.transactions`)."""
 
     def __init__(self, file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint, say: Callable[[str], None]) -> None:
         self.failure: str | None = None

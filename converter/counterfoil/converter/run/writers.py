@@ -46,13 +46,10 @@ if TYPE_CHECKING:
 # What becomes of records whose schema id the bridge does not know: the driver's part of ``engines/lookup.py``.
 #
 # A record can have an id only after the id was registered, so what the registry answers about an id that was just read
-# is
-# final. A version of the source's subject that the running plan reads is converted from then on. An id that the
-# registry
-# does not have is damaged data: a dead letter. Other ids are a decision of the person who runs the bridge
+# is final. A version of the source's subject that the running plan reads is converted from then on. An id that the
+# registry does not have is damaged data: a dead letter. Other ids are a decision of the person who runs the bridge
 # (:class:`UnknownIds`): a schema of another subject, and a version that needs another plan. Keys that are converted
-# have
-# decisions of their own. :mod:`counterfoil.converter.run.writers` answers the executors.
+# have decisions of their own.
 
 _PATIENCE_S: Final = 60.0
 _PAUSE_S: Final = 0.5
@@ -189,8 +186,6 @@ def decisions_for(
 
 
 # The service of a run that answers executors about new schema ids: the driver's end of ``engines/lookup.py``.
-#
-# What it answers is decided in :mod:`counterfoil.converter.run.writers`.
 
 _Part = TypeVar("_Part")
 _LARGEST_PORT: Final = 65535

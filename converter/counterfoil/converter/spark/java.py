@@ -59,8 +59,7 @@ def _java_version(java: str) -> int | None:
 # The archive from which a Java process loads Spark's classes: Spark starts in about half the CPU time with it.
 #
 # ``counterfoil bridge prepare`` writes it to the cache folder, and later sessions use it. Java itself ignores an
-# archive
-# that was written by another Java or with other jars.
+# archive that was written by another Java or with other jars.
 
 
 def pyspark_version() -> str:

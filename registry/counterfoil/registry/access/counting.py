@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # What is counted about callers, for measures: by words from short lists, never by a principal or a subject.
 
 ACCEPTED: Final = "accepted"
-"""The outcome of credentials that have proven a caller; the others are the values of ``Reason``."""
+"""The outcome of credentials that have proven a caller; the others are the values of ``UnprovenReason``."""
 
 NO_METHOD: Final = "none"
 """The method of a request without credentials."""

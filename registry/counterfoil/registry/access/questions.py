@@ -92,7 +92,7 @@ def parse_resource(text: str) -> AccessResource:
     """Return the resource that ``text`` names, in the form of patterns without a star.
 
     >>> parse_resource(":.c:orders-value")
-    Resource(kind=<Kind.SUBJECT: 'subject'>, name='orders-value', context='.c')
+    AccessResource(kind=<ResourceKind.SUBJECT: 'subject'>, name='orders-value', context='.c')
     """
     try:
         pattern = parse_pattern(text)

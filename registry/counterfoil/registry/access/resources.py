@@ -102,7 +102,7 @@ ON_REGISTRY_ONLY: Final = frozenset(
 def allowed_by(operations: Iterable[AccessOperation]) -> frozenset[AccessOperation]:
     """Return the operations that an allowing rule with ``operations`` allows.
 
-    >>> sorted(operation.value for operation in allowed_by([Operation.DELETE]))
+    >>> sorted(operation.value for operation in allowed_by([AccessOperation.DELETE]))
     ['DELETE', 'DESCRIBE']
     """
     return frozenset[AccessOperation]().union(*(IMPLIED[operation] for operation in operations))
@@ -111,7 +111,7 @@ def allowed_by(operations: Iterable[AccessOperation]) -> frozenset[AccessOperati
 def denied_by(operations: Iterable[AccessOperation]) -> frozenset[AccessOperation]:
     """Return the operations that a denying rule with ``operations`` denies.
 
-    >>> sorted(operation.value for operation in denied_by([Operation.DELETE]))
+    >>> sorted(operation.value for operation in denied_by([AccessOperation.DELETE]))
     ['DELETE', 'PURGE']
     """
     return frozenset[AccessOperation]().union(*(IMPLYING[operation] for operation in operations))

@@ -64,7 +64,6 @@ def stored_association(document: Mapping[str, Any]) -> Association:
 
 
 # --- checks of what callers send
-# -------------------------------------------------------------------------------------------------
 
 
 def check_name(name: str | None, what: str) -> str:

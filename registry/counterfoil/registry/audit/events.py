@@ -212,7 +212,7 @@ class AuditEvent:
 class EventPlace(NamedTuple):
     """The place of an event among all: after which change it is, and its number; a change itself has the number 0.
 
-    >>> str(Place(7, 0)), str(Place(7, 12))
+    >>> str(EventPlace(7, 0)), str(EventPlace(7, 12))
     ('7', '7.12')
     """
 

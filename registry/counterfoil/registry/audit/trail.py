@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 TRAIL: Final = "counterfoil.trail"
-"""The key in the scope for the :class:`Trail` of a request; absent where nothing is recorded."""
+"""The key in the scope for the trail of a request; absent where nothing is recorded.
+
+It is a :class:`~counterfoil.registry.store.writes.RequestTrail`.
+"""
 
 _REFUSALS: Final[Mapping[int, EventKind]] = {
     HTTPStatus.UNAUTHORIZED: EventKind.AUTH_FAILED,

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 # Bridges and the reports about them as stored documents.
 #
 # A bridge has two records: by name, and by the schema of its source, so that a registration finds it. Each kind of
-# report
-# has one, with the latest report.
+# report has one, with the latest report.
 
 BRIDGE_KIND: Final = "bridge"
 BY_SOURCE_KIND: Final = "bridge-by-source"

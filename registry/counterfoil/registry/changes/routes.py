@@ -158,7 +158,7 @@ async def position(storage: Storage, after: Seq) -> int:
     return after
 
 
-# The change feed, page by page. :mod:`~counterfoil.registry.changes.routes` sends it as events.
+# The change feed, page by page.
 
 
 def change_body(change: JournalChange, *, has_author: bool) -> ChangeBody:

@@ -1,8 +1,7 @@
 """Events about contracts and webhooks as stored documents, CloudEvents, and the addresses that webhooks may have.
 
-Events for webhooks. A use case stores them in the same write as what they report, so that none is lost.
-
-Every use case that has an event calls :meth:`Events.plan` and stores the result with its own plan::
+A use case stores its events in the same write as what they report, so that none is lost: it calls :meth:`Events.plan`
+and stores the result with its own plan::
 
     plan = await events.plan(Event(EventType.VERIFICATION_FAILED, contract, {"environment": environment}))
     await storage.commit(together((own_plan, plan)))

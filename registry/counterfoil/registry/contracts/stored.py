@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 #
 # A consumer that declares no schema of its own reads with one that was there when it was built. So it is stored which
 # versions wrote its contracts when it was published and when it was first deployed to an environment; what is live
-# later
-# does not tell it any more.
+# later does not tell it any more.
 
 ANYWHERE: Final = ""
 """Stands for no environment: the newest version of each application."""

@@ -62,7 +62,7 @@ class On:
 class Access:
     """The needs of one route.
 
-    ``on`` are checked before the body is read. ``asks``: the operation itself asks its ``Call`` about the rights to
+    ``on`` are checked before the body is read. ``asks``: the operation itself asks its ``ApiCall`` about the rights to
     what it finds or reads in the body; if it ends without having asked, its result is not sent. ``is_open``: no
     credentials are needed. With none of these every caller with credentials is served.
     """

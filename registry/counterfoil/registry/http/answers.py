@@ -159,7 +159,7 @@ def _command(caller: Caller, operation: AccessOperation, resource: AccessResourc
 def _word(operation: AccessOperation) -> str:
     """Return the name of an operation as Kafka prints it.
 
-    >>> _word(Operation.ALTER_CONFIGS)
+    >>> _word(AccessOperation.ALTER_CONFIGS)
     'AlterConfigs'
     """
     return operation.value.title().replace("_", "")

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 # Requests of web pages of other origins, which are refused: a user who visits such a page does not intend them.
 #
 # A body without a ``Content-Type`` is read as JSON, so that a browser sends what a page writes to a registry on the
-# same
-# machine or network without a preflight request.
+# same machine or network without a preflight request.
 #
 # Source: the Fetch standard (``Origin``), W3C's Fetch Metadata Request Headers, OWASP's resource isolation policy.
 

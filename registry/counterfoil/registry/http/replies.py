@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 # Responses cached as bytes, for requests that are repeated.
 #
 # A response is cached together with what it depends on (:class:`Basis`), and is sent while that is unchanged. The
-# storage
-# reports what a write changes, also for the writes of other servers on the same store.
+# storage reports what a write changes, also for the writes of other servers on the same store.
 
 MAX_KEPT_BODY_BYTES: Final = 64 * 1024
 """The largest request body whose response is cached."""

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 # A backup: one file of JSON Lines with a checksum, plain or compressed (``.gz``).
 #
 # The first line has the format and the origin, the last one the number of facts of each kind and the SHA-256 of all
-# bytes
-# before it (uncompressed). Writing and reading take no more memory for a larger file.
+# bytes before it (uncompressed). Writing and reading take no more memory for a larger file.
 
 FORMAT: Final = "counterfoil-backup"
 FORMAT_VERSION: Final = 1

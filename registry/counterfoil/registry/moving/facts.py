@@ -105,8 +105,7 @@ def _listed(problems: Sequence[str]) -> str:
 # The facts that make up a registry, and each of them as a JSON document.
 #
 # A registry is the sum of its facts, in this order: versions (each after those that it refers to), contexts, records,
-# and
-# the settings of scopes. Written to an empty registry in that order they make the same registry again.
+# and the settings of scopes. Written to an empty registry in that order they make the same registry again.
 
 Key = tuple[QualifiedSubject, int]
 """A subject and the number of one of its versions."""

@@ -119,7 +119,7 @@ class FactTarget(Protocol):
         """Restore everything that was changed during the import; also called after an import that failed."""
 
 
-# Importing facts into a target: first the check, then the writing, and on request reading back.
+# The import itself.
 #
 # Nothing is written while there is a clash. An import that was interrupted is repeated from the start: existing content
 # is skipped, so that repeating a complete import changes nothing.

@@ -147,9 +147,8 @@ def _value(value: Any) -> dict[str, Any] | None:
 # The facts in a dump of the topic in which Confluent's registry and Karapace store theirs (``_schemas``).
 #
 # The records are applied in order, so that later ones win, as when a registry starts; records that the topic's
-# compaction
-# removed were overwritten anyway. Keys are compared by their fields and not by their spelling, since the two registries
-# order a key's fields differently. The whole topic is held in memory, as in these registries.
+# compaction removed were overwritten anyway. Keys are compared by their fields and not by their spelling, since the two
+# registries order a key's fields differently. The whole topic is held in memory, as in these registries.
 #
 # Source: public dumps of the topic, and Karapace's source (Apache-2.0), which reads them.
 

@@ -31,11 +31,9 @@ if TYPE_CHECKING:
 # TLS of the server: the files that are in force, and the change to others without closing a connection.
 #
 # Each content of the files is a context of its own, so that certificate, key, authorities and revocations change at
-# once.
-# New connections are made with the newest one (:class:`NewestContext`). OpenSSL's callback for the name of the server
-# could put another certificate in force as well, but the sessions that the first context remembers would be resumed
-# after
-# their certificate was revoked.
+# once. New connections are made with the newest one (:class:`NewestContext`). OpenSSL's callback for the name of the
+# server could put another certificate in force as well, but the sessions that the first context remembers would be
+# resumed after their certificate was revoked.
 
 LOOK_EVERY_S: Final = 10.0
 

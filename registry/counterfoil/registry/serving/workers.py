@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 # Memory that processes share: each writes its own metrics there, and reads those of the others.
 #
 # The last metrics of a killed process stay, and the process that replaces it continues from them: sums never go down,
-# as
-# Prometheus requires for counters.
+# as Prometheus requires for counters.
 
 _HALF_BYTES: Final = 512 * 1024
 _HEAD: Final = struct.Struct("<II")  # size and checksum

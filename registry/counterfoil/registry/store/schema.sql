@@ -69,7 +69,7 @@ CREATE TABLE changes (                          -- all that has happened, in the
   document TEXT,                                -- JSON document or NULL
   author TEXT,                                  -- the principal; NULL if no authentication is set up
   request_id TEXT,
-  chain BLOB NOT NULL);                         -- hash over the change and the chain before (domain/journal_chain.py)
+  chain BLOB NOT NULL);                         -- hash over the change and the chain before (store/changes.py)
 CREATE INDEX changes_scope ON changes(context, name, seq);
 CREATE INDEX changes_ts ON changes(ts);
 

@@ -74,7 +74,7 @@ def in_transaction(dialect: str, script: str) -> str:
     return f"BEGIN;\n\n{script}\nCOMMIT;\n"
 
 
-# Upgrading a store to the format of this version: ``counterfoil db upgrade``.
+# The upgrade itself: of a file with a copy of it, of a database in one transaction.
 
 _LONG_S: Final = 86_400.0
 

@@ -1,8 +1,6 @@
 """Writes as plain values: guards, effects, the plan of both, its author, and its trail for the audit.
 
-The errors of the registry, besides those of the API.
-
-::
+The errors of the registry, besides those of the API::
 
     CounterfoilError
     ├── RegistryError …     (counterfoil.schema.errors) an error response of the REST API
@@ -81,10 +79,8 @@ class Extent:
 # Guards: the data on which a write plan was decided.
 #
 # A storage checks the guards of a plan in order, under its lock and before the first effect. The first one that does
-# not
-# hold refuses the plan with its ``refusal``: ``StaleWrite`` if the write must be planned again, and another error if
-# the
-# same plan would be refused for ever.
+# not hold refuses the plan with its ``refusal``: ``StaleWrite`` if the write must be planned again, and another error
+# if the same plan would be refused for ever.
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def read_tag_request(value: object) -> TagRequest:
     return request if edit is None else replace(request, edit=edit)
 
 
-# The documents of this API: the bodies that clients send and receive, around the values of the domain.
+# The documents of this API: the bodies that clients send and receive, around the values of the use cases.
 
 
 def _given_id(value: JsonValue) -> int | None:
@@ -188,7 +188,7 @@ def stored_config_document(config: Config) -> Document:
     return {key: value for key, value in document.items() if value != ""}
 
 
-# The shapes of bodies, for the OpenAPI description. :mod:`counterfoil.registry.subjects.documents` reads the requests.
+# The shapes of bodies, for the OpenAPI description; the functions above read the requests.
 
 ERROR: Final = BodyShape(
     "ErrorBody",

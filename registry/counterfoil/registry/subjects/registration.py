@@ -139,8 +139,7 @@ async def warn_of_tags(subject: QualifiedSubject, candidate: Candidate, reader: 
 # Registering a schema: the checks in the order that callers observe.
 #
 # Edit tags → parse as sent → find an existing version → mode → inherit and merge → parse strictly → find the same
-# content
-# → find an equivalent one → compatibility → number → write.
+# content → find an equivalent one → compatibility → number → write.
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,8 @@ if TYPE_CHECKING:
 # What release 0.2.0 reported about a reader: by its sentences, approvals of that release name breaks.
 #
 # That release reported one finding for each rule and path that is read: first what the schema says of the path, and
-# only
-# if that was nothing, the first difference of the two schemas that touched it. Its sentences are made here alone, so
-# that
-# those of today may change. Nothing is decided by them.
+# only if that was nothing, the first difference of the two schemas that touched it. Its sentences are made here alone,
+# so that those of today may change. Nothing is decided by them.
 
 _INVALID_FILE: Final = "invalid-protobuf-file"
 _MISSING: Final = "consumer-field-missing"

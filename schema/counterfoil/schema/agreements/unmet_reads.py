@@ -105,8 +105,7 @@ def _enum(read: ExpectedRead, promise: FieldPromise | None) -> Iterator[Uncovere
 # Whether a consumer can read the records of a new schema: the misfits of the two schemas on the paths that it reads.
 #
 # Of a reader without a declared schema, those paths alone count, as if its schema had nothing else. A declared schema
-# is
-# the one with which records are decoded, so that whatever makes its decoder refuse a record counts at every place.
+# is the one with which records are decoded, so that whatever makes its decoder refuse a record counts at every place.
 
 _T = TypeVar("_T")
 _WHOLE: Final = "consumer-incompatible"

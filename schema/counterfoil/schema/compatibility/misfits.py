@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.texts import Pointer
 
 
-# Misfits: the places at which records of a writer do not give a reader what its own schema says.
-#
 # A difference of two schemas is at a type; a misfit is at a place of a record, so that a type which several fields use
-# has one at each of them. Each language finds its own (``formats/<language>/misfits.py``).
+# has one at each of them. Each language finds its own (``languages/<language>/misfits.py``).
 
 MISSING: Final = "missing"
 """The fact that nothing is written or promised."""

@@ -65,8 +65,7 @@ def parse_policy(text: str) -> CompatibilityPolicy:
 # The seven compatibility levels: their directions, and whether they are transitive.
 #
 # Source: Confluent Schema Registry's documentation of compatibility types; the order of directions under FULL is that
-# of
-# its messages.
+# of its messages.
 
 
 class Direction(Enum):
@@ -118,9 +117,8 @@ def parse_level(text: str) -> CompatibilityLevel:
 # The steps of a judgement: they are counted, so that each judgement ends, and ends alike on every machine.
 #
 # A walk over two schemas, a search or a solver is given its steps as a value, and spends them where it works. The
-# number
-# of steps grows with the schemas: enough for each part of one to be compared with its counterpart in the other and with
-# some more, but not for each part with each other.
+# number of steps grows with the schemas: enough for each part of one to be compared with its counterpart in the other
+# and with some more, but not for each part with each other.
 
 LEAST_STEPS: Final = 2_000_000
 """The steps of a comparison of two small schemas."""

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 # Sentences about a reader and a writer, stored as values and rendered when they are printed.
 #
 # A sentence is a template and the facts that fill it. "The reader" and "the writer" in a template are placeholders of
-# the
-# two sides, and each caller that prints the sentence chooses their names. These words are never replaced in facts
-# (names,
-# texts, values of a schema).
+# the two sides, and each caller that prints the sentence chooses their names. These words are never replaced in facts
+# (names, texts, values of a schema).
 
 Fact: TypeAlias = "str | tuple[str, ...] | Sentence"
 
@@ -138,7 +136,8 @@ def _show(fact: Fact, names: SideNames, *, is_start: bool) -> str:
 
 # A compatibility rule as data. Pair walks find the places where it applies; reports, pages and tests read the tables.
 #
-# Each language has its table in ``formats/<language>/rules.py``; :mod:`counterfoil.schema.languages.rules` joins them.
+# Each language has its table in ``languages/<language>/compare/rules.py``;
+# :mod:`counterfoil.schema.languages.rules` joins them.
 
 ALWAYS: Final = frozenset(CompatibilityPolicy)
 """All policies: the rule breaks under every one."""
@@ -153,7 +152,7 @@ class CompatibilityRule:
     ``id`` is this project's name of the rule and unique across all languages. ``schema_type`` is the language (None:
     all of them). ``error_type`` is Confluent's name (empty if the reference has none). ``breaks`` are the policies
     under which the reader cannot read everything. ``sentence`` is the template of a
-    :class:`~counterfoil.schema.compatibility.rules.Sentence`. ``why`` is what goes wrong with the records (or why
+    :class:`Sentence`. ``why`` is what goes wrong with the records (or why
     nothing does), and ``fix`` how to correct it (empty: nothing needs to be corrected). ``forward_fix`` is the
     advice where the reader is deployed already and cannot be changed (empty: that of the language).
     ``promises_witness`` is whether every finite place of this rule has a datum that a decoder refuses or misreads; some

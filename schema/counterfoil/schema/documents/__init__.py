@@ -65,8 +65,8 @@ class YamlKind(Enum):
 class ScalarNode:
     """A single value: ``text`` as it is written (without quotes), and ``value`` as it is interpreted.
 
-    ``value`` is None for ``Kind.NULL`` and for ``Kind.UNCLEAR``; ``meanings`` describes the interpretations of an
-    unclear one.
+    ``value`` is None for ``YamlKind.NULL`` and for ``YamlKind.UNCLEAR``; ``meanings`` describes the interpretations of
+    an unclear one.
     """
 
     position: Position

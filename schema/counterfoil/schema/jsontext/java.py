@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 #
 # The identity of a schema in a registry is a hash over this text, so every character counts: ``1e3`` is a double and is
 # printed as ``1000.0``, control characters have upper-case hexadecimal escapes, of the characters from U+0020 up only
-# the
-# quote and the backslash are escaped.
+# the quote and the backslash are escaped.
 #
 # Source: ``java.lang.Double.toString`` and Jackson's default ``JsonGenerator``.
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 #
 # It accepts what Avro's parser accepts with Jackson: comments, ``/* */`` and ``//``, before the value and between its
 # tokens, but only blanks behind it; of two equal keys the last one counts. It is slower than the standard library and
-# has
-# its own stack, so that no depth of nesting can exhaust Python's.
+# has its own stack, so that no depth of nesting can exhaust Python's.
 #
 # Source: RFC 8259; the limits are explained at their names.
 
@@ -232,9 +231,7 @@ def position_at(text: str, offset: int) -> Position:
 # Parsing of JSON texts, and positions of their values, which are computed at the first use.
 #
 # Ordinary JSON is parsed by the standard library, at C speed. Only a text that it refuses (comments, faults, extreme
-# depth) is parsed again by :class:`~counterfoil.schema.jsontext.reading.JsonScanner`, which accepts comments and
-# reports
-# the position of a fault.
+# depth) is parsed again by :class:`JsonScanner`, which accepts comments and reports the position of a fault.
 
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _LINE_END = re.compile("\n")

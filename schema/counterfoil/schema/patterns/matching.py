@@ -397,7 +397,7 @@ def expression_of(pattern: str) -> Expression | None:
 def spelled_pattern(pattern: str, dialect: PatternDialect) -> str | None:
     r"""Return a text that another package reads as :func:`holds_match` reads ``pattern``; None if there is none.
 
-    >>> spelled_pattern(r"^\d+$", Dialect.RUST), spelled_pattern(r"(?:(a)|b)\1", Dialect.RUST)
+    >>> spelled_pattern(r"^\d+$", PatternDialect.RUST), spelled_pattern(r"(?:(a)|b)\1", PatternDialect.RUST)
     ('^[0-9]+$', None)
     """
     expression = expression_of(pattern)
@@ -430,7 +430,7 @@ class CountedPatterns:
         self._compiled: RecentValues[str, tuple[CompiledPattern | None]] = RecentValues(_CACHE_BYTES)
 
     def count(self, pattern: str) -> None:
-        """Count the steps of compiling ``pattern`` once; raise ``OutOfSteps`` if too few are left."""
+        """Count the steps of compiling ``pattern`` once; raise ``SearchOutOfSteps`` if too few are left."""
         if pattern not in self._counted:
             self._counted.add(pattern)
             self._steps.spend(_STEPS_A_PATTERN + _parts_of(pattern))

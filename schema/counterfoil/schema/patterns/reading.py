@@ -59,7 +59,7 @@ def read_expression(text: str) -> Expression:
     r"""Return a regular expression as a value. Raises ``NotEcma``.
 
     >>> read_expression(r"a\d")
-    Sequence(parts=(Characters(items=((97, 97),), is_negated=False), Characters(items=((48, 57),), is_negated=False)))
+    PatternSequence(parts=(Characters(items=((97, 97),), ...), Characters(items=((48, 57),), ...)))
     """
     try:
         return _Reader(text).read()

@@ -280,7 +280,7 @@ def spell(expression: Expression, dialect: PatternDialect) -> str:
     r"""Return an expression as a text for a package.
 
     >>> from counterfoil.schema.patterns.reading import read_expression
-    >>> spell(read_expression(r"^\d+$"), Dialect.REGEX)
+    >>> spell(read_expression(r"^\d+$"), PatternDialect.REGEX)
     '^[0-9]+\\Z'
     """
     match expression:

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 # Base schemas and base values: schemas and values without logical types.
 #
 # A plan works on base values, so that a point in time is copied as the number in the message, with any size and unit,
-# and
-# so that an engine without a type for it converts the same bytes.
+# and so that an engine without a type for it converts the same bytes.
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
@@ -319,8 +318,7 @@ def _parts(node: AvroType) -> list[AvroType]:
 # Avro schemas as trees.
 #
 # The bytes of a union say the branch of its value. Where the class of the value says it as well, a value is its own
-# tag;
-# any other union is tagged, such as one of two records, of ``int`` and ``long``, or of a text and an enum.
+# tag; any other union is tagged, such as one of two records, of ``int`` and ``long``, or of a text and an enum.
 
 
 def tree_of(schema: AvroSchema) -> Node:

@@ -1,8 +1,6 @@
 """The document of a bridge: read with the place of every mistake, and its grammar for editors.
 
-The document of a bridge: YAML, read with the place of every mistake.
-
-::
+It is YAML::
 
     document  = bridge source target [ key ] [ partition ] [ timestamp ] [ delivery ]
                 [ fields ] [ drop ] [ numbers: same ] [ errors ] [ progress ]
@@ -13,13 +11,13 @@ The document of a bridge: YAML, read with the place of every mistake.
     key       = copy | convert | { [ source: { [ subject ], [ message ] } ],
                                    [ target: { [ subject ], [ version ], [ message ] } ], [ fields ], [ drop ],
                                    [ numbers: same ] }
-    fields    = { target path: rule, ... }                  # schema/evolution/rules.py has the rules
+    fields    = { target path: rule, ... }                  # schema/plans/rules.py has the rules
     drop      = [ source path, ... ] | rest
     errors    = { [ topic ], [ stop_above: percentage | number | never ] }
     progress  = { topic }
 
 Keys are taken as they are written, so that ``null:`` and ``on:`` are words and not YAML's values for them.
-:mod:`.editors` has the same grammar as a JSON schema.
+:func:`bridge_json_schema` has the same grammar as a JSON schema.
 """
 
 from __future__ import annotations

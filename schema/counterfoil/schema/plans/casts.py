@@ -48,17 +48,17 @@ if TYPE_CHECKING:
 # real → float            the nearest, ``out-of-range`` when that is infinite; NaN and infinities are kept
 # real → whole            ``cast-failed`` unless it is a whole number, ``out-of-range`` beyond the target
 # boolean ↔ whole         0 and 1; ``cast-failed`` for others
-# text → number           :mod:`.numbers`; ``cast-failed``, or ``out-of-range``
+# text → number           :mod:`.notation`; ``cast-failed``, or ``out-of-range``
 # text → boolean          ``true`` and ``false``
 # number → text           whole numbers plainly, real numbers with fixed decimals (``cast-failed`` for NaN and
-# infinities)
+#                         infinities)
 # text → enum, enum →     the symbol of the same name, else ``cast-failed``
 # bytes → text            UTF-8, else ``cast-failed``
 # bytes → fixed           of the right size, else ``cast-failed``
 # decimals                exact: ``cast-failed`` when digits would be lost, ``out-of-range`` beyond the precision; with
 #                         ``decimals`` rounded half up before that, as real numbers always are, by their shortest digits
 # instants                cut off to the larger unit, ``out-of-range`` in the smaller
-# forms of one value      :mod:`.forms`: points in time, dates and bytes as text
+# forms of one value      :mod:`.text_forms`: points in time, dates and bytes as text
 # ======================  ==============================================================================================
 
 Turn: TypeAlias = Callable[[Any], Any]

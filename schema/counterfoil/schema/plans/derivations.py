@@ -1,8 +1,10 @@
 """Further plans of two schemas: there and back, by Avro's resolution, as earlier versions derived them.
 
-Conversion plans: how records of one schema become records of another.
+A conversion plan says how records of one schema become records of another:
 
 >>> from counterfoil.schema.languages.avro.schema import parse_avro
+>>> from counterfoil.schema.plans.evaluate import evaluate
+>>> from counterfoil.schema.plans.rules import parse_rules
 >>> source = parse_avro('{"type": "record", "name": "Ride", "fields": [{"name": "km", "type": "double"}]}')
 >>> target = parse_avro('{"type": "record", "name": "Ride", "fields": [{"name": "miles", "type": "double"}]}')
 >>> plan = derive_plan(source, target, parse_rules({"miles": {"expr": "km / 1.6"}}))

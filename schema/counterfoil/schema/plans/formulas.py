@@ -1,8 +1,7 @@
 """Formulas: arithmetic over fields, with the position of every error; paths of fields in formulas and rules.
 
-Paths of rules: field names and the elements of arrays and maps, in the text form of :mod:`counterfoil.schema.paths`.
-
-::
+Paths of rules have field names and the elements of arrays and maps, in the text form of
+:mod:`counterfoil.schema.paths`::
 
     path   = name { "." name }                              # a source field
     target = name { "." name | "[]" | "{}" }                # a target field
@@ -10,9 +9,7 @@ Paths of rules: field names and the elements of arrays and maps, in the text for
     plain  = characters other than . [ { < that do not begin with a quote
     quoted = a JSON string, such as "a.b"
 
-Formulas: a grammar of arithmetic over fields, with the position of every error.
-
-::
+Formulas are arithmetic over fields::
 
     sum     = product { ("+" | "-") product }
     product = unary { ("*" | "/") unary }

@@ -1,7 +1,7 @@
 """The demands of a JSON schema on the values at a place of a plan's target: keywords, and formats.
 
-Only what certainly holds at the place counts (``formats/jsonschema/certain.py``), so that a value which is refused here
-makes each record with it invalid. A value is written as :func:`json_of` says.
+Only what certainly holds at the place counts (``languages/jsonschema/view/evaluation.py``), so that a value which is
+refused here makes each record with it invalid. A value is written as :func:`json_of` says.
 """
 
 from __future__ import annotations

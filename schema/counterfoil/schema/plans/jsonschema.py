@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 # ``integer``                     a long of 64 bits; an int, or an unsigned long, where the limits of the schema say so
 # ``number``                      a whole number of any size, or a double
 # ``string``                      text; with ``enum`` or ``const`` an enum; with ``format`` ``date-time`` or ``date``,
-# or
-#                                 ``contentEncoding`` ``base64``, a form that other languages have a type for
+#                                 or ``contentEncoding`` ``base64``, a form that other languages have a type for
 # ``null`` among the types        a nullable type; so is a property that may be left out and has no default
 # several types, ``oneOf``        a union; the branch of a value is the first that accepts it
 # anything else                   a type whose values can only be copied to an equal one

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 # A union on one side, and the fields of a oneof on the other: the union's field has the name of the oneof.
 #
 # From a oneof to a union, the field that is set becomes the branch of its type. From a union to a oneof, each field
-# takes
-# the values of one branch: of the record of the same name, of an equal type, else of a type that can be made the
+# takes the values of one branch: of the record of the same name, of an equal type, else of a type that can be made the
 # field's.
 
 OneofPath = tuple[str, ...]

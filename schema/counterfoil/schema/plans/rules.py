@@ -1,8 +1,6 @@
 """The rules of a bridge document as typed values, and rules that a problem of a plan advises, as text.
 
-The rules of a bridge document, as typed values.
-
-::
+The rules of a bridge document look like this::
 
     fields:
       trip_distance:  {from: distance_miles}                          # another name

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 #
 # A point in time is counted from 1970 in UTC and written in a zone; a local timestamp has no zone, and a date neither.
 # Parts that the pattern does not have are cut off (formatting) or zero (parsing). A local time that a zone skips is
-# read
-# with the offset from before the gap; one that occurs twice is the earlier.
+# read with the offset from before the gap; one that occurs twice is the earlier.
 
 _MICROS_PER_SECOND: Final = 1_000_000
 _LOCAL_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
@@ -114,9 +113,8 @@ def parse_expression_text(pattern: Pattern) -> str:
 #
 # ======================  ==============================================================================================
 # ``date-time``           RFC 3339: ``2026-01-31T12:00:00.5+01:00``. Written in UTC with ``Z``, without final zeros of
-# the
-#                         fraction. Read with any offset; ``parse-failed`` for other texts, for leap seconds, and for
-#                         a fraction with more digits than the unit has
+#                         the fraction. Read with any offset; ``parse-failed`` for other texts, for leap seconds, and
+#                         for a fraction with more digits than the unit has
 # ``full-date``           ``2026-01-31``; ``parse-failed`` for other texts
 # ``base64``              RFC 4648, with padding; ``parse-failed`` for other texts
 # ======================  ==============================================================================================

@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 #
 # The values of a type are its *base values*:
 #
-# =====================
-# =================================================================================================
+# =====================  ===============================================================================================
 # ``Leaf``               a number, text, bytes or boolean; the number or text of a logical type
-# ``Record``             a dict with every field; None for a field that is not set
-# ``Array``, ``Map``     a list; a dict from texts
-# ``Union``              the value of a branch, or None; with ``is_tagged``, a pair of the branch's index and the value
+# ``RecordType``         a dict with every field; None for a field that is not set
+# ``ArrayType``          a list
+# ``MapType``            a dict from texts
+# ``UnionType``          the value of a branch, or None; with ``is_tagged``, a pair of the branch's index and the value
 # ``Opaque``             whatever the language's codec returns; it can only be copied
-# =====================
-# =================================================================================================
+# =====================  ===============================================================================================
 
 
 class NotPlannable(Exception):

@@ -1,4 +1,7 @@
-"""Contracts in the REST API: applications, versions, environments, deployments, and webhooks about them."""
+"""Contracts in the REST API: applications, versions, environments, deployments, and webhooks about them.
+
+The JSON of these values is that of this project's own API under ``/contracts/v1``.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,6 @@ if TYPE_CHECKING:
 
 
 # Contracts as objects of the registry: applications with their versions, contracts, environments, deployments.
-#
-# The JSON of these values is that of this project's own API under ``/contracts/v1``.
 
 
 class ContractKind(StrEnum):
@@ -288,8 +289,6 @@ DEPLOYMENT: Final = ObjectForm(
 
 
 # Webhooks as objects of the registry: where events are sent, and what became of each delivery.
-#
-# The JSON of these values is that of this project's own API under ``/contracts/v1``.
 
 
 class EventType(StrEnum):

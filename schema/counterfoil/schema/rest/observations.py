@@ -1,4 +1,7 @@
-"""Observations in the REST API: verified records, the schema ids in a topic, and what readers have read."""
+"""Observations in the REST API: verified records, the schema ids in a topic, and what readers have read.
+
+The JSON of these values is that of this project's own API under ``/contracts/v1``.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,6 @@ if TYPE_CHECKING:
 
 
 # Verifications as objects of the registry: the results of comparing records of a topic with a contract.
-#
-# The JSON of these values is that of this project's own API under ``/contracts/v1``.
 
 
 class CheckOutcome(StrEnum):
@@ -186,8 +187,6 @@ VERIFICATION: Final = ObjectForm(
 
 
 # What is in a topic, as an object of the registry: which schema ids, and what cannot be read.
-#
-# The JSON of these values is that of this project's own API under ``/contracts/v1``.
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +247,6 @@ TOPIC_STATS: Final = ObjectForm(
 
 
 # What was observed of readers, as objects of the registry: who read which fields of a subject's records, and when.
-#
-# The JSON of these values is that of this project's own API under ``/contracts/v1``.
 
 WHOLE_RECORD: Final = "*"
 """The path of the whole record."""

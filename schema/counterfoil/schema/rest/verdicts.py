@@ -1,4 +1,7 @@
-"""Verdicts in the REST API: whether a version may be deployed; approvals, migrations, differences of versions."""
+"""Verdicts in the REST API: whether a version may be deployed; approvals, migrations, differences of versions.
+
+The JSON of these values is that of this project's own API under ``/contracts/v1``.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,6 @@ if TYPE_CHECKING:
 
 
 # Verdicts as objects of the registry: whether a version may be deployed, and why; who reads a subject.
-#
-# The JSON of these values is that of this project's own API under ``/contracts/v1``.
 
 
 class ReasonCode(StrEnum):
@@ -197,8 +198,6 @@ def verdict_document(verdict: DeploymentVerdict) -> Document:
 
 
 # Approvals as objects of the registry: findings that someone answers for until a day.
-#
-# The JSON of these values is that of this project's own API under ``/contracts/v1``.
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,8 +277,6 @@ APPROVALS: Final = ObjectForm(
 
 
 # What differs between two versions of a contract, as objects of the registry.
-#
-# The JSON of these values is that of this project's own API under ``/contracts/v1``.
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,8 +362,6 @@ CONTRACT_DIFF: Final = ObjectForm(
 
 
 # Migrations of contracts as objects of the registry: intended breaks, and what still hinders each of them.
-#
-# The JSON of these values is that of this project's own API under ``/contracts/v1``.
 
 
 @dataclass(frozen=True, slots=True)

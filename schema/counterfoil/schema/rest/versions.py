@@ -1,6 +1,6 @@
 """Versions of subjects, ids and verdicts: a registry's responses about a schema, and the choices in requests.
 
-Their JSON is in ``version_forms.py``, so that clients that send no request do not load it.
+Their JSON is in :mod:`counterfoil.schema.rest.schemas`, so that clients that send no request do not load it.
 """
 
 from __future__ import annotations

@@ -461,10 +461,9 @@ def _surely_refuses(schema: ConstrainedSchema, values: _Values) -> bool:
 # The questions of JSON Schema's rules to a sketch: how many records can trigger a finding.
 #
 # Findings of JSON Schema are not independent of one another: one stands for several keywords. Therefore the reader's
-# whole schema is applied to the sketch, as a validator applies it to a value: :mod:`.json_acceptance` returns each
-# place
-# of the reader at which a value may be refused. A finding is counted by the places that touch its own. If the reader
-# may refuse something at a place that no finding touches, the result is 0 for no finding.
+# whole schema is applied to the sketch, as a validator applies it to a value: the functions above return each
+# place of the reader at which a value may be refused. A finding is counted by the places that touch its own. If the
+# reader may refuse something at a place that no finding touches, the result is 0 for no finding.
 
 
 def counts(

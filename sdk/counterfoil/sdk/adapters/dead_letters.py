@@ -69,7 +69,7 @@ class KeyValueReader:
 
 @dataclass(frozen=True, slots=True)
 class AsyncKeyValueReader:
-    """:class:`Reading` for programs with an event loop."""
+    """:class:`KeyValueReader` for programs with an event loop."""
 
     key: AsyncDeserializer[Any] | None
     value: AsyncDeserializer[Any] | None
@@ -84,7 +84,7 @@ class AsyncKeyValueReader:
         return _consumed(record, key, value)
 
     async def read_all(self, records: Sequence[R], rewind: Callable[[R], None]) -> list[Consumed]:
-        """Return the records, read in order; ``rewind`` is as for :meth:`Reading.read_all`."""
+        """Return the records, read in order; ``rewind`` is as for :meth:`KeyValueReader.read_all`."""
         try:
             return [await self.read(record) for record in records]
         except BaseException:  # a cancelled task has not processed the records either

@@ -221,11 +221,10 @@ class SparkTypes:
         return found
 
 
-# Columns of Spark's data frames that are read from, and written as, messages with a schema of the registry.
+# The columns, and the functions that executors call.
 #
 # The schema is fixed when the columns are made, on the driver, since their type depends on it. Every Python process of
-# an
-# executor makes a client and a serializer of its own, once.
+# an executor makes a client and a serializer of its own, once.
 
 with needed_by("The adapter of PySpark", extra="pyspark"):
     from pyspark import cloudpickle

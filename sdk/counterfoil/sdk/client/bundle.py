@@ -205,8 +205,7 @@ def _public_key(path: str | Path) -> Ed25519PublicKey:
 # A transport that answers from a bundle, for clients without a network. It is read-only, and it judges nothing.
 #
 # It answers the requests of serializers and deserializers: schemas by id and guid, subjects, versions, look-ups, and
-# the
-# registration of a schema that the bundle has under the subject. Anything else is an error that says so.
+# the registration of a schema that the bundle has under the subject. Anything else is an error that says so.
 
 URL = "http://bundle.invalid"
 """The address that the clients of a bundle use; no such host can exist."""

@@ -1,4 +1,7 @@
-"""The options of commands: which registries, how they are reached, and which Kafka cluster."""
+"""The options of commands: which registries, how they are reached, and which Kafka cluster.
+
+Nothing beyond click and the standard library is imported at the top, since help pages load this module.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,6 @@ if TYPE_CHECKING:
 
 
 # Options with one name that is shown, and former names that go on; options of which the help shows the names alone.
-#
-# Nothing beyond click is imported here, since help pages load this module.
 
 
 class RenamedOption(click.Option):
@@ -70,10 +71,8 @@ def environment_option(about: str, *, former: Sequence[str] = ("--env",), **sett
 #
 # ``--registry``, ``--user``, ``--token``, ``--token-file``, ``--oauth-…``, ``--ca-file``, ``--certificate-file``,
 # ``--key-file``, ``--timeout`` and ``--retries`` have the variables ``COUNTERFOIL_REGISTRY_URL``, ``…_USER`` and so on;
-# more variables have no option (``settings_from_environment``). A
-# command that uses two registries has a second family, such as ``--from-user`` with ``COUNTERFOIL_FROM_USER``.
-#
-# Nothing beyond click and the standard library is imported here, since help pages load this module.
+# more variables have no option (``settings_from_environment``). A command that uses two registries has a second family,
+# such as ``--from-user`` with ``COUNTERFOIL_FROM_USER``.
 
 _RegistryCommand = TypeVar("_RegistryCommand", bound="Callable[..., Any]")
 
@@ -315,8 +314,6 @@ def _shared_options() -> list[Callable[[Any], Any]]:
 
 
 # The options of commands that read or write topics.
-#
-# Nothing beyond click and the standard library is imported here, since help pages load this module.
 
 _KafkaCommand = TypeVar("_KafkaCommand", bound="Callable[..., Any]")
 

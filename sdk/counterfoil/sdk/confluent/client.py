@@ -351,7 +351,7 @@ def _printed(operation: Operation[T], fmt: str | None, reference_format: str | N
     return replace(operation, query=(*operation.query, *((name, each) for name, each in formats if each is not None)))
 
 
-# The registry clients with the arguments and calls of confluent-kafka's.
+# The clients, for threads and for the tasks of an event loop.
 
 
 class _TheirClient(RegistryClient):

@@ -48,7 +48,10 @@ _BRIDGES: Final = ("bridges", "v1")
 
 
 def bridges(*, state: BridgeState | None = None, subject: str | None = None) -> Operation[tuple[BridgeStatus, ...]]:
-    """``GET /bridges/v1``, of this project's registry, as all operations about bridges; :func:`page_of` continues."""
+    """``GET /bridges/v1``, of this project's registry, as all operations about bridges.
+
+    :func:`~counterfoil.sdk.operations.page_of` continues the list.
+    """
     return Operation(
         "bridges", "GET", url_path(*_BRIDGES), read_each(STATUS.read), url_query(state=state, subject=subject)
     )

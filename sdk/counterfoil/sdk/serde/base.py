@@ -131,9 +131,9 @@ def observer(usage: Usage) -> Usage:
 # The call of a serializer or deserializer, which the accelerator takes over for messages that have a short way.
 #
 # A message has a short way if it needs nothing of its plan but an encoder or a decoder. The method ``__call__`` in
-# Python
-# defines what a call does, also by a short way. Where the accelerator is installed, an object gets a call of its own as
-# soon as it has a short way: it does the same for these messages, and calls the method for all others and after errors.
+# Python defines what a call does, also by a short way. Where the accelerator is installed, an object gets a call of its
+# own as soon as it has a short way: it does the same for these messages, and calls the method for all others and after
+# errors.
 
 FunctionT = TypeVar("FunctionT", bound="Callable[..., Any]")
 K = TypeVar("K")

@@ -178,8 +178,8 @@ def _field_context(field: SchemaField, message: Any) -> Any:
 
 # The settings of confluent-kafka's serializers, translated for programs that change to this SDK.
 #
-# Each setting is one :class:`Option`, which reads its value; a format adds options of its own. A setting that has no
-# counterpart is refused rather than ignored, unless its value is the behaviour of this SDK.
+# Each setting is one :class:`ConfluentOption`, which reads its value; a format adds options of its own. A setting that
+# has no counterpart is refused rather than ignored, unless its value is the behaviour of this SDK.
 #
 # Source: the configuration of the serializers and deserializers of confluent-kafka 2.16.
 

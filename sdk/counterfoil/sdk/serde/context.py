@@ -80,8 +80,7 @@ def headers_of(ctx: MessageContext | None) -> Headers:
 # Schema ids in Kafka headers: the body then has no frame.
 #
 # Of several headers with one name the last counts, and writing replaces them all: a record that is consumed and
-# produced
-# again must not be read with its earlier schema.
+# produced again must not be read with its earlier schema.
 
 
 def header_name(field: str | None) -> str:

@@ -293,7 +293,7 @@ class Serializer(Serde, Generic[T_contra]):
 
     ``schema`` is schema text, or a ``Schema`` where it has references; ``imports`` are schemas that are registered
     before it. ``subject`` names the subject of a topic (TOPIC, RECORD, TOPIC_RECORD, ``Associated`` or a function), and
-    ``register`` is how the id is found (see :data:`~counterfoil.sdk.serde.serializer.Register`); every subject has its
+    ``register`` is how the id is found (see :data:`Register`); every subject has its
     own id. ``id_location`` puts the id before the body or, as a guid, into the record's headers. ``to_dict(value,
     ctx)`` turns objects into the values of the codec. With ``latest`` and ``metadata`` the version is requested again
     within ``latest_ttl_s``, in the background; while the registry cannot be reached, the known version stays in use.

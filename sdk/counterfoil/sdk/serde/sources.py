@@ -1,7 +1,7 @@
 """The registry of a serializer: a client of any kind, or an object that has some of a client's methods.
 
-What is requested from a registry is written once, as scripts of :class:`SchemaCalls`. A :class:`Source` runs them: in
-this thread, in a task, or, for an async client outside of its tasks, with what the client has in memory.
+What is requested from a registry is written once, as scripts of :class:`SchemaCalls`. A :class:`RegistrySource` runs
+them: in this thread, in a task, or, for an async client outside of its tasks, with what the client has in memory.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _CALLS: Final = (
     "schema_by_id",
     "schema_by_guid",
 )
-"""The methods of a :class:`SchemaSource`; one that only reads, or only writes, may have some of them."""
+"""The methods of a :class:`SchemaRequests`; one that only reads, or only writes, may have some of them."""
 
 
 class SchemaCalls(AssociationCalls, Protocol):

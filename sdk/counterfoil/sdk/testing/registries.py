@@ -1,9 +1,8 @@
 """Registries for tests: one in the memory of the process, and one in a process of its own.
 
-A registry in the memory of the process, used with the same clients, for tests without a server.
-
-It is the registry itself, with every rule and error code, over a store in memory; only the network is missing. It is
-part of the extra ``registry``. Responses can be prepared, so that a test sees how a failure is handled.
+The one in memory is the registry itself, with every rule and error code, over a store in memory, used with the same
+clients; only the network is missing. It is part of the extra ``registry``. Responses can be prepared, so that a test
+sees how a failure is handled.
 
 >>> from counterfoil.schema import Schema
 >>> with InMemoryRegistry().client() as registry:

@@ -1,6 +1,6 @@
 """Observation of what a program reads, of one message in many, and the batches in which it is sent.
 
-Observation of what a program reads, of one message in many.
+A program makes one :class:`Usage` and gives it to its deserializers:
 
 >>> from counterfoil.sdk.usage.observation import Usage
 >>> batches = []

@@ -75,8 +75,7 @@ def message_source(conversion: Conversion) -> JavaSource:
 # The engine ``java``: the plan as one generated class, which walks a writer's bytes straight to the target's.
 #
 # Every value gets its result in one call: the target's bytes, or the code, field and reason of a failure. Nothing is
-# left
-# to the reference evaluator, so no value leaves Java.
+# left to the reference evaluator, so no value leaves Java.
 
 
 class JavaEngine:

@@ -187,8 +187,7 @@ class JavaClass:
 # A slot is one or more members of the worker, by its number: ``x`` whether it is null, ``v`` a number or boolean, ``a``
 # and ``z`` the begin and end of bytes or text, ``a`` and ``n`` the begin and the number of items of an array, ``m`` the
 # entries of a map. Positions are in the record, or in ``d`` where the value may be a default. The items of an array
-# have
-# one slot, which is filled for each item anew.
+# have one slot, which is filled for each item anew.
 
 ENGINE = "java"
 

@@ -1,8 +1,6 @@
 """The access file: YAML, read with the place of every mistake.
 
-The access file: YAML, read with the place of every mistake.
-
-::
+Its grammar::
 
     file   = [ admins: [ principal, ... ] ] [ issuers: [ issuer, ... ] ] [ users: { name: hash, ... } ]
              [ htpasswd: path ] [ groups: { name: [ User:NAME | Service:NAME, ... ], ... } ]

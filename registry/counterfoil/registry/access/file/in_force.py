@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.access.rules import AccessRule
 
 
+_LOGGER: Final = logging.getLogger(__name__)
+
 # What is doubtful about an access file that can be used: findings for its administrators.
 
 _MOST_COMPARED: Final = 1000
@@ -236,7 +238,6 @@ def _may_make(rights: Rights, rule: AccessRule) -> bool:
 # The access file of a running server: read again when it changes, whole or not at all.
 
 EVERY_S: Final = 2.0
-_WATCHING_LOGGER: Final = logging.getLogger(__name__)
 
 
 class WatchedAccessFile:
@@ -269,13 +270,13 @@ class WatchedAccessFile:
         try:
             self.current = load_access_file(self._path, files, certificate_prefix=self._certificate_prefix)
         except InvalidAccessFile as mistake:
-            _WATCHING_LOGGER.error("the access file cannot be used, the old rules stay: %s", mistake)  # noqa: TRY400  no bug of ours
+            _LOGGER.error("the access file cannot be used, the old rules stay: %s", mistake)  # noqa: TRY400  no bug of ours
             self.mistake = mistake
             return False
         finally:
             self._states = files.states
         self.mistake = None
-        _WATCHING_LOGGER.info("the access file was read again: %s", self._path)
+        _LOGGER.info("the access file was read again: %s", self._path)
         return True
 
     def request(self) -> None:
@@ -294,8 +295,6 @@ class WatchedAccessFile:
 
 
 # The access file of a running server and what its store declares: who calls, and the rules, united.
-
-_LOGGER: Final = logging.getLogger(__name__)
 
 
 class AccessInForce:

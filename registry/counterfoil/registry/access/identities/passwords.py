@@ -234,10 +234,8 @@ class PasswordVerifier:
 # API tokens: their form, how they are made, how one is recognised.
 #
 # ``cfr_`` + 12 characters of public id + ``_`` + 43 characters of secret + 6 of checksum, all base62. The checksum is
-# the
-# CRC-32 of everything before it, by which scanners for leaked secrets distinguish a token from a similar text. The
-# secret
-# has 256 random bits, so that a fast hash of it is enough to store.
+# the CRC-32 of everything before it, by which scanners for leaked secrets distinguish a token from a similar text. The
+# secret has 256 random bits, so that a fast hash of it is enough to store.
 
 PREFIX: Final = TOKEN_PREFIX.decode()
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 # Verdicts: may a version be deployed or merged, may a contract be retired, which pairs are live.
 #
 # They are computed when requested. A request reads the contracts of the version in question, the applications that
-# offer
-# or read them, and what of these is live in the environment: never all versions, nor all applications.
+# offer or read them, and what of these is live in the environment: never all versions, nor all applications.
 
 _SHOWN = 80
 

@@ -228,8 +228,7 @@ def _content(kind: str, document: Document) -> Document:
 # Observed use, statistics of topics and webhooks of a registry, over the REST API. Other registries have none.
 #
 # Webhooks are not read, since the API does not return their secrets; a backup of a store has them. Deliveries stay
-# where
-# they are.
+# where they are.
 
 KINDS: Final = DELIVERY_KINDS | {WEBHOOKS.name, OBSERVED_USES.name, TOPIC_STATISTICS.name}
 """The kinds of records that are carried over here."""

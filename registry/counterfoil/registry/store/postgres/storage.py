@@ -146,9 +146,9 @@ async def create_tables(connection: asyncpg.Connection, functions: Functions) ->
 
 # The storage in PostgreSQL: any number of servers on one database, without a leader.
 #
-# Reads are statements of their own, so they see everything that any server committed before them. Writes are
-# plans, carried out by a function in the database (``commit.sql``): one call, one transaction and one round trip
-# for all waiting plans.
+# Reads are statements of their own, so they see everything that any server committed before them. Writes are plans,
+# carried out by a function in the database (``commit.sql``): one call, one transaction and one round trip for all
+# waiting plans.
 
 _ANALYZE: Final = (
     "ANALYZE counterfoil.contexts, counterfoil.contents, counterfoil.schema_ids, counterfoil.subjects,"
@@ -163,7 +163,7 @@ _COMMIT: Final = "SELECT counterfoil.{commit}($1::jsonb, $2::uuid[], $3::bytea[]
 
 
 class PostgresStorage(PostgresReads):
-    """A storage in the database at ``address``, which :func:`~.preparing.prepare` has prepared.
+    """A storage in the database at ``address``, which :func:`prepare` has prepared.
 
     Nothing is connected before the first use.
     """

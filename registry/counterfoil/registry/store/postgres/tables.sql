@@ -72,7 +72,7 @@ CREATE TABLE changes (                -- all that has happened, in the order in 
   document text,                                  -- JSON document or NULL
   author text,                                    -- the principal; NULL if no authentication is set up
   request_id text,
-  chain bytea NOT NULL);                          -- hash over the change and the chain before (domain/journal_chain.py)
+  chain bytea NOT NULL);                          -- hash over the change and the chain before (store/changes.py)
 CREATE INDEX changes_scope ON changes (context, name, seq);
 CREATE INDEX changes_ts ON changes (ts);
 

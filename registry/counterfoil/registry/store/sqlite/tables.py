@@ -71,7 +71,7 @@ class WaitingRows:
 
 # The primitive writes over a SQLite connection.
 #
-# The rows of registrations are collected (:class:`~.rows.Rows`) and written many at a time: before the next statement
+# The rows of registrations are collected (:class:`WaitingRows`) and written many at a time: before the next statement
 # that might read them, and at the end of the transaction. Counters, and the histories of the subjects that are written
 # to, are cached, since no other process writes the file.
 

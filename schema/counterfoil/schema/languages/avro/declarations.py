@@ -56,8 +56,7 @@ if TYPE_CHECKING:
 # Names that are used before the type is declared.
 #
 # The specification requires the declaration before the use, in the order of the text. The reference accepts either
-# order,
-# and prints the declaration where the name is used first.
+# order, and prints the declaration where the name is used first.
 #
 # Source: Apache Avro 1.12 for Java, whose parser resolves names at the end.
 
@@ -180,7 +179,7 @@ class TypeReader:
         return found
 
     def _read_early(self, written: str, namespace: str | None) -> AvroType | None:
-        """Return the type of a name that is declared later in the text; it is read now, see ``forward``."""
+        """Return the type of a name that is declared later in the text; its declaration is read now."""
         if self._later is None:
             self._later = find_declarations(self._document)
         for name in (full_name(written, namespace), written):

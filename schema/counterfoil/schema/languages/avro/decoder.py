@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 #   there and would read, say, a fixed as an enum.
 # - A reader's empty union gets a branch that no writer writes, since fastavro would treat it as no reader at all.
 # - A reader's union with both bytes and string has bytes first, since fastavro would take bytes for the string that
-#   comes
-#   first, and fail; other decoders take the branch of the writer's own kind.
+#   comes first, and fail; other decoders take the branch of the writer's own kind.
 # - An ``error`` is written as a record.
 # - A default that no reader can use is left out, since fastavro would refuse the whole schema because of it.
 

@@ -67,8 +67,7 @@ def json_words(value: Json) -> str | None:
 # The pair walk that finds changes: two type trees walked together, with the names of the later one.
 #
 # Fields are matched by name, then by the later field's aliases; branches of unions by name or kind. A named type that
-# is
-# used in many places is compared once.
+# is used in many places is compared once.
 
 _OF_LOGICAL_TYPES = frozenset({"logicalType", "precision", "scale"})
 

@@ -167,8 +167,7 @@ class ReadingBranches:
 # The misfits of two Avro schemas: the pairs of types that a decoder enters, at every place of a record.
 #
 # A union of null and one other type is entered without a step. Of a reader's union, a value is read by the branch of
-# its
-# name or kind, else by the first one to which it is promoted.
+# its name or kind, else by the first one to which it is promoted.
 #
 # Source: Apache Avro 1.12 specification, "Schema Resolution".
 

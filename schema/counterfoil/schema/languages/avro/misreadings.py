@@ -227,7 +227,7 @@ def _as_single(value: float) -> float:
 # Witnesses for values that are read without an error, but wrongly: the findings that only the policy SOUND has.
 #
 # fastavro writes a value and reads it with the reader's schema; its meanings by the logical types of both sides are
-# compared by :mod:`~counterfoil.schema.languages.avro.misreadings`.
+# compared by the functions above.
 
 MISREADINGS: Final = frozenset(
     rule.id

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def target_of(root: AvroType, path: FieldPath) -> PathTarget:
-    """Return the target of ``path`` from ``root``; raise ``Fault`` for a step without a target.
+    """Return the target of ``path`` from ``root``; raise ``PathFault`` for a step without a target.
 
     A union of null and one other type is entered without a step.
     """
@@ -90,7 +90,7 @@ def _without_null(node: AvroType) -> AvroType:
 
 
 def _inside(around: AvroType, step: Step) -> _At:
-    """Return the target of one step; raise ``Fault`` if there is none."""
+    """Return the target of one step; raise ``PathFault`` if there is none."""
     node = around if step.kind is StepKind.BRANCH else _without_null(around)
     match step.kind, node:
         case StepKind.MEMBER, AvroRecord():

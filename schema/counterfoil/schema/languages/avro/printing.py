@@ -141,13 +141,11 @@ def _short_alias(alias: str, namespace: str | None) -> str:
 #
 # Properties are sorted by key at every depth, a logical type and its attributes before them; aliases are sorted by full
 # name; an empty doc of a named type is removed; a default is written in the form of its type, keys sorted. Every name
-# is
-# written in full, then the result is read again and printed canonically.
+# is written in full, then the result is read again and printed canonically.
 #
 # Three changes that the reference makes to defaults are not made here, since they change what a reader gets: a default
 # that does not fit the first branch of its union stays, a number beyond the range of float stays a number, and
-# characters
-# beyond U+00FF in a default of bytes stay.
+# characters beyond U+00FF in a default of bytes stay.
 #
 # Source: behaviour of Confluent Schema Registry 8.5.
 

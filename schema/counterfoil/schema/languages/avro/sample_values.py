@@ -189,11 +189,10 @@ def _one_step(outer: AvroType, step: TypePair) -> str:
 # Values of an Avro type in a fixed order: the most revealing first, every branch of a union, every symbol of an enum.
 #
 # A type with a logical type has values that are valid by it: the first is a usual one, such as 12.34 or half past
-# twelve
-# on a day in 2024, which has another meaning with another unit, scale or kind.
+# twelve on a day in 2024, which has another meaning with another unit, scale or kind.
 #
-# Values have fastavro's form, as in :mod:`~counterfoil.schema.languages.avro.sample_values`. There is no randomness:
-# the same type gives the same values on every run.
+# Values have fastavro's form, as the smallest data above. There is no randomness: the same type gives the same values
+# on every run.
 
 MAX_DEPTH: Final = 8
 """The depth up to which values are varied; below it they are the smallest."""

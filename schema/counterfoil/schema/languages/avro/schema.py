@@ -177,9 +177,8 @@ class AvroSchema(ParsedSchema):
 # Walks over a type tree without recursion: the check of its depth, and the removal of pointers into another text.
 #
 # Every other walk is recursive and visits each record once. A text of little depth can still declare a chain of
-# thousands
-# of records, each with a field of the one before, and references put texts into texts; the limit keeps all such walks
-# inside Python's stack.
+# thousands of records, each with a field of the one before, and references put texts into texts; the limit keeps all
+# such walks inside Python's stack.
 
 MAX_TYPE_DEPTH: Final = 120
 """The largest number of nested types: an array of a map of a record is three."""
@@ -230,8 +229,7 @@ def _inner_types(node: AvroType) -> Sequence[AvroType]:
 # Parsing of an Avro schema text to a type tree.
 #
 # It accepts and refuses the same texts as the reference registry. A text may use types of its references; these are
-# read
-# first, in the order given, and their types are shared.
+# read first, in the order given, and their types are shared.
 #
 # Source: Apache Avro 1.12 specification, "Schema Declaration".
 

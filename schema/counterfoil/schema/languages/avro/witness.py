@@ -146,8 +146,7 @@ def _is_named_alike(reader: AvroType, writer: AvroType) -> bool:
 #
 # It follows the difference from the root, builds the smallest datum that reaches it, writes it with fastavro under the
 # writer's schema, and reads it with fastavro twice: with the whole reader's schema, and with only the part of it that
-# the
-# difference concerns. Both must fail.
+# the difference concerns. Both must fail.
 #
 # If a checker is stricter than decoders there is nothing to find. Decoders that resolve by structure do not compare the
 # names of records, so a renamed record alone is never returned as a witness, though fastavro refuses it: the result

@@ -165,7 +165,7 @@ class Base:
     def below(self, *steps: str | int) -> Base:
         """Return the position of a value inside this one.
 
-        Use ``Resolver.enter`` for a value that may have an ``$id``.
+        Use ``ReferenceResolver.enter`` for a value that may have an ``$id``.
         """
         return Base(self.document, self.pointer + steps, self.uri, self.draft)
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 #
 # The reference registry reads drafts up to 7 with one library, and both newer drafts with another. The first checks the
 # keywords of the types that a schema names (all keywords if it names none) and only reachable schemas; the second
-# checks
-# every keyword that it knows. The tables do the same, so that both registries accept the same schemas.
+# checks every keyword that it knows. The tables do the same, so that both registries accept the same schemas.
 #
 # Source: the validation specifications of draft-04 to 2020-12; recorded answers of Confluent Schema Registry 8.5.
 

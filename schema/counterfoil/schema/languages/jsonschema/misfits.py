@@ -158,8 +158,7 @@ def _of_facts(facts: KeywordFacts, known: dict[int, WrittenKinds]) -> WrittenKin
 #
 # For each path that is read it is decided whether the writer's whole schema permits a value there that the reader's
 # schema of that path refuses. What is neither proved nor refuted counts as a misfit. A property that the writer's
-# schema
-# permits and does not declare is not written, so that its values do not count.
+# schema permits and does not declare is not written, so that its values do not count.
 
 _LIMITS: Final = frozenset(
     {
@@ -189,7 +188,7 @@ class _JsonMisfits:
         self._known: dict[FieldPath, tuple[Misfit, ...]] = {}
 
     def at(self, path: FieldPath) -> Sequence[Misfit]:
-        """Return the misfits that a reader of ``path`` meets; see :class:`~.Misfits`."""
+        """Return the misfits that a reader of ``path`` meets, as those of any language."""
         if path not in self._known:
             found = [] if self._is_same else [_met_by(each, path) for each in self._found(path)]
             self._known[path] = tuple({(each.place, each.written): each for each in found}.values())

@@ -92,7 +92,7 @@ def definition_step(name: str) -> Step:
 
 
 def target_of(document: Any, resolver: ReferenceResolver, path: FieldPath) -> PathTarget:
-    """Return the target of ``path``; raise ``Fault`` for a step without a target.
+    """Return the target of ``path``; raise ``PathFault`` for a step without a target.
 
     The targets of references and the branches of ``allOf`` count as part of the schema, as does a single branch of
     ``oneOf`` or ``anyOf`` beside null. A path may start with the name of a definition.
@@ -186,7 +186,7 @@ class _SchemaAt(NamedTuple):
 
 
 def _inside(places: Sequence[_SchemaAt], step: Step) -> list[_SchemaAt]:
-    """Return the possible targets of one step, the most likely first; raise ``Fault`` if there is none."""
+    """Return the possible targets of one step, the most likely first; raise ``PathFault`` if there is none."""
     meant = [one for place in places for one in place.meant()]
     found: dict[int, _SchemaAt] = {}
     for inner in (inner for one in meant for inner in one.through(step)):

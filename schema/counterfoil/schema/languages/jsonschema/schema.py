@@ -115,8 +115,7 @@ class JsonSchema(ParsedSchema):
 # Whether a document is a valid JSON schema: keywords of the right shape, references with a target.
 #
 # Only schemas that are reachable from the root are checked, as in the reference registry; each schema is checked once,
-# so
-# that recursive references end. The check is not recursive, so that depth costs no stack.
+# so that recursive references end. The check is not recursive, so that depth costs no stack.
 
 _SCHEMA = (KeywordShape.SCHEMA, KeywordShape.FLAG_OR_SCHEMA, KeywordShape.SCHEMA_OR_SCHEMAS)
 _MAPS = (KeywordShape.SCHEMA_MAP, KeywordShape.DEFINITIONS, KeywordShape.PATTERN_MAP, KeywordShape.DEPENDENCIES)
@@ -230,7 +229,7 @@ def _shown(value: Any) -> str:
     return excerpt(print_exact(value))
 
 
-# Parsing of a text to a :class:`~counterfoil.schema.languages.jsonschema.schema.JsonSchema`.
+# Parsing of a text to a :class:`JsonSchema`.
 
 
 def parse_json_schema(

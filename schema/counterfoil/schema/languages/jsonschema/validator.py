@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 # A schema and the documents that its references lead to, as validators of other projects need them.
 #
 # Such a validator finds documents by URI and resolves relative references by RFC 3986 alone, while
-# :mod:`..read.resolve`
-# knows more ways to name a document, such as the name of a registry's reference. So every reference is replaced by an
-# absolute URI with a JSON Pointer, to what that module finds for it. Nothing is ever fetched.
+# :mod:`~counterfoil.schema.languages.jsonschema.document` knows more ways to name a document, such as the name of a
+# registry's reference. So every reference is replaced by an absolute URI with a JSON Pointer, to what that module finds
+# for it. Nothing is ever fetched.
 
 ROOT_URI: Final = "http://schema.invalid/"
 """The URI of the schema itself; of the domain that never exists (RFC 6761), and nothing requests it."""

@@ -220,8 +220,7 @@ def quoted(text: str) -> str | None:
 #
 # Messages and enums are matched by name; otherwise by the last part of the name (moved), or by about the same members
 # (renamed). Fields are matched by name, then by number, and so are symbols. Imported types are not compared; a field
-# that
-# holds one is compared by the type's name.
+# that holds one is compared by the type's name.
 
 _Type: TypeAlias = "MessageType | EnumType"
 

@@ -48,7 +48,7 @@ Node: TypeAlias = "MessageType | EnumType | NumberedField | HeldIn | OneOfIn | E
 
 
 def target_of(types: FileTypes, path: FieldPath) -> PathTarget:
-    """Return the target of ``path`` in a file; raise ``Fault`` for a step without a target."""
+    """Return the target of ``path`` in a file; raise ``PathFault`` for a step without a target."""
     declared: dict[Step, Node] = {member(each.name): _service(each) for each in types.file.services}
     declared |= {member(name): each for name, each in types.enums.items()}
     declared |= {member(name): each for name, each in types.messages.items()}
@@ -83,7 +83,7 @@ def _target(node: Node) -> PathTarget:
 
 
 def _inside(node: Node, step: Step) -> Node:
-    """Return the node that ``step`` selects in ``node``; raise ``Fault`` if there is none."""
+    """Return the node that ``step`` selects in ``node``; raise ``PathFault`` if there is none."""
     match step.kind, node:
         case StepKind.MEMBER, EnumType():
             constants = {each.name: each for each in node.node.constants}

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 # Reading of a schema's text, or of its descriptor in base64, as a syntax tree.
 #
 # A text that is not a ``.proto`` file may be a ``FileDescriptorProto``, or a ``FileDescriptorSet`` whose last file is
-# the
-# schema and whose others are imports, in base64.
+# the schema and whose others are imports, in base64.
 
 MAX_CHARACTERS: Final = 4_000_000
 """The largest length of a text. Registries store schemas in Kafka records, by default up to a quarter of that size."""

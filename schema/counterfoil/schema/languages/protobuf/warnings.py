@@ -107,11 +107,10 @@ def _is_number(text: str) -> bool:
     return True
 
 
-# Violations of the language in a file that the reference registry accepts.
+# The rules of the language.
 #
 # For every rule here ``protoc`` refuses the file. If the runtime refuses a file for a reason without a rule, that is
-# one
-# more warning, ``descriptor-refused``.
+# one more warning, ``descriptor-refused``.
 #
 # Source: the Protocol Buffers language specifications, proto2, proto3 and editions, and the behaviour of ``protoc``.
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.codec import RowErrors
 
 
-# Arrow arrays of decoded Avro values: what :mod:`.avro_rows` does without the accelerator, and for its exceptions.
+# Arrow arrays of decoded Avro values: what is done without the accelerator, and for messages that it leaves out.
 #
 # The values are those of a plan of :class:`TaggedResolver`.
 
@@ -134,7 +134,7 @@ def _union(union: AvroUnion, values: Sequence[Any]) -> pa.Array:
     return pa.Array.from_buffers(column_of(union).type, len(values), buffers, children=children)
 
 
-# Rows of Avro messages: decoded into columns by the accelerator, else as values that become columns.
+# The rows of one writer.
 #
 # The accelerator adds what it handles; any other message is read by the generated code. Its value, if it has one, is a
 # chunk of its own.

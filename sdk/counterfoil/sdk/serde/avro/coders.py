@@ -198,15 +198,15 @@ def compile_decoder(
     """Return a function that reads data of ``writer`` as values of ``reader`` (of ``writer`` itself without one).
 
     Values are None, bool, int, float, str, bytes, list and dict, and for logical types Decimal, date, time, datetime
-    and UUID (see :mod:`.logical`). Bytes after the value are ignored, or with ``whole`` an error. A top-level
+    and UUID (see :mod:`.logical_types`). Bytes after the value are ignored, or with ``whole`` an error. A top-level
     ``bytes`` is all of the data, since it is written without its length. ``max_empty_items`` is how many array
-    items that take no bytes a datum may have; defaults of repeated records are limited with it (see :mod:`.weights`).
+    items that take no bytes a datum may have; defaults of repeated records are limited with it (see :mod:`.plan`).
     With ``names_records`` the dict of a record has its full name under the key ``-type``, as encoders accept it. With
     ``far_as_numbers`` a date or time that Python does not have is its number.
 
     Raises ``IncompatibleReader`` when no data of the writer could be read. Compiling takes milliseconds, so store the
     function. It may be called from many threads. The accelerator runs it where it is installed, with the same results
-    (see :mod:`.tier`).
+    (see :mod:`counterfoil.sdk.serde.accelerator`).
 
     Source: Apache Avro 1.12 specification, "Binary Encoding" and "Schema Resolution".
     """
@@ -330,7 +330,7 @@ def compile_encoder(
     Avro ``float`` is always the nearest number of 32 bits.
 
     Compiling takes milliseconds, so store the function. It may be called from many threads. The accelerator runs it
-    where it is installed, with the same results (see :mod:`.tier`).
+    where it is installed, with the same results (see :mod:`counterfoil.sdk.serde.accelerator`).
 
     Source: Apache Avro 1.12 specification, "Binary Encoding".
     """

@@ -43,9 +43,8 @@ if TYPE_CHECKING:
 
 # Writing dates and times without a loss: what a type holds only in part is refused.
 #
-# The conversions are those of :mod:`.logical` with other functions for writing. A loss is a fraction of the type's
-# unit,
-# a time zone where the type has none, or the time of day where the type is a date.
+# The conversions are those of :mod:`.logical_types` with other functions for writing. A loss is a fraction of the
+# type's unit, a time zone where the type has none, or the time of day where the type is a date.
 
 LARGEST_EXACT: Final = {4: 2**24, 8: 2**53}
 """The whole number up to which a float of 4 or of 8 bytes has every one."""

@@ -14,10 +14,10 @@ duration                  ``Duration``                ``Duration``, or ``bytes``
 big-decimal               ``Decimal``, exact          ``Decimal`` of any precision, or the ``bytes`` of one
 ========================  ==========================  =========================================================
 
-Values are written with a loss where the type has a larger unit, or no zone; :mod:`.exact` has conversions that refuse
-it. Nanoseconds stay numbers, since ``datetime`` has microseconds only. A reader's type without nanoseconds gets those
-of the writer rounded down to microseconds. The converters raise Python's exceptions; the callers turn them into typed
-errors.
+Values are written with a loss where the type has a larger unit, or no zone; :mod:`.encode_plan` has conversions that
+refuse it. Nanoseconds stay numbers, since ``datetime`` has microseconds only. A reader's type without nanoseconds gets
+those of the writer rounded down to microseconds. The converters raise Python's exceptions; the callers turn them into
+typed errors.
 
 Source: Apache Avro 1.12 specification, "Logical Types".
 """

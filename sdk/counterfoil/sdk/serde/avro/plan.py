@@ -16,13 +16,11 @@ if TYPE_CHECKING:
 #
 # Everything that depends on the schemas alone is decided once. For reading: which fields are skipped, renamed, promoted
 # or filled, and which branch of the reader's union a branch of the writer's becomes (:mod:`.resolve`). For writing:
-# which
-# branch of a union a Python type belongs to, and what is written for a field that a value does not have
+# which branch of a union a Python type belongs to, and what is written for a field that a value does not have
 # (:mod:`.encode_plan`). Most steps are the same in both; unions, records and their fields have a class for each.
 #
-# Both tiers are made of plans: the generated Python code, and the accelerator by way of :mod:`.nodes`. A plan is a
-# graph,
-# since schemas may be recursive: a record's step may lead to itself.
+# Both tiers are made of plans: the generated Python code, and the accelerator by way of :mod:`.coders`. A plan is a
+# graph, since schemas may be recursive: a record's step may lead to itself.
 
 NO_BYTES: Final = 0
 TYPE_KEY: Final = "-type"
@@ -160,7 +158,7 @@ class FieldStep:
 class RecordStep:
     """Reading: the writer's fields in their order; then ``targets``, the reader's fields, some from ``defaults``.
 
-    ``unpaid`` is the weight of a record beside its data, where data can repeat it (:mod:`.weights`); 0 where it is at
+    ``unpaid`` is the weight of a record beside its data, where data can repeat it; 0 where it is at
     most the smallest size of the record in bytes. With ``is_branch`` it is no record, but a value of a union in a dict
     that names its branch; it weighs nothing.
     """
@@ -270,9 +268,8 @@ def name_records(plan: Step) -> None:
 # The weight of values that take no bytes in a message, so that a small message cannot become a large value.
 #
 # Two kinds of values take no bytes: items of an array whose type takes none (null, a record of nulls), and what a
-# record
-# has beside its data (defaults of the reader, nulls). Both are counted over a whole message. The setting limits the
-# number of items; the rest may weigh ``WEIGHT_OF_ITEM`` times that, and one more for each byte of the message.
+# record has beside its data (defaults of the reader, nulls). Both are counted over a whole message. The setting limits
+# the number of items; the rest may weigh ``WEIGHT_OF_ITEM`` times that, and one more for each byte of the message.
 #
 # Only records that data can repeat are counted: those in arrays and maps, and those that contain themselves. The others
 # occur once in a value. A record with no more such weight than bytes is not counted either.
@@ -357,8 +354,7 @@ def _repeated(steps: Iterable[Step]) -> list[RecordStep]:
 # Which parts of a schema become functions of their own, and which are written in place.
 #
 # A record that contains itself must be a function. A record that takes many lines is one, so that the code is not
-# longer
-# than in proportion to the schema; everything else is written in place, which is fastest.
+# longer than in proportion to the schema; everything else is written in place, which is fastest.
 
 _MAX_WEIGHT: Final = 60
 

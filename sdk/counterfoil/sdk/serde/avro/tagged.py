@@ -37,7 +37,7 @@ class TaggingResolver(SchemaResolver):
 
 
 def compile_tagged_decoder(writer: AvroSchema, reader: AvroSchema | None = None, *, whole: bool = False) -> AvroDecode:
-    """Return the function of :func:`.decode.compile_decoder`, whose values of tagged unions have their indexes.
+    """Return the function of :func:`.coders.compile_decoder`, whose values of tagged unions have their indexes.
 
     The schemas have no logical types.
     """

@@ -32,10 +32,9 @@ if TYPE_CHECKING:
 # Which branches of a union fit a Python value, and how closely.
 #
 # A branch whose own Python type the value has is preferred to one that would also accept it: text is a ``string``
-# before
-# it is an enum's symbol, a float is a ``double`` before it is a ``float``, a whole number is an ``int`` before it is a
-# ``long``, a ``long`` before a ``double``, and a dict is the record with exactly its keys before one that would need
-# defaults or leave keys out.
+# before it is an enum's symbol, a float is a ``double`` before it is a ``float``, a whole number is an ``int`` before
+# it is a ``long``, a ``long`` before a ``double``, and a dict is the record with exactly its keys before one that would
+# need defaults or leave keys out.
 
 Rank: TypeAlias = tuple[int, ...]
 """How closely a branch fits a value; the smallest rank is the closest."""

@@ -166,7 +166,7 @@ class JsonCodec(BareBodies):
         return read_exactly(encode(value, b""), 0)
 
 
-# JSON Schema for Kafka: a serializer and a deserializer that find their schemas in a registry.
+# The serializer and the deserializer.
 
 __all__ = ["JsonCodec", "JsonDeserializer", "JsonSerializer", "Validate"]
 

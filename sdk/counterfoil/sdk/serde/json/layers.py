@@ -118,9 +118,8 @@ def replaced(value: Any, change: Callable[[Any], str], kind: type[str] = Layered
 # How often the readers of Confluent decrypt the texts of a JSON value.
 #
 # Source: which texts the field rules of confluent-kafka 2.16 change. They go through ``allOf``, or else the first
-# branch
-# of ``oneOf`` that the value fits, or else all branches of ``anyOf`` that it fits, one after the other: whether it fits
-# is decided with what the branches before have changed. ``properties`` and ``items`` beside branches follow.
+# branch of ``oneOf`` that the value fits, or else all branches of ``anyOf`` that it fits, one after the other: whether
+# it fits is decided with what the branches before have changed. ``properties`` and ``items`` beside branches follow.
 
 _BRANCHES: Final = ("allOf", "oneOf", "anyOf")
 _SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 #
 # A ciphertext may fit another branch than the text that was encrypted. Writing decides by the texts of the program;
 # reading decrypts first what any branch marks, and then decides by the decrypted texts which values had to be
-# encrypted.
-# Of several rules, each decides by the texts as they were before any of them encrypted.
+# encrypted. Of several rules, each decides by the texts as they were before any of them encrypted.
 
 _ALWAYS: Final = ("if", "contains", "dependentSchemas", "dependencies", "unevaluatedProperties", "unevaluatedItems")
 _UNFIT: Final = "under a branch that a ciphertext does not fit, in"
@@ -287,10 +286,8 @@ class _CheckingLast(RuleWalk):
 # The values of a JSON schema as rules see them: dicts, lists, texts and numbers.
 #
 # A property is described by every schema that certainly applies to it, through references, ``allOf``, and the branches
-# of
-# ``anyOf`` and ``oneOf`` that the value fits. The full name of a field is its path from the root, ``$.lines.price``;
-# the
-# items of an array have the name of the array.
+# of ``anyOf`` and ``oneOf`` that the value fits. The full name of a field is its path from the root, ``$.lines.price``;
+# the items of an array have the name of the array.
 
 _RULES: Final = "confluent:rules"
 

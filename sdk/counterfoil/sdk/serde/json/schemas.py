@@ -38,10 +38,9 @@ if TYPE_CHECKING:
 # Validation of values against a JSON schema, compiled once: by jsonschema-rs, or by jsonschema without it.
 #
 # Both give the same verdicts: formats are not asserted, numbers are compared exactly, references lead to the documents
-# of
-# the schema's references and to the drafts' metaschemas, and never to the network. Patterns are those of ECMA 262: for
-# jsonschema-rs, whose dialect is another one, they are written so that they mean the same. A schema that jsonschema-rs
-# cannot compile, such as one with a pattern that cannot be written for it, is left to jsonschema.
+# of the schema's references and to the drafts' metaschemas, and never to the network. Patterns are those of ECMA 262:
+# for jsonschema-rs, whose dialect is another one, they are written so that they mean the same. A schema that
+# jsonschema-rs cannot compile, such as one with a pattern that cannot be written for it, is left to jsonschema.
 
 try:
     import jsonschema_rs as rust
@@ -338,10 +337,9 @@ def _fits(schema: ConstrainedSchema, value: Any, evaluator: Evaluator) -> bool:
 #
 # A default applies to an object that the property's schema certainly describes: through ``properties``, ``items``,
 # ``additionalProperties``, ``patternProperties``, references, ``allOf``, the branches of ``anyOf`` and ``oneOf`` that
-# the
-# value fits, and ``if``, ``then``, ``else``. The value is tested before anything is added to it. A default is
-# added as it is written: defaults inside it are not added to it. In drafts up to 7, a default beside ``$ref`` does not
-# count, since nothing beside ``$ref`` counts there.
+# the value fits, and ``if``, ``then``, ``else``. The value is tested before anything is added to it. A default is added
+# as it is written: defaults inside it are not added to it. In drafts up to 7, a default beside ``$ref`` does not count,
+# since nothing beside ``$ref`` counts there.
 
 _NONE: Final = object()
 

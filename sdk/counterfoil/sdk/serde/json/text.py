@@ -172,8 +172,7 @@ def _is_number(name: str, number: int) -> bool:
 # The meaning of writing JSON: which values have a form in JSON, and what it is.
 #
 # orjson does the same faster, but without the place of an error, without integers beyond 64 bits, and with null for
-# NaN;
-# when it cannot write a value, or may write it wrong, the value is written here.
+# NaN; when it cannot write a value, or may write it wrong, the value is written here.
 #
 # Source: RFC 8259; RFC 3339 for dates and times.
 
@@ -317,8 +316,8 @@ _BY_TYPE: Final[tuple[tuple[Any, Callable[[_Writing, Any], None]], ...]] = (
 # The packages of the extra ``json``, which do in compiled code what this folder also does in Python.
 #
 # orjson writes. msgspec reads, since orjson reads integers beyond 64 bits as floats without a warning; the accelerator
-# finds texts with such numbers, so that with it orjson reads all others. Without both, the
-# modules ``write_walk`` and ``read_text`` do the same work; with them, they decide what is an error, and its message.
+# finds texts with such numbers, so that with it orjson reads all others. Without both, the functions above do the
+# same work; with them, these functions decide what is an error, and its message.
 
 _LOG = logging.getLogger(__name__)
 

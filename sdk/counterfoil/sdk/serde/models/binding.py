@@ -256,9 +256,8 @@ def _class_of(node: Node) -> type:
 # Plain values that codecs have read as objects of a program: generated code.
 #
 # A dict becomes a model by its constructor, a symbol a member, a list a tuple or a set. Where a union has several
-# models,
-# ``TYPE_KEY`` in the dict names the record. The code raises any exception for a value that does not fit, and then
-# :mod:`.making_walk` makes the object again and either returns it or raises the error that has the place.
+# models, ``TYPE_KEY`` in the dict names the record. The code raises any exception for a value that does not fit, and
+# then :mod:`.making_walk` makes the object again and either returns it or raises the error that has the place.
 
 
 def compile_making(root: Node, names: Names) -> Callable[[Any], Any]:

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 # The JSON schema of a model: draft-07, in the form in which msgspec and pydantic write its values.
 #
 # Classes inside are in ``definitions`` by name, and so is a class that contains itself. Objects have no other
-# properties
-# than those of their class, so that a property can be added compatibly.
+# properties than those of their class, so that a property can be added compatibly.
 
 _DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 _SCALARS: Final[Mapping[type, Mapping[str, Any]]] = {

@@ -115,7 +115,7 @@ def _schema(file: FileDescriptor) -> Schema:
     return Schema(b64encode(file.serialized_pb).decode("ascii"), SchemaType.PROTOBUF)
 
 
-# Protobuf for Kafka: a serializer and a deserializer that find their schemas in a registry.
+# The serializer and the deserializer.
 
 __all__ = ["IMPORT_PATH", "QUALIFIED", "ProtobufDeserializer", "ProtobufSerializer", "ReferenceSubject"]
 

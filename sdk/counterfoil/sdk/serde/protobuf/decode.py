@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 # Messages as dicts of Python values.
 #
 # A field without presence is always in the dict, with its default when it is not set; a field with presence is there
-# when
-# it is set. Enums are their symbols, or numbers that have none; keys of extensions are ``[full.name]``. Unknown fields
-# are only in messages.
+# when it is set. Enums are their symbols, or numbers that have none; keys of extensions are ``[full.name]``. Unknown
+# fields are only in messages.
 
 Read: TypeAlias = Callable[[Any], Any]
 """Returns a message, or a value of a field, as a Python value. Raises ``DecodeError`` with the path."""
@@ -129,7 +128,7 @@ def _unchanged(value: Any) -> Any:
     return value
 
 
-# Decoders: functions from bytes to a message, or to a dict.
+# Decoders for one writer and perhaps a reader.
 
 Decode = Any
 

@@ -364,7 +364,7 @@ def _described(field: AnyField) -> str:
     return NAME_BY_TYPE[field.type]
 
 
-# Encoders: functions from a message, or a dict, to bytes.
+# Encoders for one schema.
 
 
 def compile_encoder(

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 # The message types of one schema in Google's runtime, and their places in the schema's file.
 #
 # A message's place is its path of message indexes: its number among the messages of the file, then among those nested
-# in
-# that message, and so on. A map field has a nested message of its own, the type of its entries. Writers that work with
-# descriptors count these messages; others count the messages that the text declares. So a path may have two meanings.
+# in that message, and so on. A map field has a nested message of its own, the type of its entries. Writers that work
+# with descriptors count these messages; others count the messages that the text declares. So a path may have two
+# meanings.
 #
 # Source: the wire format of Confluent's serializers; ``google/protobuf/descriptor.proto``.
 

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 # Points in time and durations of Python with nanoseconds, which ``datetime`` and ``timedelta`` do not have.
 #
 # Each is a value of the class of Python, with microseconds, and an attribute for the 0 to 999 nanoseconds above them.
-# It
-# equals a value of Python alone only without nanoseconds, and is written with them. Arithmetic gives values of Python
-# alone. The attributes have the names that pandas gives them.
+# It equals a value of Python alone only without nanoseconds, and is written with them. Arithmetic gives values of
+# Python alone. The attributes have the names that pandas gives them.
 
 _MICROSECOND_DIGITS: Final = 6
 
@@ -147,11 +146,9 @@ class TimedeltaWithNanoseconds(timedelta):
 
 # Well-known types as Python values.
 #
-# ==============================  ====================================
-# ==================================================
+# ==============================  ====================================  ==============================================
 # type                            read as                               written from
-# ==============================  ====================================
-# ==================================================
+# ==============================  ====================================  ==============================================
 # ``Timestamp``                   ``datetime`` in UTC                   ``datetime`` with a time zone, or RFC 3339 text
 # ``Duration``                    ``timedelta``                         ``timedelta``, or text such as ``1.5s``
 # ``DoubleValue`` and the like    the value                             the value
@@ -162,11 +159,10 @@ class TimedeltaWithNanoseconds(timedelta):
 # ``Any``                         ``dict`` with the key ``@type``       the same, or a message
 # ``Decimal`` of Confluent        ``Decimal``, exact                    ``Decimal``
 # ``Decimal`` of Google           ``Decimal``, exact                    ``Decimal``
-# ==============================  ====================================
-# ==================================================
+# ==============================  ====================================  ==============================================
 #
 # A message of the type itself may be written, too, and a mapping of its fields. Nanoseconds that a ``datetime`` or
-# ``timedelta`` cannot hold are an attribute of a class below it (:mod:`.nanoseconds`).
+# ``timedelta`` cannot hold are an attribute of a class below it (:class:`DatetimeWithNanoseconds`).
 #
 # Source: the documentation of ``google.protobuf``, and ``confluent/type/decimal.proto``.
 

@@ -1,6 +1,6 @@
 """The action DLQ: sends a record whose rule failed to a dead letter topic, and then raises the error of the rule.
 
-Settings of the program, in ``Rules(conf=…)`` or given to :class:`DlqAction`:
+Settings of the program, in ``Rules(conf=…)`` or given to :class:`DeadLetterAction`:
 
 - ``dlq.topic``: the topic; without it, the parameter ``dlq.topic`` of the rule is.
 - ``dlq.auto.flush``: whether every record is awaited until the broker has it.

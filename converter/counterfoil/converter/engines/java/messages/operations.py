@@ -129,7 +129,7 @@ def is_object(scalar: Scalar) -> bool:
 
 
 class MessageOperations(Operations):
-    """Turns scalar operations on objects into Java; the scopes are of the class ``Place``."""
+    """Turns scalar operations on objects into Java; the scopes are of the class ``JavaPlace``."""
 
     def unboxed(self, place: JavaPlace) -> JavaValue:
         """Return the value of a variable."""

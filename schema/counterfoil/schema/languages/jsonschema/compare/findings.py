@@ -229,8 +229,7 @@ def _origin(spot: Spot | None) -> DifferenceOrigin | None:
 # The findings of a pair of nodes as one value, which each place of the pair refers to.
 #
 # A pair may occur at many places, and its findings are at each of them. They are not copied: the findings of a pair
-# hold
-# those of the pairs inside it. Paths are made when findings are read, and only as many as are read.
+# hold those of the pairs inside it. Paths are made when findings are read, and only as many as are read.
 
 _MAX_COUNT: Final = 1_000
 """The largest number to which findings are counted; the places of one difference may be more than there are atoms."""

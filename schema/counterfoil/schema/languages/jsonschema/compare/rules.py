@@ -6,17 +6,20 @@ from typing import Final
 
 from counterfoil.schema.compatibility.rules import ALWAYS, CompatibilityRule
 from counterfoil.schema.languages.jsonschema.compare import content_rules
-from counterfoil.schema.languages.jsonschema.compare import rule_table as bound_rules
-from counterfoil.schema.languages.jsonschema.compare import rule_table as rest_rules
-from counterfoil.schema.languages.jsonschema.compare import rule_table as sound
-from counterfoil.schema.languages.jsonschema.compare.rule_table import breaking, harmless, ours
+from counterfoil.schema.languages.jsonschema.compare.rule_table import (
+    BOUND_RULES,
+    REST_RULES,
+    SOUND_RULES,
+    breaking,
+    harmless,
+    ours,
+)
 
 # The rules of JSON Schema compatibility, as a table with the sentence, the reason and the fix of each.
 #
 # A rule is data; the walk in :mod:`~counterfoil.schema.languages.jsonschema.compare.differences` finds the places. The
-# documentation pages about rules are generated from them. The rules of limits, of content models, of the rest, and of
-# the
-# policy SOUND are in modules of their own.
+# documentation pages about rules are generated from them. The rules of content models are
+# in :mod:`.content_rules`, those of limits, of the rest, and of the policy SOUND in :mod:`.rule_table`.
 #
 # Source: the validation vocabularies of draft-04 to 2020-12; error types as Confluent Schema Registry spells them.
 
@@ -186,13 +189,13 @@ UNRESOLVED_REFERENCE: Final = ours(
 
 CONFLUENT_RULES: Final = (
     *(value for value in list(globals().values()) if isinstance(value, CompatibilityRule)),
-    *bound_rules.BOUND_RULES,
+    *BOUND_RULES,
     *content_rules.CONTENT_RULES,
-    *rest_rules.REST_RULES,
+    *REST_RULES,
 )
 """Every rule of this folder."""
 
 
 # Every rule of JSON Schema: those of Confluent and those of SOUND.
 
-RULES: Final = (*CONFLUENT_RULES, *sound.SOUND_RULES)
+RULES: Final = (*CONFLUENT_RULES, *SOUND_RULES)

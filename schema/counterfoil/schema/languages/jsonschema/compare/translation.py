@@ -344,8 +344,7 @@ def value_text(value: Any) -> str:
 # The translation of a schema's text to the tree of nodes that is compared.
 #
 # Drafts 4 to 7 and the later drafts have different keywords for some things, and the reference has a separate reader
-# for
-# each group; both become the nodes of :mod:`~counterfoil.schema.languages.jsonschema.compare.nodes`.
+# for each group; both become the nodes of :mod:`~counterfoil.schema.languages.jsonschema.compare.nodes`.
 
 _TREES: WeakKeyDictionary[JsonSchema, Node] = WeakKeyDictionary()
 

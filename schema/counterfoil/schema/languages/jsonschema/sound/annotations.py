@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 #
 # Validators refuse nothing because of these keywords, but programs use them. If both schemas have such a keyword with
 # different values, a value may be read with another meaning. A keyword that only one side has is ignored: it was added
-# or
-# removed as documentation.
+# or removed as documentation.
 #
 # Source: JSON Schema 2020-12 Validation, sections 7 and 8; the number formats of OpenAPI 3; RFC 4648.
 
@@ -223,8 +222,7 @@ def _shown(value: Any) -> str:
 # The annotations of a schema on the parts of a value: ``format`` and how a string is encoded.
 #
 # Only those that apply to the value are collected: of a combination the branches that the value fits, of a condition
-# the
-# side that applies.
+# the side that applies.
 #
 # Source: JSON Schema 2020-12, "Annotations", and the vocabularies for ``format`` and for contents.
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 #
 # On the way, only types count, and that what contains the path is there if the schema requires it. Other properties and
 # items are left out, also of what a condition demands, and so is what a negation says. All values of a schema are
-# values
-# of its part.
+# values of its part.
 
 _MAX_MEANT: Final = 60
 _OPEN: Final = frozenset({StepKind.MEMBER, StepKind.ITEM, StepKind.VALUE})
@@ -152,8 +151,7 @@ def _types(constraints: list[KeywordFacts]) -> frozenset[str] | None:
 # A schema in which a choice of null and one other schema is spelled as that schema, with null as one more type.
 #
 # Keywords of objects, arrays and texts say nothing about null, so that both spellings accept the same values; and what
-# is
-# refused inside has a place there. A schema that says more of null, by a negation or a condition, stays as it is.
+# is refused inside has a place there. A schema that says more of null, by a negation or a condition, stays as it is.
 
 _NULL: Final = frozenset({"null"})
 _MAX_REFERRED: Final = 60

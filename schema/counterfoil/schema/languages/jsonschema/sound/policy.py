@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 # The place inside a condition or a combination where two schemas differ: the branch that changed, not the whole.
 #
 # A value is refused by a condition or a combination as a whole. The person who changed it looks for what was changed,
-# so
-# the two texts are compared there, keyword by keyword.
+# so the two texts are compared there, keyword by keyword.
 
 _CONDITION: Final = ("if", "then", "else")
 _COMPOUND: Final = frozenset(("anyOf", "oneOf", "not", "contains", "propertyNames"))
@@ -89,8 +88,7 @@ def _only_in(items: list[Any], others: list[Any]) -> Pointer:
 # The policy SOUND: the differences of STRICT, corrected by proofs and by values.
 #
 # Only what is proved to be compatible is compatible. If a value refutes it, the reasons are reported; if there is
-# neither
-# a proof nor a value, the differences of STRICT are reported, or else that nothing is proved.
+# neither a proof nor a value, the differences of STRICT are reported, or else that nothing is proved.
 
 MAX_STEPS: Final = 60_000
 """The largest number of steps of a decision, and again of the search for the reasons of a refusal."""

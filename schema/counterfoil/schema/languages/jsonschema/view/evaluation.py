@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 # The evaluation of a value against a schema: accepted, refused, or unknown; always in bounded time.
 #
 # Source: the validation and applicator vocabularies of draft-04 to 2020-12. Formats and contents are annotations.
-# Unknown
-# are dynamic references between several resources, references that cannot be resolved, and patterns that take too long.
+# Unknown are dynamic references between several resources, references that cannot be resolved, and patterns that take
+# too long.
 
 STEPS_A_LOOK: Final = 5
 """The steps of a judgement that each step here takes: a schema is looked at, and a constraint is added."""

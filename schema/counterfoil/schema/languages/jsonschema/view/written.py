@@ -66,7 +66,7 @@ def refers(value: Any) -> bool:
     return False
 
 
-# Schemas at their places in a text, and their constraints, read once for each place.
+# Schemas at their places.
 #
 # A schema is identified by its place, so that recursive schemas can be followed.
 

@@ -176,8 +176,7 @@ def found_at(
 # Differences of oneofs: fields that moved into one, and fields that left one.
 #
 # Fields are compared by number over the whole message; the oneof that a field belongs to is a property of the field. So
-# a
-# field is also compared if it moves into a oneof or out of one.
+# a field is also compared if it moves into a oneof or out of one.
 #
 # Source: recorded answers of Confluent Schema Registry 8.5.
 

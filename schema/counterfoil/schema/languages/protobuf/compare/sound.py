@@ -192,7 +192,7 @@ def _types(reader: FieldValueType, writer: FieldValueType) -> dict[str, object]:
     return {"reader": reader.words, "writer": writer.words}
 
 
-# The policy SOUND: differences by which a reader loses, changes or refuses a writer's message.
+# The walk of the policy over pairs of messages.
 #
 # Confluent's findings are included if a value is lost or changed at their place, and findings that Confluent does not
 # have are added. Every pair of messages that a record can contain is compared: those of one name, and those that fields
@@ -200,8 +200,7 @@ def _types(reader: FieldValueType, writer: FieldValueType) -> dict[str, object]:
 #
 # Differences of names alone are no findings: of packages, of messages that only fields use, of fields. The name of an
 # enum's number defines the meaning of the number, and so does the name of a well-known type. A field that the reader
-# does
-# not have is no loss: it is skipped, and a reserved number is never used for another field.
+# does not have is no loss: it is skipped, and a reserved number is never used for another field.
 
 _Pair: TypeAlias = "tuple[MessageType, MessageType]"
 _Key: TypeAlias = "tuple[int, int, int | tuple[str, ...]]"

@@ -137,8 +137,7 @@ def _is_string(held: FieldValueType) -> bool:
 # Messages whose meaning is defined by their name: the well-known types and Google's common types.
 #
 # ``Timestamp`` and ``Duration`` have the same fields, and so do ``Date`` and ``TimeOfDay``: bytes of the one are read
-# as
-# the other without an error. The meaning of any other message is defined by its fields alone, and so is that of the
+# as the other without an error. The meaning of any other message is defined by its fields alone, and so is that of the
 # wrappers of scalars, such as ``Int32Value``.
 #
 # Source: Protocol Buffers, "Well-Known Types"; the Google API common types.

@@ -272,13 +272,11 @@ def _level(rpc: Rpc) -> str:
     return _UNKNOWN
 
 
-# The policies WIRE and WIRE_JSON: the results of ``buf breaking`` in its categories of these names.
+# The walk of the policies over files, messages, enums and services.
 #
 # Files are matched by their path (a schema's own file with the other's), messages, enums and services by their full
-# names
-# over the schema's file and those of its references, fields and constants by number, methods by name. A map is a
-# repeated
-# message with a name derived from the field's, as in a descriptor.
+# names over the schema's file and those of its references, fields and constants by number, methods by name. A map is a
+# repeated message with a name derived from the field's, as in a descriptor.
 #
 # Source: the results of ``buf breaking`` 1.75, which refuses files with message sets; those are compared here.
 

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 # The descriptor of a file with its names as they were written, as registries return it.
 #
 # It differs from the descriptor that ``protoc`` makes: type names are not resolved, and labels, JSON names and the
-# syntax
-# are missing if they were not written. The runtime accepts it, and the text printed from it is the original one.
+# syntax are missing if they were not written. The runtime accepts it, and the text printed from it is the original one.
 #
 # Source: responses with ``format=serialized`` recorded from Confluent Schema Registry 8.5.
 

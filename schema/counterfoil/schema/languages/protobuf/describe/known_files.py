@@ -120,7 +120,7 @@ CONFLUENT_TEXT_BY_PATH: Final[Mapping[str, str]] = {
 """The text of every file."""
 
 
-# The built-in files, which every schema may import without a reference.
+# All built-in files.
 #
 # ``google/protobuf/*.proto`` come from the descriptors of the protobuf runtime, which is imported at the first use.
 

@@ -62,8 +62,7 @@ if TYPE_CHECKING:
 # Conversion of a file's options to those of descriptors: as fields, or uninterpreted if their extension is unknown.
 #
 # The runtime's parser of the text format converts the values, so that enums, nested messages and extensions are the
-# same
-# as for every other reader.
+# same as for every other reader.
 #
 # Source: ``google/protobuf/descriptor.proto``; the text format specification.
 

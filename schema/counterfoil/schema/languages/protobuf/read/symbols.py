@@ -192,8 +192,7 @@ def missing_imports(file: ProtoFile, imports: Mapping[str, ProtoFile]) -> list[t
 # The features of fields and enums that follow from the syntax, the edition and the feature options of a file.
 #
 # Source: the Protocol Buffers guide, "Feature settings for editions": the defaults of proto2, proto3, 2023 and 2024,
-# and
-# inheritance from the file through the outer messages to the field itself.
+# and inheritance from the file through the outer messages to the field itself.
 
 _PREFIX: Final = "features"
 

@@ -63,9 +63,8 @@ def find_engine() -> Any:
 # The engines that evaluate CEL: one in Rust, and one in Python that is slower and needs no compiled package.
 #
 # Both get plain Python values and return such. The Rust engine has 64-bit numbers only: expressions about exact
-# numbers,
-# and values with larger integers or decimals, are evaluated in Python, so that the result is the same with and without
-# it.
+# numbers, and values with larger integers or decimals, are evaluated in Python, so that the result is the same with and
+# without it.
 
 Evaluate: TypeAlias = Callable[[dict[str, Any]], Any]
 """Evaluates an expression with variables; raises ``CelError``."""

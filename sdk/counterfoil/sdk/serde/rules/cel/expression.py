@@ -19,13 +19,11 @@ if TYPE_CHECKING:
 # What an expression reads and calls, found from its tokens, and its text as the engines get it.
 #
 # A rule mostly reads a few fields of a message, and converting a whole message takes far longer than evaluating it.
-# What
-# is found may be more than an evaluation reads, and never less.
+# What is found may be more than an evaluation reads, and never less.
 #
 # The text of the engines differs in two ways. ``has(message.a.b)`` becomes a variable, since an engine that is given a
 # plain map cannot know which fields of a Protobuf message are set. Functions that the engines do not have, or that
-# differ
-# between them, have other names, in which a dot is an underscore.
+# differ between them, have other names, in which a dot is an underscore.
 
 Parts: TypeAlias = "dict[str, Parts] | None"
 """The parts of a value that are read, by name; None for the whole value."""
