@@ -23,7 +23,16 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 ROOMS: Final = ("schema", "sdk", "contracts", "registry", "converter")
 FOLDERS: Final = (*ROOMS, "tests", "benchmarks", "examples", "deploy", "docs")
 # What looks like a name of ours and is none: a file, and a misspelled name whose error message is tested.
-ABSENT_NAMES: Final = frozenset({"counterfoil.schema.json", "counterfoil.sdk.Regsitry"})
+ABSENT_NAMES: Final = frozenset(
+    {
+        "counterfoil.schema.json",
+        "counterfoil.sdk.Regsitry",
+        "counterfoil.sdk.there",
+        "counterfoil.sdk.there.found",
+        "counterfoil.sdk.there.lost",
+        "counterfoil.sdk.there.missing",
+    }
+)
 # The files of other projects that comments name as sources.
 FOREIGN_PATHS: Final = frozenset({"karapace/core/auth.py", "java/ConfluentClient.java"})
 

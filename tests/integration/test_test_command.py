@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 from counterfoil.contracts.check.agreements import read_file
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
-from counterfoil.contracts.testing.plan import TestPlan, Writers
+from counterfoil.contracts.testing.plan import RecordTestPlan, Writers
 from counterfoil.contracts.testing.promises import topic_test
 from counterfoil.contracts.testing.sources import SampleChoice, batches_of, choose_sample, open_topic
 from counterfoil.contracts.testing.tester import DistributedTest, TopicTester, wanted_of
@@ -191,7 +191,7 @@ def test_spark_and_one_process_count_the_same(
     access = KafkaAccess(broker.bootstrap_servers)
     with Registry(live_registry.url) as registry, open_topic(access, test) as opened:
         sample = choose_sample(opened, SampleChoice.parse("all", limit=1), source=topic)
-        tester = TopicTester(TestPlan(test, keys=Writers(lambda: registry)), Writers(lambda: registry))
+        tester = TopicTester(RecordTestPlan(test, keys=Writers(lambda: registry)), Writers(lambda: registry))
         for batch in batches_of(opened, sample):
             tester.feed(batch)
         spread = DistributedTest(test, wanted_of(sample), registry).run(SparkScanner(spark), access)

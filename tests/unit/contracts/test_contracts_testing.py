@@ -16,9 +16,9 @@ from counterfoil.contracts.cli.run import run
 from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
 from counterfoil.contracts.reports.json_schema import report_json_schema
 from counterfoil.contracts.testing.batches import RecordBatch, repeated_key
-from counterfoil.contracts.testing.plan import Proposed, TestPlan, Writers
+from counterfoil.contracts.testing.plan import Proposed, RecordTestPlan, Writers
 from counterfoil.contracts.testing.promises import topic_test
-from counterfoil.contracts.testing.sources import TestedSample
+from counterfoil.contracts.testing.sources import SampleUnderTest
 from counterfoil.contracts.testing.tally import Failures, Key, RecordPlace, Repeats, Tally
 from counterfoil.contracts.testing.tester import TopicTester
 from counterfoil.contracts.testing.verdict import findings_of
@@ -120,7 +120,7 @@ def counted(batch, *, contract=CONTRACT, schemas=(ORDER,), consumer=None, **opti
     test = topic_test(agreement, agreement.promises[0], file=path, consumers=readers, window_ms=window_ms)
     registry = registry_of(*schemas)
     proposed = options.pop("proposed", None)
-    plan = TestPlan(test, keys=Writers(lambda: registry), has_proposed=proposed is not None, **options)
+    plan = RecordTestPlan(test, keys=Writers(lambda: registry), has_proposed=proposed is not None, **options)
     tester = TopicTester(plan, Writers(lambda: registry, proposed))
     tester.feed(batch)
     return test, tester.tally
@@ -128,7 +128,7 @@ def counted(batch, *, contract=CONTRACT, schemas=(ORDER,), consumer=None, **opti
 
 def findings(batch, *, sample=None, **options):
     test, tally = counted(batch, **options)
-    taken = sample or TestedSample("orders", "newest", offsets={0: ((0, 9),)}, bounds={0: (0, 9)}, taken_ms=NOW_MS)
+    taken = sample or SampleUnderTest("orders", "newest", offsets={0: ((0, 9),)}, bounds={0: (0, 9)}, taken_ms=NOW_MS)
     return {(each.rule, each.element): each for each in findings_of(test, tally, taken)}
 
 
@@ -204,7 +204,7 @@ def test_what_cannot_be_decoded_fails_and_tombstones_are_counted():
         "id 99": (1, 1),
         "unknown": (2, 2),
     }
-    (finding,) = findings_of(test, tally, TestedSample("orders", "newest"))
+    (finding,) = findings_of(test, tally, SampleUnderTest("orders", "newest"))
     assert finding.rule == "record-undecodable"
     assert finding.text.startswith("5 of 6 records")
 
@@ -343,12 +343,12 @@ def test_windows_of_time_that_are_complete_are_counted():
     stamps = [start - 10, start, start + 1, start + HOUR, start + 3 * HOUR]
     batch = batch_of([message(FINE, ORDER)] * 5, timestamps=stamps)
     rule = "{type: library, metric: rowCount, arguments: {window: PT1H}, mustBeGreaterOrEqualTo: 2, severity: warning}"
-    sample = TestedSample("orders", "newest", offsets={0: ((3, 8),)}, bounds={0: (0, 8)}, taken_ms=start + 4 * HOUR)
+    sample = SampleUnderTest("orders", "newest", offsets={0: ((3, 8),)}, bounds={0: (0, 8)}, taken_ms=start + 4 * HOUR)
     (finding,) = findings(batch, contract=quality(rule), sample=sample).values()
     assert (finding.rule, finding.severity.value) == ("quality-failed", "warning")
     assert "rowCount is 1, and must be at least 2, in the windows of 1 hour" in finding.text
     assert finding.text.count("Z") == 3  # the first window is complete and has two; the three after it do not
-    scattered = TestedSample("orders", "spread", offsets={0: ((0, 1), (4, 8))}, bounds={0: (0, 8)}, taken_ms=start)
+    scattered = SampleUnderTest("orders", "spread", offsets={0: ((0, 1), (4, 8))}, bounds={0: (0, 8)}, taken_ms=start)
     (notice,) = findings(batch, contract=quality(rule), sample=scattered).values()
     assert notice.rule == "quality-unchecked"
 
@@ -356,7 +356,7 @@ def test_windows_of_time_that_are_complete_are_counted():
 def test_a_window_is_given_to_the_rules_that_name_none():
     start = NOW_MS // HOUR * HOUR - 5 * HOUR
     batch = batch_of([message(FINE, ORDER)] * 4, timestamps=[start, start + 1, start + HOUR, start + 3 * HOUR])
-    sample = TestedSample("orders", "newest", offsets={0: ((0, 4),)}, bounds={0: (0, 4)}, taken_ms=start + 4 * HOUR)
+    sample = SampleUnderTest("orders", "newest", offsets={0: ((0, 4),)}, bounds={0: (0, 4)}, taken_ms=start + 4 * HOUR)
     without = quality(
         "{id: one, type: library, metric: duplicateValues, arguments: {properties: [id]}, mustBe: 0}",
         "{id: two, type: library, metric: rowCount, mustBeBetween: [2, 4]}",

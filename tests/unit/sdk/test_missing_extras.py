@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import subprocess
 import sys
 
 import pytest
 
-from counterfoil.schema import errors as extras
 from counterfoil.schema.errors import CounterfoilError, MissingExtra
 
 FRAMEWORKS = {
@@ -112,8 +110,3 @@ def test_the_error_has_its_facts():
     assert isinstance(error, CounterfoilError)
     assert isinstance(error, ImportError)
     assert (error.name, error.module, error.extra) == ("pyarrow", "pyarrow", "arrow")
-
-
-def test_the_example_runs():
-    tried = doctest.testmod(extras, optionflags=doctest.ELLIPSIS)
-    assert (tried.attempted, tried.failed) == (1, 0)

@@ -188,7 +188,7 @@ UNWRITABLE: Final = 2
 """The numbers of the checks about whole records."""
 
 
-class TestPlan:
+class RecordTestPlan:
     """The checks of a test by kind, each with its number, and what was counted so far in ``tally``.
 
     ``keys`` opens the schemas of keys. With ``shows_values``, reasons quote values, except hidden ones. ``values`` are

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.testing.batches import RecordBatch
     from counterfoil.contracts.testing.checks import Check, HeaderCheck, KeyCheck, QualityCheck
     from counterfoil.contracts.testing.columns import RecordColumns
-    from counterfoil.contracts.testing.plan import CompiledRule, Layout, TestPlan, Writer
+    from counterfoil.contracts.testing.plan import CompiledRule, Layout, RecordTestPlan, Writer
     from counterfoil.contracts.testing.tally import RepeatedKeys
     from counterfoil.schema.paths import FieldPath
 
@@ -56,7 +56,7 @@ class _Read(NamedTuple):
 class RecordGroupTest:
     """The test of a group of records."""
 
-    def __init__(self, plan: TestPlan, group: RecordGroup) -> None:
+    def __init__(self, plan: RecordTestPlan, group: RecordGroup) -> None:
         self._plan = plan
         self._batch, self._rows, self._writer, self._layout, self._offset, self._prefix = group
         self._messages = [group.batch.values[row] for row in group.rows]

@@ -10,11 +10,11 @@ from counterfoil.contracts.baselines.operands import read_operand
 from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.project.acceptance import AcceptanceSource, with_approval
 from counterfoil.contracts.reports.lint import is_failing
-from counterfoil.contracts.testing.plan import Proposed, TestPlan, Writers
+from counterfoil.contracts.testing.plan import Proposed, RecordTestPlan, Writers
 from counterfoil.contracts.testing.sources import (
     FILE,
     RecordFile,
-    TestedSample,
+    SampleUnderTest,
     batches_of,
     choose_sample,
     environment_of,
@@ -86,14 +86,16 @@ class TestSession:
             raise UsageMistake(f"--proposed {name} is no schema")
         return Proposed(found, found.schema.schema_type)
 
-    def _of_file(self, test: TopicTest, path: str, proposed: Proposed | None) -> tuple[TestedSample, Tally]:
+    def _of_file(self, test: TopicTest, path: str, proposed: Proposed | None) -> tuple[SampleUnderTest, Tally]:
         file = RecordFile(path, Path(path).read_bytes(), topic=test.topic, registry=self._settings.registry)
         tester = self._tester(test, file.registry, proposed)
         for batch in file.batches():
             tester.feed(batch)
-        return TestedSample(path, FILE, has_ids=file.has_ids), tester.tally
+        return SampleUnderTest(path, FILE, has_ids=file.has_ids), tester.tally
 
-    def _of_topic(self, test: TopicTest, access: KafkaAccess, proposed: Proposed | None) -> tuple[TestedSample, Tally]:
+    def _of_topic(
+        self, test: TopicTest, access: KafkaAccess, proposed: Proposed | None
+    ) -> tuple[SampleUnderTest, Tally]:
         choice = self._settings.choice
         with open_topic(access, test) as topic:
             sample = choose_sample(topic, choice, source=f"{test.topic} at {access.servers}")
@@ -105,7 +107,7 @@ class TestSession:
         return sample, tester.tally
 
     def _distributed(
-        self, test: TopicTest, sample: TestedSample, access: KafkaAccess, proposed: Proposed | None
+        self, test: TopicTest, sample: SampleUnderTest, access: KafkaAccess, proposed: Proposed | None
     ) -> Tally:
         from counterfoil.contracts.testing.tester import DistributedTest, open_scanner, sendable, wanted_of
 
@@ -116,7 +118,7 @@ class TestSession:
             return sent.run(scanner, access)
 
     def _tester(self, test: TopicTest, registry: Callable[[], Registry], proposed: Proposed | None) -> TopicTester:
-        plan = TestPlan(
+        plan = RecordTestPlan(
             test,
             keys=Writers(registry),
             shows_values=self._settings.shows_values,

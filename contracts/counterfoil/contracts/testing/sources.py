@@ -151,7 +151,7 @@ class SampleChoice:
 
 
 @dataclass(slots=True)
-class TestedSample:
+class SampleUnderTest:
     """What was taken, and from where: ``source`` in words, offsets by partition, and the moment of the first request.
 
     ``bounds`` are the offsets that there were. ``is_cut``: the limit of bytes ended it early. ``has_ids``: the schema
@@ -193,14 +193,14 @@ class TestedSample:
         return not self.is_cut and bool(self.offsets) and all(len(ranges) == 1 for ranges in self.offsets.values())
 
 
-def choose_sample(topic: KafkaTopic, choice: SampleChoice, *, source: str) -> TestedSample:
+def choose_sample(topic: KafkaTopic, choice: SampleChoice, *, source: str) -> SampleUnderTest:
     """Return the sample of a topic, whose bounds are requested now."""
     bounds = {number: topic.bounds(number) for number in topic.partitions()}
     wanted: Mapping[int, tuple[int, int]] = bounds
     if choice.since_ms is not None:
         first = topic.offsets_at(choice.since_ms)
         wanted = {number: (max(low, first.get(number, high)), high) for number, (low, high) in bounds.items()}
-    return TestedSample(
+    return SampleUnderTest(
         source,
         choice.name,
         choice.seed,
@@ -224,7 +224,7 @@ def open_topic(access: KafkaAccess, test: TopicTest) -> KafkaTopic:
     return topic
 
 
-def batches_of(topic: KafkaTopic, sample: TestedSample, *, limit_bytes: int | None = None) -> Iterator[RecordBatch]:
+def batches_of(topic: KafkaTopic, sample: SampleUnderTest, *, limit_bytes: int | None = None) -> Iterator[RecordBatch]:
     """Yield the records of a sample; with a limit of bytes it ends with the batch that exceeds it."""
     read = 0
     for messages in topic.sample(sample.offsets):

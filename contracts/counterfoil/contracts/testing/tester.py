@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from counterfoil.contracts.errors import PreconditionFailed
 from counterfoil.contracts.testing.batches import RecordBatch, reason_of
 from counterfoil.contracts.testing.checks import Check, Metric, QualityCheck
-from counterfoil.contracts.testing.plan import UNDECODABLE, UNFRAMED, TestPlan, Writers, frame_key
+from counterfoil.contracts.testing.plan import UNDECODABLE, UNFRAMED, RecordTestPlan, Writers, frame_key
 from counterfoil.contracts.testing.run import RecordGroup, RecordGroupTest
 from counterfoil.contracts.testing.tally import RecordPlace, Span, Tally, Window, window_start
 from counterfoil.schema.errors import needed_by
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.testing.plan import Layout, Proposed, Writer
     from counterfoil.contracts.testing.promises import TopicTest
-    from counterfoil.contracts.testing.sources import TestedSample
+    from counterfoil.contracts.testing.sources import SampleUnderTest
     from counterfoil.contracts.testing.tally import Key
     from counterfoil.schema.sampling import Range
     from counterfoil.sdk.client import Registry
@@ -46,7 +46,7 @@ _MOST_WRITERS: Final = 1_000
 class TopicTester:
     """Tests the records of one topic, and counts in the tally of its plan."""
 
-    def __init__(self, plan: TestPlan, writers: Writers) -> None:
+    def __init__(self, plan: RecordTestPlan, writers: Writers) -> None:
         self._plan = plan
         self._writers = writers
 
@@ -267,7 +267,7 @@ class DistributedTest:
 
     def _tester(self, test: TopicTest, repeats: Callable[[int, QualityCheck], Any]) -> TopicTester:
         registry = self.registry
-        plan = TestPlan(
+        plan = RecordTestPlan(
             test,
             keys=Writers(lambda: registry),
             shows_values=self.shows_values,
@@ -296,7 +296,7 @@ def sendable(proposed: Proposed | None) -> Proposed | None:
     return None if proposed is None else replace(proposed, found=replace(proposed.found, schema=None))
 
 
-def wanted_of(sample: TestedSample) -> Mapping[int, tuple[Range, ...]]:
+def wanted_of(sample: SampleUnderTest) -> Mapping[int, tuple[Range, ...]]:
     """Return the offsets of a sample, without partitions that have none."""
     return {number: ranges for number, ranges in sample.offsets.items() if ranges}
 

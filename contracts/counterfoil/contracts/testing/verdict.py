@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.testing.checks import Check
     from counterfoil.contracts.testing.promises import TopicTest
-    from counterfoil.contracts.testing.sources import TestedSample
+    from counterfoil.contracts.testing.sources import SampleUnderTest
     from counterfoil.contracts.testing.tally import Failures, RecordPlace, Tally
 
 
@@ -36,7 +36,7 @@ _MOST: Final = 100_000
 """How many windows are looked at, beginning with the newest."""
 
 
-def complete_windows(sample: TestedSample, tally: Tally, length_ms: int) -> Sequence[int]:
+def complete_windows(sample: SampleUnderTest, tally: Tally, length_ms: int) -> Sequence[int]:
     """Return the starts of the windows of which every record was read, ascending; none if that is not known.
 
     A partition that was not read from its beginning limits them by its first timestamp, one that was not read to its
@@ -76,7 +76,7 @@ class TopicResult:
     """
 
     test: TopicTest
-    sample: TestedSample
+    sample: SampleUnderTest
     tally: Tally
     findings: tuple[Finding, ...] = ()
     environment: str = ""
@@ -126,14 +126,14 @@ class TestReport:
         return sum(finding.severity is severity and finding.approval is None for finding in self.findings)
 
 
-def findings_of(test: TopicTest, tally: Tally, sample: TestedSample) -> tuple[Finding, ...]:
+def findings_of(test: TopicTest, tally: Tally, sample: SampleUnderTest) -> tuple[Finding, ...]:
     """Return what is wrong with the records of a topic, and what could not be checked, in the order of the files."""
     found = _Maker(test, tally, sample).findings()
     return tuple(sorted(found, key=lambda one: (one.path, one.position or Position(0, 0), one.rule, one.element)))
 
 
 class _Maker:
-    def __init__(self, test: TopicTest, tally: Tally, sample: TestedSample) -> None:
+    def __init__(self, test: TopicTest, tally: Tally, sample: SampleUnderTest) -> None:
         self._test = test
         self._tally = tally
         self._sample = sample
