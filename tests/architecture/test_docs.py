@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -152,3 +154,22 @@ def test_the_link_check_sees_a_broken_link(tmp_path: Path):
     )
     assert done.returncode == 1
     assert done.stdout.splitlines() == ["page.md: nowhere.md: no such file", "page.md: #not-here: no such heading"]
+
+
+def test_texts_of_programs_name_pages_by_their_address():
+    """An installed program has no folder ``docs``; comments, and code in docstrings, speak of the repository."""
+    address = f"{tomllib.loads((ROOT / 'pyproject.toml').read_text())['project']['urls']['Repository']}/blob/main/"
+    wrong = []
+    found = 0
+    for path in sorted(each for room in ROOMS for each in (ROOT / room / "counterfoil").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+                continue
+            for match in re.finditer(r"(?<!`)\bdocs/[\w/.-]*?\.md\b", node.value):
+                found += 1
+                before = node.value[: match.start()]
+                is_address = before.endswith(address) or before == "/blob/main/"  # after the project's, in an f-string
+                if not (is_address and (ROOT / match[0]).is_file()):
+                    wrong.append((path.relative_to(ROOT), node.lineno, match[0]))
+    assert wrong == []
+    assert found > 5

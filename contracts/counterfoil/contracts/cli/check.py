@@ -387,7 +387,7 @@ def check(
     """Check schema files against their earlier versions: Avro (.avsc), Protobuf (.proto), JSON Schema (.schema.json).
 
     PATHS are files and folders; without any, the current folder. Each finding has its place in the file and, where one
-    was found, a record that proves it. More: docs/check.md.
+    was found, a record that proves it. More: https://github.com/counterfoil/counterfoil/blob/main/docs/check.md
 
     Exit codes: 0 compatible, 1 broken, 2 usage, 4 nothing was checked or, against a registry, not every file, 11
     registry unreachable, 12 registry refused, 14 a file or git ref is missing.

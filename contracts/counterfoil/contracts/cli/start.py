@@ -142,7 +142,9 @@ def tutorial() -> None:
 @_FOLDER
 @as_json
 def quickstart(folder: Path, as_json: bool) -> None:
-    """Make a git repository with a schema and a change of it that breaks (docs/quickstart-check.md).
+    """Make a git repository with a schema and a change of it that breaks.
+
+    The page: https://github.com/counterfoil/counterfoil/blob/main/docs/quickstart-check.md
 
     Exit codes: 0 made, 2 usage, 14 the folder is not empty, or git is not installed.
     """
@@ -156,7 +158,9 @@ def quickstart(folder: Path, as_json: bool) -> None:
 @registry_options(THE_REGISTRY)
 @as_json
 def intended_break(folder: Path, registry: RegistryAccess, as_json: bool) -> None:
-    """Make the repository of a contract, and a registry in which it is live (docs/tutorial-intended-break.md).
+    """Make the repository of a contract, and a registry in which it is live.
+
+    The page: https://github.com/counterfoil/counterfoil/blob/main/docs/tutorial-intended-break.md
 
     Exit codes: 0 made, 2 usage, 11 registry unreachable, 12 registry refused, 13 the registry has other content of
     these names, 14 the folder is not empty, or git is not installed.
@@ -183,7 +187,9 @@ def intended_break(folder: Path, registry: RegistryAccess, as_json: bool) -> Non
 )
 @as_json
 def migrate(folder: Path, registry: RegistryAccess, brokers: str, as_json: bool) -> None:
-    """Write a schema, a producer and a service of a topic (docs/migrating-a-topic.md).
+    """Write a schema, a producer and a service of a topic.
+
+    The page: https://github.com/counterfoil/counterfoil/blob/main/docs/migrating-a-topic.md
 
     Exit codes: 0 made, 2 usage, 11 registry unreachable, 12 registry refused, 13 the registry has another schema, 14
     the folder is not empty.

@@ -46,7 +46,7 @@ LINT_RULES: Final = (
         "property-invalid",
         Severity.ERROR,
         "A custom property of this project has a value that it cannot have, so that it would have no effect.",
-        "Correct the value; docs/contracts-reference.md lists the properties.",
+        "Correct the value; the properties are listed in https://github.com/counterfoil/counterfoil/blob/main/docs/contracts-reference.md",
         "a key or a listed word in other letter case, or with hyphens or underscores, is spelled as expected",
     ),
     LintRule(
@@ -178,7 +178,8 @@ LINT_RULES: Final = (
         Severity.WARNING,
         "A tag in a schema marks values that field rules of Confluent's clients do not reach, such as those inside a "
         "tagged record: a rule ENCRYPT with this tag is refused.",
-        "Move the tag beside a string or bytes field; docs/encryption-reference.md lists the places.",
+        "Move the tag beside a string or bytes field; the places are listed in "
+        "https://github.com/counterfoil/counterfoil/blob/main/docs/encryption-reference.md",
     ),
     LintRule(
         "tag-not-encryptable",

@@ -122,7 +122,9 @@ class RegistryRole(NamedTuple):
 THE_REGISTRY: Final = RegistryRole("registry", VARIABLES, spellings=("--registry",), former=("--url",))
 
 
-CONNECTION: Final = "Logins, TLS and time-outs: see docs/reaching-a-registry.md."
+CONNECTION: Final = (
+    "Logins, TLS and time-outs: see https://github.com/counterfoil/counterfoil/blob/main/docs/reaching-a-registry.md"
+)
 """The line of the options of a connection in the help of a command."""
 MISSING_URL: Final = f"the URL of the registry is missing; give it as --registry or {VARIABLES}URL"
 """The message where a command needs a registry, and nothing names one."""
