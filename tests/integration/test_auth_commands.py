@@ -50,7 +50,7 @@ def test_check(auth, tmp_path):
         1,
         "broken.yaml:1:10: an administrator must be User:NAME or Service:NAME or Group:NAME, not root\n",
     )
-    assert auth("check", "none.yaml")[0] == 1
+    assert auth("check", "none.yaml") == (14, "", "counterfoil: there is no file 'none.yaml'\n")
 
 
 def test_check_knows_the_users_of_a_store_and_who_made_its_rules(auth, tmp_path):

@@ -133,12 +133,16 @@ def check(*, path: Path | None, strict: bool, store: str | None, as_json: bool) 
 
     Warnings: unknown names, rules that never apply, weak hashes, nobody in admins, prefixes that clash, files with
     hashes that others can read; with --store also rules of the store whose makers have lost the right to make them.
+
+    Exit codes: 0 valid, 1 a server would refuse it, or there are warnings and --strict, 2 usage, 14 there is no FILE.
     """
     with needed_by("The registry", extra="registry"):
         from counterfoil.registry.access.file.in_force import find_idle_rules, find_stored_warnings, find_warnings
         from counterfoil.registry.access.file.values import AccessFile, InvalidAccessFile
     if path is None and store is None:
         raise click.UsageError("Name the FILE to check, or with --store a store that declares who may do what.")
+    if path is not None and not path.exists():
+        raise click.ClickException(f"there is no file {str(path)!r}")
     try:
         file = AccessFile(Path()) if path is None else _load(path)
     except InvalidAccessFile as mistake:
