@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agreement_files import CONTRACT, SCHEMA
 from counterfoil.contracts.testkit import Stream
-from counterfoil.contracts.testkit.session import TestkitSession
+from counterfoil.contracts.testkit.session import ContractSession
 from counterfoil.schema import Schema
 from counterfoil.sdk import AvroDeserializer, Registry
 from kit_project import write_project
@@ -30,7 +30,7 @@ def test_all_live_versions_are_used_in_turn(
     client.delete_version(f"{topic}-value", 1)  # softly: records with it may be in the topic
     write_project(tmp_path, **{"orders.odcs.yaml": CONTRACT.replace("orders.placed", topic)})
     monkeypatch.setenv("COUNTERFOIL_REGISTRY_URL", live_registry.url)
-    stream = Stream(TestkitSession(str(tmp_path)))
+    stream = Stream(ContractSession(str(tmp_path)))
     records = stream.examples(topic, n=6, schema="all-live")
     read = AvroDeserializer(stream.registry)
     added = [next(name for name in read(each.value) if name.startswith("added")) for each in records]

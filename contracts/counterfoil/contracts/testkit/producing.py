@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.generate.examples import Examples
     from counterfoil.contracts.generate.library import FoundContract
-    from counterfoil.contracts.testkit.session import TestkitSession
+    from counterfoil.contracts.testkit.session import ContractSession
 
 
 UNKNOWN: Final = ...
@@ -52,7 +52,7 @@ def check_record(found: FoundContract, value: Any, *, key: Any = UNKNOWN, header
         raise BrokenPromise(f"The record does not keep {found.path} ({found.topic}):{lines}", errors)
 
 
-def assert_produces_of(session: TestkitSession, contract: FoundContract | str, value: Any, **parts: Any) -> None:
+def assert_produces_of(session: ContractSession, contract: FoundContract | str, value: Any, **parts: Any) -> None:
     """Check a record against a contract, or the one with this name."""
     found = session.library().find(contract) if isinstance(contract, str) else contract
     check_record(found, value, **parts)

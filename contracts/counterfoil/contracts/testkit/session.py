@@ -15,7 +15,7 @@ CONSUMER_INI: Final = "counterfoil_consumer"
 
 
 @dataclass(slots=True)
-class TestkitSession:
+class ContractSession:
     """``root`` is the folder of the contracts, by default the current one; without a ``recorder`` nothing is noted."""
 
     root: str = "."
@@ -35,5 +35,5 @@ class TestkitSession:
         self.root, self.recorder, self._library = root, None, None
 
 
-SESSION = TestkitSession()
+SESSION = ContractSession()
 """The run of tests of this process; pytest's plugin begins it."""

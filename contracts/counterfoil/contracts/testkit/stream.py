@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.generate.examples import Examples
     from counterfoil.contracts.generate.library import FoundContract
-    from counterfoil.contracts.testkit.session import TestkitSession
+    from counterfoil.contracts.testkit.session import ContractSession
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.serde.deserializer import Deserializer
     from counterfoil.sdk.subjects import Field
@@ -114,7 +114,7 @@ class Stream:
     ``registry`` is its client, for the deserializers of the program. It is part of the extra ``registry``.
     """
 
-    def __init__(self, session: TestkitSession) -> None:
+    def __init__(self, session: ContractSession) -> None:
         self._session = session
         self.registry = InMemoryRegistry(level=CompatibilityLevel.NONE).client()
         self._contract_by_id: dict[int, str] = {}
