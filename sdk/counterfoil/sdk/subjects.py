@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 from counterfoil.sdk.errors import InvalidSettings, SubjectUnresolved
 
 if TYPE_CHECKING:
-    from counterfoil.sdk.transport import Script
+    from counterfoil.sdk.script import Script
 
 
 Field: TypeAlias = Literal["key", "value"]

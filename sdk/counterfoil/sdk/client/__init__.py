@@ -13,8 +13,8 @@ from counterfoil.sdk.client.cache import Cache
 from counterfoil.sdk.errors import UnexpectedReply
 from counterfoil.sdk.late_modules import LateModule
 from counterfoil.sdk.processes import PickledByArguments
+from counterfoil.sdk.script import run, with_result
 from counterfoil.sdk.subjects import ANY_CLUSTER
-from counterfoil.sdk.transport import run, with_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from counterfoil.sdk.client.settings import Auth, RegistrySettings
-    from counterfoil.sdk.transport import Clock, Script, Transport
+    from counterfoil.sdk.script import Script
+    from counterfoil.sdk.transport import Clock, Transport
 
 
 # What the clients for threads and for the tasks of an event loop have in common: how they are made.
@@ -85,8 +86,9 @@ if TYPE_CHECKING:
     from counterfoil.sdk import operations
     from counterfoil.sdk.client.settings import RegistrySettings
     from counterfoil.sdk.operations import Operation
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.subjects import Field
-    from counterfoil.sdk.transport import Clock, Script
+    from counterfoil.sdk.transport import Clock
 else:
     operations = LateModule("counterfoil.sdk.operations")
 

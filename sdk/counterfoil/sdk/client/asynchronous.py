@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, Type
 from counterfoil.sdk.client import Calls, RegistryClient
 from counterfoil.sdk.client.connection import AsyncHttpTransport
 from counterfoil.sdk.client.settings import RegistrySettings
-from counterfoil.sdk.transport import Aside, CallFunction, JoinFlight, Pause, Send, Work, with_result
+from counterfoil.sdk.script import Aside, CallFunction, JoinFlight, Pause, Send, Work, with_result
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from types import TracebackType
 
     from counterfoil.sdk.client.settings import Auth
-    from counterfoil.sdk.transport import AsyncTransport, Clock, Script, Step
+    from counterfoil.sdk.script import Script, Step
+    from counterfoil.sdk.transport import AsyncTransport, Clock
 
 
 _ASIDE: Final[set[asyncio.Task[None]]] = set()

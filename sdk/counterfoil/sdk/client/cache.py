@@ -12,14 +12,14 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from counterfoil.sdk.processes import Locking
-from counterfoil.sdk.transport import JoinFlight
+from counterfoil.sdk.script import JoinFlight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
     from concurrent.futures import Future
 
     from counterfoil.schema.errors import RegistryError
-    from counterfoil.sdk.transport import Script
+    from counterfoil.sdk.script import Script
 
 
 V = TypeVar("V")

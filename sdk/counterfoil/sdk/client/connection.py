@@ -16,7 +16,8 @@ from counterfoil.sdk.client.settings import ClientCredentials, ClientTlsFiles, i
 from counterfoil.sdk.errors import InvalidSettings, RegistryUnavailable, UnexpectedReply
 from counterfoil.sdk.operations import read_reply
 from counterfoil.sdk.processes import Locking
-from counterfoil.sdk.transport import RETRIED, Clock, NoReply, Pause, Reply, Request, Send, pause_after
+from counterfoil.sdk.script import Pause, Send
+from counterfoil.sdk.transport import RETRIED, Clock, NoReply, Reply, Request, pause_after
 
 if TYPE_CHECKING:
     import asyncio
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from counterfoil.sdk.client.settings import RegistrySettings, RetrySettings
     from counterfoil.sdk.operations import Operation
-    from counterfoil.sdk.transport import Script
+    from counterfoil.sdk.script import Script
 
 
 # What keeps a client from flooding a registry that fails: a shared budget of retries, and a circuit breaker.

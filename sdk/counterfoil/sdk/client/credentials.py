@@ -29,11 +29,13 @@ from counterfoil.sdk.client.settings import (
 )
 from counterfoil.sdk.errors import InvalidSettings, RegistryUnavailable
 from counterfoil.sdk.processes import Locking
-from counterfoil.sdk.transport import RETRIED, Aside, CallFunction, NoReply, Pause, Reply, Request, Send, pause_after
+from counterfoil.sdk.script import Aside, CallFunction, Pause, Send
+from counterfoil.sdk.transport import RETRIED, NoReply, Reply, Request, pause_after
 
 if TYPE_CHECKING:
     from counterfoil.sdk.client.settings import Auth, Headers, RetrySettings, TokenFunction
-    from counterfoil.sdk.transport import Clock, Script
+    from counterfoil.sdk.script import Script
+    from counterfoil.sdk.transport import Clock
 
 
 _DUE: Final = 0.8

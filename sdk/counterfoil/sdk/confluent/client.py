@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.client import Calls
     from counterfoil.sdk.confluent.values import RegisteredSchema, Schema, ServerConfig
     from counterfoil.sdk.operations import Operation
-    from counterfoil.sdk.transport import Script
+    from counterfoil.sdk.script import Script
 
 
 # The calls of confluent-kafka's registry clients, as scripts of this SDK's calls.

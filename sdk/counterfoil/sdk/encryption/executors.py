@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from counterfoil.sdk.encryption.key_services import KeyServiceMaker
     from counterfoil.sdk.encryption.keys import OpenKey
     from counterfoil.sdk.encryption.policy import KeyPolicy, PlacePolicy
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, RuleScope, SchemaField, Transform
-    from counterfoil.sdk.transport import Script
 
 
 _MAGIC: Final = b"\x00"

@@ -17,7 +17,7 @@ from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk import operations
 from counterfoil.sdk.client.cache import Cache
 from counterfoil.sdk.errors import EncryptionError, KeyMismatch, KeyMissing, KeyRefused, UnexpectedReply
-from counterfoil.sdk.transport import Work
+from counterfoil.sdk.script import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from counterfoil.sdk.encryption.key_services import KeyServices
     from counterfoil.sdk.encryption.policy import KeyPolicy
     from counterfoil.sdk.operations import Operation
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.sources import SchemaCalls, T
-    from counterfoil.sdk.transport import Script
 
 
 _LOG: Final = logging.getLogger(__name__)

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from counterfoil.schema.model import SchemaType
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.arrow.tables import BatchReader
     from counterfoil.sdk.serde.codec import Decode, Encode
     from counterfoil.sdk.serde.context import MessageContext, Record
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.sources import RegistrySource
     from counterfoil.sdk.subjects import Field, SubjectNaming
-    from counterfoil.sdk.transport import Script
     from counterfoil.sdk.usage.observation import Usage
 
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.marks import FieldTags
     from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.rules.values import RuleValues
     from counterfoil.sdk.serde.sources import SchemaCalls
-    from counterfoil.sdk.transport import Script
 
 
 # The protocol that a message format implements: how values of one schema language become bytes and are read again.

@@ -14,6 +14,7 @@ from counterfoil.sdk.subjects import Associated, function_named, strategy_named
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.rules.protocol import (
         Action,
         AnyExecutor,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     )
     from counterfoil.sdk.serde.rules.settings import Checked
     from counterfoil.sdk.subjects import Field, SubjectNaming, SubjectStrategy
-    from counterfoil.sdk.transport import Script
 
 
 # Rules as programs for confluent-kafka configure them: its settings, and a registry of executors and actions.

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.schema.model import Schema
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Decode
     from counterfoil.sdk.serde.context import Headers, MessageContext
     from counterfoil.sdk.serde.plans import Build
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field, SubjectNaming
-    from counterfoil.sdk.transport import Script
     from counterfoil.sdk.usage.observation import Usage
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.model import Schema
     from counterfoil.schema.wire import Frame
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec
     from counterfoil.sdk.serde.context import Headers, MessageContext
     from counterfoil.sdk.serde.deserializer import Deserializer
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field
-    from counterfoil.sdk.transport import Script
     from counterfoil.sdk.usage.observation import Usage
 
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.schema.model import Schema
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.rules.plans import ReadRules, WriteRules
     from counterfoil.sdk.serde.sources import RegistrySource
-    from counterfoil.sdk.transport import Script
 
 
 # Plans, which are made once and used for all later messages: how to write to a topic, how to read a prefix.

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.schema.wire import Frame
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Decode, RowSource
     from counterfoil.sdk.serde.rules.plans import ReadRules
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import RegistrySource, SchemaCalls
     from counterfoil.sdk.subjects import Field, SubjectNaming
-    from counterfoil.sdk.transport import Script
 
 
 P = TypeVar("P")

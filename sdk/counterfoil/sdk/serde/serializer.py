@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.schema.rest.versions import RegisteredSchema
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Encode
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.plans import Build
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import AnyRegistry, SchemaCalls
     from counterfoil.sdk.subjects import Field, SubjectNaming
-    from counterfoil.sdk.transport import Script
 
 
 # How a serializer finds the schema of a subject and its id, and makes a plan for writing of them.

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached
+from counterfoil.sdk.script import StepNeeded, run_in_memory
 from counterfoil.sdk.subjects import ANY_CLUSTER, AssociationCalls
-from counterfoil.sdk.transport import StepNeeded, run_in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.client.asynchronous import AsyncRegistry
     from counterfoil.sdk.operations import Operation
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.subjects import Field
-    from counterfoil.sdk.transport import Script
 
 
 T = TypeVar("T")

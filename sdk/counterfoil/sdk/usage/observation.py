@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.sdk.client import Registry
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.sources import SchemaCalls
-    from counterfoil.sdk.transport import Script
     from counterfoil.sdk.usage.recording import ObservedPlace
 
 

@@ -13,8 +13,8 @@ import jsonata
 from counterfoil.sdk.errors import RuleError
 
 if TYPE_CHECKING:
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.rules.protocol import RuleScope, Transform
-    from counterfoil.sdk.transport import Script
 
 
 TIMEOUT: Final = "jsonata.timeout.ms"

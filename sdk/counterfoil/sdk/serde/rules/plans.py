@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from counterfoil.schema.entity import EntityKind
     from counterfoil.schema.model import ResolvedReference, RuleSet, Schema
     from counterfoil.schema.rest.versions import RegisteredSchema
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Decode, Encode, RowSource
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.rules.protocol import RedactKey
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.rules.stages import Marked, RulePlace, Stage
     from counterfoil.sdk.serde.rules.values import CheckedValue, InlineRule, RuleValues
-    from counterfoil.sdk.transport import Script
 
 
 # Inline rules of a schema, ``confluent:rules``: conditions in CEL beside records and fields, about the value ``this``.

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.marks import Mark
     from counterfoil.schema.model import Rule, RuleSet, Schema
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.sources import RegistrySource, SchemaCalls
     from counterfoil.sdk.subjects import Field
-    from counterfoil.sdk.transport import Script
 
 
 T = TypeVar("T")

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.model import Rule, RuleSet, Schema
     from counterfoil.sdk.errors import SerdeError
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.rules.protocol import Action, Change, Redact, RedactKey, SchemaField, Transform
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.rules.values import RuleValues
     from counterfoil.sdk.serde.sources import RegistrySource
     from counterfoil.sdk.subjects import Field
-    from counterfoil.sdk.transport import Script
 
 
 # The rules of one list of a schema, compiled for a subject and a mode: a function from message to message.

@@ -27,9 +27,9 @@ from counterfoil.sdk.serde.rules.values import mentions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.rules.cel.expression import CelExpression
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, RuleScope, SchemaField, Transform
-    from counterfoil.sdk.transport import Script
 
 
 # The engine in Rust, imported without the rest of its package, whose command line takes far longer to import.
