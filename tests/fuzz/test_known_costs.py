@@ -318,3 +318,9 @@ def test_objects_with_one_property_are_not_sorted():
     later, earlier = schemas_of("JSON", genome(ring=60, change=1))
     find = language_for(SchemaType.JSON).find_differences
     assert calls(lambda: find(later, earlier, policy=STRICT), "java_hash_order.<locals>.<lambda>") < 1_000
+
+
+def test_objects_without_required_properties_are_not_searched_for_them():
+    later, earlier = schemas_of("JSON", genome(ring=60, change=1))
+    find = language_for(SchemaType.JSON).find_differences
+    assert calls(lambda: find(later, earlier, policy=STRICT), "_compare_required") < 300
