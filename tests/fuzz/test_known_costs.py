@@ -17,21 +17,31 @@ from counterfoil.schema.agreements.findings import Offer, Reader
 from counterfoil.schema.agreements.judge import judge_reader
 from counterfoil.schema.agreements.model import Expectation
 from counterfoil.schema.agreements.rules import UNDECIDED
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, Steps, steps_for
+from counterfoil.schema.compatibility.policies import (
+    CompatibilityLevel,
+    CompatibilityPolicy,
+    OutOfSteps,
+    Steps,
+    steps_for,
+)
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import JudgementUndecided
 from counterfoil.schema.judgement import Budget, judge
 from counterfoil.schema.languages.jsonschema.values.literals import failures
+from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
 from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths import VALUES, member
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.languages import tree_of
+from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.texts import Position
 from dear_inputs import GENES, TEXTS, Genome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
     from counterfoil.schema.parsed import ParsedSchema
@@ -196,3 +206,121 @@ def test_a_walk_that_is_remembered_spends_its_steps_again():
     assert spent[2] >= spent[0]
     with pytest.raises(JudgementUndecided):
         find(later, earlier, policy=STRICT, steps=Steps(spent[0] - 1))
+
+
+def calls(work: Callable[[], Any], *names: str) -> int:
+    """Return how many functions are called while ``work`` is done: those of these names, or all."""
+    count = 0
+
+    def counted(frame: FrameType, event: str, _arg: object) -> None:
+        nonlocal count
+        count += event == "call" and (not names or frame.f_code.co_qualname in names)
+
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def json_pair(make: Callable[[int], Any], count: int) -> list[ParsedSchema]:
+    """Return the later and the earlier schema, of which the later one has one part more."""
+    return [parse_schema(json.dumps(make(each)), SchemaType.JSON) for each in (count + 1, count)]
+
+
+def test_a_comparison_under_sound_reads_each_schema_once_for_each_direction():
+    later, earlier = json_pair(lambda count: {"allOf": [{}] * count}, 3_000)
+    found: list[Any] = []
+
+    def judged() -> None:
+        judgement = judge(later, [Earlier(earlier, 1)], CompatibilityLevel.FULL, policy=SOUND)
+        found.append(judgement.witnesses())
+
+    spied = ("WrittenSchemas.__init__", "SchemaValidator.__init__", "ValueState.add", "WrittenSchema.below")
+    assert calls(judged, *spied) < 25_000
+    assert found
+
+
+@pytest.mark.parametrize("times", [0, 1, 4, 9, 10, 11, 30])
+@pytest.mark.parametrize(("own", "judgements"), [(10, 1_000), (1_000, 49), (1_000, 50), (10, 55), (10, 54)])
+def test_steps_that_are_spent_together_are_those_that_are_spent_one_by_one(times: int, own: int, judgements: int):
+    left = []
+    for is_together in (True, False):
+        steps = Steps(judgements)
+        evaluator = Evaluator(own, steps=steps)
+        is_ended = False
+        try:
+            if is_together:
+                evaluator.spend_each(times)
+            else:
+                for _ in range(times):
+                    evaluator.spend()
+        except OutOfSteps:
+            is_ended = True
+        left.append((is_ended, evaluator.left if steps.left >= 0 else None, steps.left))
+    assert left[0] == left[1]
+
+
+def test_the_changes_of_many_empty_branches_take_few_calls():
+    later, earlier = json_pair(lambda count: {"anyOf": [{}] * count}, 1_000)
+    find = language_for(SchemaType.JSON).find_changes
+    assert calls(lambda: find(earlier, later)) < 150 * 1_000
+
+
+class CountedList(list[Any]):
+    """A list that counts how often it is read from its beginning."""
+
+    reads = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        type(self).reads += 1
+        return super().__iter__()
+
+
+def test_the_fields_of_a_source_are_looked_up_without_reading_all_of_them(monkeypatch: pytest.MonkeyPatch):
+    later, earlier = json_pair(
+        lambda count: {"properties": {f"p{at}": {"type": "integer"} for at in range(count)}}, 400
+    )
+
+    def counted_tree(schema: ParsedSchema) -> Any:
+        tree: Any = tree_of(schema)
+        tree.fields = CountedList(tree.fields)
+        return tree
+
+    monkeypatch.setattr("counterfoil.schema.plans.derive.tree_of", counted_tree)
+    monkeypatch.setattr(CountedList, "reads", 0)
+    plan = derive_plan(later, earlier, parse_rules({}))
+    assert len(plan.described) == 400
+    assert CountedList.reads < 40
+
+
+def test_a_plan_between_types_that_are_nested_too_deep_has_a_problem():
+    """Each tree is made in parts that are not deep, and the types are compared from the outermost one on."""
+    depth = 1_000
+    records = {f"d{at}": {"properties": {"n": {"$ref": f"#/definitions/d{at + 1}"}}} for at in range(depth)}
+    parts = {f"p{at}": {"$ref": f"#/definitions/d{at}"} for at in range(depth, -1, -50)}
+
+    def chains(kind: str) -> ParsedSchema:
+        definitions = {**records, f"d{depth}": {"properties": {"x": {"type": kind}}}}
+        return parse_schema(json.dumps({"properties": parts, "definitions": definitions}), SchemaType.JSON)
+
+    plan = derive_plan(chains("integer"), chains("string"), parse_rules({}))
+    assert [problem.text for problem in plan.problems] == ["the types of the schemas are nested too deep; flatten them"]
+
+
+def test_the_branches_of_one_type_are_described_once():
+    later, earlier = json_pair(lambda count: {"anyOf": [{}] * count}, 500)
+    assert calls(lambda: derive_plan(later, earlier, parse_rules({})), "_outline", "layers_of") < 100
+
+
+def test_objects_with_one_property_are_not_sorted():
+    later, earlier = schemas_of("JSON", genome(ring=60, change=1))
+    find = language_for(SchemaType.JSON).find_differences
+    assert calls(lambda: find(later, earlier, policy=STRICT), "java_hash_order.<locals>.<lambda>") < 1_000
+
+
+def test_objects_without_required_properties_are_not_searched_for_them():
+    later, earlier = schemas_of("JSON", genome(ring=60, change=1))
+    find = language_for(SchemaType.JSON).find_differences
+    assert calls(lambda: find(later, earlier, policy=STRICT), "_compare_required") < 300

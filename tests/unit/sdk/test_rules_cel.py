@@ -8,9 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from counterfoil.sdk.serde.rules.cel.executors import CelError, compile_program
+from counterfoil.sdk.serde.rules.cel.counted import has_comprehensions
+from counterfoil.sdk.serde.rules.cel.executors import CelError, compile_program, compile_python
 from counterfoil.sdk.serde.rules.cel.expression import Unsupported, convert, is_present, read_expression, split_guard
 from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
+from counterfoil.sdk.serde.rules.cel.python_engine import parse
 
 MESSAGE = {
     "n": 1,
@@ -154,3 +156,42 @@ def test_numbers_that_the_rust_engine_cannot_hold_are_exact_nevertheless():
 def test_values_of_logical_types():
     value = {"day": date(1970, 1, 3), "id": UUID(int=1), "local": datetime(2024, 1, 1)}  # noqa: DTZ001 - a local time
     assert convert(value) == {"day": 2, "id": str(UUID(int=1)), "local": datetime(2024, 1, 1, tzinfo=UTC)}
+
+
+NESTED = "message.list.all(a, message.list.all(b, message.list.all(c, message.list.exists(d, a + b + c + d > 0))))"
+
+
+def compiled_with(source, most_steps):
+    return compile_python(read_expression(source, ("message",), FUNCTIONS), most_steps)
+
+
+def test_comprehensions_inside_each_other_have_a_limit():
+    assert evaluate(NESTED, "python") is True
+    with pytest.raises(CelError, match=r"it takes more than [\d,]+ steps, the limit of an evaluation"):
+        compiled_with(NESTED, 5_000)({"message": {"list": [*range(1, 40)]}})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "message.list.all(a, a in message.list)",
+        "message.list.map(a, message.list == message.list).size() > 0",
+        "message.list.reduce(r, i, 'a', r + r) == 'b'",
+        "message.list.filter(a, message.list.exists_one(b, b == a)).size() > 0",
+    ],
+)
+def test_long_operands_in_comprehensions_are_counted(source):
+    with pytest.raises(CelError, match="the limit of an evaluation"):
+        compiled_with(source, 10)({"message": {"list": [*range(300)]}})
+
+
+@pytest.mark.parametrize("source", ["message.list.all(a, a >= 0)", "message.list.exists_one(a, a == 7)"])
+def test_a_comprehension_about_a_long_list_ends(source):
+    assert compiled_with(source, 10)({"message": {"list": [*range(500)]}}) is True
+
+
+def test_an_expression_without_comprehensions_is_not_counted():
+    message = {"list": [*range(500)]}
+    assert compiled_with("7 in message.list && message.list.size() + message.list[3] == 503", 0)({"message": message})
+    tree = parse("message.list.size() > 1")
+    assert not has_comprehensions(tree)

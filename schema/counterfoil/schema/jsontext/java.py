@@ -205,6 +205,8 @@ def java_hash_order(texts: Iterable[str]) -> list[str]:
     ['name', 'id', 'sku']
     """
     distinct = list(dict.fromkeys(texts))
+    if len(distinct) <= 1:
+        return distinct
     buckets = _FEWEST_BUCKETS
     while len(distinct) > buckets * _LOAD:
         buckets *= 2

@@ -75,6 +75,7 @@ _CHARS_A_FIELD: Final = 10
 
 _WHOLE: Final = "(value)"
 """The row of a value without parts, which has no field."""
+_TOO_DEEP: Final = "the types of the schemas are nested too deep; flatten them"
 SAME_NUMBER: Final = "same number"
 """How a row says that a field was found by its number alone."""
 
@@ -140,6 +141,21 @@ class _Target:
         return replace(self, where=where, node=self.node.child(name))
 
 
+class _Partners:
+    """The fields of a source record by what a target field finds them by: each record is read once."""
+
+    def __init__(self, record: RecordType) -> None:
+        self.record = record
+        self.by_name = {member.name: member for member in record.fields}
+        self.by_alias: dict[str, RecordField] = {}
+        self.by_number: dict[int, list[RecordField]] = {}
+        for member in record.fields:
+            for alias in member.aliases:
+                self.by_alias.setdefault(alias, member)
+            if member.number is not None:
+                self.by_number.setdefault(member.number, []).append(member)
+
+
 class Deriver:
     """One derivation, which collects problems and rows during the walk.
 
@@ -165,6 +181,7 @@ class Deriver:
         self._lossy: list[str] = []
         self._open_pairs: set[tuple[int, int]] = set()
         self._branch_scopes: list[SourceScope] = []
+        self._partners: dict[int, _Partners] = {}
         self._notes: list[str] = []
         self._by_number: list[str] = []
         self._assigner = Assigner(
@@ -197,6 +214,8 @@ class Deriver:
         except OutOfSteps:
             problem = "the plan has too many fields: types that hold others several times are filled at each place"
             return _without_plan(source, target, problem)
+        except RecursionError:
+            return _without_plan(source, target, _TOO_DEEP)
 
     def _derived(self, source: ParsedSchema, target: ParsedSchema, roots: list[Node]) -> ConversionPlan:
         scope, rules = SourceScope(roots[0]), self._rule_tree()
@@ -363,18 +382,24 @@ class Deriver:
         named = self._named_partner(member, match.record)
         if named is not None or self._resolving or member.number is None:
             return named
-        same = (candidate for candidate in match.record.fields if candidate.number == member.number)
+        same = self._partners_in(match.record).by_number.get(member.number, ())
         return next((candidate for candidate in same if candidate.name not in match.taken), None)
 
     def _named_partner(self, member: RecordField, record: RecordType) -> RecordField | None:
         """Return the source field of a target field by name, or by aliases of the two sides."""
-        by_name = {candidate.name: candidate for candidate in record.fields}
+        partners = self._partners_in(record)
         for name in (member.name, *member.aliases):
-            if name in by_name:
-                return by_name[name]
+            if name in partners.by_name:
+                return partners.by_name[name]
         if self._resolving:  # a reader ignores the writer's aliases
             return None
-        return next((candidate for candidate in record.fields if member.name in candidate.aliases), None)
+        return partners.by_alias.get(member.name)
+
+    def _partners_in(self, record: RecordType) -> _Partners:
+        known = self._partners.get(id(record))
+        if known is None:
+            known = self._partners[id(record)] = _Partners(record)
+        return known
 
     def _by_rule(self, rule: FieldRule, member: RecordField, place: _Target) -> Op | None:
         row = len(self._rows)

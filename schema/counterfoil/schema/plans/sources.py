@@ -54,6 +54,15 @@ class _Shared:
     used: set[Path] = field(default_factory=set)
     entered: set[Path] = field(default_factory=set)
     elements: dict[Path, SourceScope] = field(default_factory=dict)
+    _types: dict[int, tuple[RecordType, dict[str, Node]]] = field(default_factory=dict)
+
+    def type_of(self, record: RecordType, name: str) -> Node | None:
+        """Return the type of a record's field; None if there is none."""
+        known = self._types.get(id(record))
+        if known is None:
+            types = {member.name: member.type for member in record.fields}
+            known = self._types[id(record)] = (record, types)
+        return known[1].get(name)
 
 
 class SourceScope:
@@ -92,7 +101,7 @@ class SourceScope:
             _, inner = split_null(node) if node is not None else (False, None)
             if not isinstance(inner, RecordType):
                 return None
-            node = next((member.type for member in inner.fields if member.name == name), None)
+            node = self._shared.type_of(inner, name)
         return node
 
     def oneof_at(self, path: Path) -> tuple[Path, str] | None:
@@ -114,7 +123,7 @@ class SourceScope:
                 return True
             if end == len(path) or not isinstance(inner, RecordType):
                 return False
-            node = next((member.type for member in inner.fields if member.name == path[end]), None)
+            node = self._shared.type_of(inner, path[end])
         return False
 
     def use(self, path: Path) -> None:

@@ -395,7 +395,11 @@ def _unique_pairs(
     """Return the pairs of branches whose key no other branch of their sides has."""
     found = []
     for side in (source, target):
-        keys = {index: key_of(branch) for index, branch in side.items()}
+        key_by_id: dict[int, Hashable] = {}  # many branches may be one type
+        for branch in side.values():
+            if id(branch) not in key_by_id:
+                key_by_id[id(branch)] = key_of(branch)
+        keys = {index: key_by_id[id(branch)] for index, branch in side.items()}
         counts = Counter(keys.values())
         found.append({key: index for index, key in keys.items() if key is not None and counts[key] == 1})
     return {
@@ -416,7 +420,7 @@ def _pairs_by_place(source: UnionType, target: UnionType, pairs: dict[int, int])
         if index in own
         and place in other
         and not (index in own_named and place in other_named)
-        and _outline(own[index]) == _outline(other[place])
+        and (own[index] is other[place] or _outline(own[index]) == _outline(other[place]))
     }
 
 

@@ -6,7 +6,7 @@ compared where they are first used, and unused ones by their names.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.schema.change import Change, ChangeKind
@@ -128,6 +128,8 @@ class _Walk:
         if (was.value is False) != (now.value is False):
             self._add(ChangeKind.TYPE_CHANGED, at, type_words(was), type_words(now))
             return
+        if not was.keywords and not now.keywords:
+            return
         self._types(at)
         self._texts(at)
         self._limits(at)
@@ -195,11 +197,12 @@ class _Walk:
 
     def _required(self, at: _At) -> None:
         was, now = _names(at.earlier.keywords.get("required")), _names(at.later.keywords.get("required"))
+        before, after = frozenset(was), frozenset(now)
         for name in was:
-            if name not in now:
+            if name not in after:
                 self._add(ChangeKind.REQUIRED_REMOVED, at, name, None, "required")
         for name in now:
-            if name not in was:
+            if name not in before:
                 self._add(ChangeKind.REQUIRED_ADDED, at, None, name, "required")
 
     def _dependencies(self, at: _At) -> None:
@@ -258,6 +261,7 @@ class _Walk:
         pairs = _matching(was, now)
         kept = set(pairs.values())
         words = [type_words(branch) for branch in now]
+        counts = Counter(words)
         for index, branch in enumerate(was):
             if index not in kept:
                 gone = at.gone(branch, keyword, index)
@@ -265,7 +269,7 @@ class _Walk:
         for index, branch in enumerate(now):
             added = at.added(branch, keyword, index)
             if index in pairs:
-                step = branch_step(words[index] if words.count(words[index]) == 1 else index)
+                step = branch_step(words[index] if counts[words[index]] == 1 else index)
                 self.schemas(added.gone(was[pairs[index]], keyword, pairs[index], into=(step,)))
             else:
                 self._add(ChangeKind.BRANCH_ADDED, added, None, f"{keyword} {words[index]}")

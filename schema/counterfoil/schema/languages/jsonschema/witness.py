@@ -277,9 +277,17 @@ class _Side:
         self.root = root_of(schema)
 
 
+@cached_by_size(2 * _CACHE_CHARS, size_of=lambda _, schema: len(schema.text), keeps_large=True)
+def _side_of(schema: JsonSchema) -> _Side:
+    """Return a side, which is that of both directions of a comparison."""
+    return _Side(schema)
+
+
 @cached_by_size(_CACHE_CHARS, size_of=lambda _, reader, writer: len(reader.text) + len(writer.text), keeps_large=True)
 def _sides_of(reader: JsonSchema, writer: JsonSchema) -> tuple[_Side, _Side]:
-    return _Side(reader), _Side(writer)
+    if reader == writer:
+        return _Side(reader), _Side(writer)  # what is the same place of two sides must not be one value
+    return _side_of(reader), _side_of(writer)
 
 
 class Search:

@@ -196,7 +196,9 @@ class Walk(Protocol):
 def compare_objects(walk: Walk, reader: ObjectSchema, writer: ObjectSchema) -> Comparing:
     """Return the findings about two object nodes."""
     walk.spend((len(reader.properties) + len(writer.properties)) // 4)
-    found: list[Part] = [*_compare_required(reader, writer)]
+    found: list[Part] = []
+    if reader.required or writer.required:
+        found += _compare_required(reader, writer)
     found += yield from _compare_properties(walk, reader, writer)
     if any((reader.needed_names, writer.needed_names, reader.needed_schemas, writer.needed_schemas)):
         found += yield from _compare_dependencies(reader, writer)

@@ -146,13 +146,15 @@ def decide(
     if given, are those of the judgement: raises ``OutOfSteps`` if they do not suffice.
     """
     limits = (max_steps, steps)
-    decision, is_read_one_way = _decide(reader, writer, limits, read_part, marks_contained_in_2019=True)
+    roots = (root_of(writer), root_of(reader))
+    decision, is_read_one_way = _decide(roots, limits, read_part)
     if decision.is_proved and not is_read_one_way:
-        decision, _ = _decide(reader, writer, limits, read_part, marks_contained_in_2019=False)
+        others = tuple(root_of(each, marks_contained_in_2019=False) for each in (writer, reader))
+        decision, _ = _decide((others[0], others[1]), limits, read_part)
     if not decision.is_proved and not decision.is_refuted:
         if _are_the_same(reader, writer):
             return InclusionDecision(is_proved=True)
-        reasons = _sampled(reader, writer, read_part, steps)
+        reasons = _sampled(roots, read_part, steps)
         decision = InclusionDecision(is_proved=False, reasons=(*reasons,), is_all=False)
     if steps is not None:
         steps.spend(0)  # of a decision that ended for want of steps nothing follows
@@ -193,15 +195,15 @@ def is_proved(
 
 
 def _decide(
-    reader: JsonSchema,
-    writer: JsonSchema,
+    roots: tuple[WrittenSchema, WrittenSchema],
     limits: tuple[int, Steps | None],
     read_part: Callable[[WrittenSchema], ConstrainedSchema],
-    *,
-    marks_contained_in_2019: bool,
 ) -> tuple[InclusionDecision, bool]:
-    """Return the decision for one interpretation of draft 2019-09, and whether there is only one interpretation."""
-    written, root = (root_of(one, marks_contained_in_2019=marks_contained_in_2019) for one in (writer, reader))
+    """Return the decision for the interpretation of draft 2019-09 that the roots of the writer and the reader have.
+
+    And whether there is only one interpretation.
+    """
+    written, root = roots
     read = read_part(root)
     evaluator = Evaluator(limits[0], steps=limits[1])
     solver = Solver(evaluator)
@@ -218,14 +220,16 @@ def _decide(
 
 
 def _sampled(
-    reader: JsonSchema, writer: JsonSchema, read_part: Callable[[WrittenSchema], ConstrainedSchema], steps: Steps | None
+    roots: tuple[WrittenSchema, WrittenSchema],
+    read_part: Callable[[WrittenSchema], ConstrainedSchema],
+    steps: Steps | None,
 ) -> list[RefusalReason]:
     """Return a reason with a value of the writer's that the reader refuses, found among samples; empty if none is.
 
     Used if the decision is unknown.
     """
     evaluator = Evaluator(MAX_SAMPLING_STEPS, steps=steps)
-    written, read = root_of(writer), read_part(root_of(reader))
+    written, read = roots[0], read_part(roots[1])
     samples = Sampler(Solver(Evaluator(MAX_SAMPLING_LOOKS, steps=steps)), budget=MAX_SAMPLING_BUILT).values(
         [(written, True)], [read]
     )

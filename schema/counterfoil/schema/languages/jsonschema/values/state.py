@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from counterfoil.schema.languages.jsonschema.json_values import type_of
 from counterfoil.schema.languages.jsonschema.values.literals import (
     NOTHING,
+    WITHOUT_CONDITION,
     Absence,
     Afterwards,
     MisfitProperty,
@@ -170,8 +171,7 @@ class ValueState:
             self.listed = facts.values
         self.facts.append(facts)
         ways = self._of_schemas.ways(facts, self.kind)
-        beside = () if ways is not None else facts.all_of
-        if not all(self.add((schema, True)) for schema in beside):
+        if ways is None and not self._add_all_of(facts.all_of):
             return False
         if facts.refused is not None and not self.add((facts.refused, False)):
             return False
@@ -180,6 +180,19 @@ class ValueState:
                 self._choices.append(options)
             elif not options or not all(map(self.add, options[0])):
                 return False
+        return True
+
+    def _add_all_of(self, schemas: Sequence[ConstrainedSchema]) -> bool:
+        free = 0  # schemas that accept everything, which have nothing to add
+        for schema in schemas:
+            if schema.accepts_everything:
+                free += 1
+                continue
+            self._evaluator.spend_each(free)
+            free = 0
+            if not self.add((schema, True)):
+                return False
+        self._evaluator.spend_each(free)
         return True
 
     def _add_failures(self, facts: KeywordFacts) -> bool:
@@ -208,6 +221,7 @@ class SchemaChoices:
         self._failures: dict[tuple[int, str], tuple[KeywordFacts, Sequence[Option]]] = {}
         self._alternatives: dict[tuple[int, str], tuple[KeywordFacts, list[list[Option]]]] = {}
         self._branches: dict[int, tuple[KeywordFacts, KeywordFacts]] = {}
+        self._parts: dict[int, tuple[KeywordFacts, KeywordFacts]] = {}
 
     def ways(self, facts: KeywordFacts, kind: str) -> list[HoldingWay] | None:
         """Return the ways in which everything holds but the unevaluated schema (see ``ways_beside``).
@@ -228,7 +242,11 @@ class SchemaChoices:
         """Return the causes of which at least one makes a value of a type not fit a schema."""
         key = (id(facts), kind)
         if key not in self._failures:
-            self._failures[key] = (facts, self._distinct(failures(facts, kind, self.ways(facts, kind))))
+            distinct = self._with_distinct_parts(facts)
+            options = failures(distinct, kind, self.ways(facts, kind))
+            if options is not WITHOUT_CONDITION:
+                self._work(_STEPS_TO_COMPARE_OPTION * (len(facts.all_of) - len(distinct.all_of)))
+            self._failures[key] = (facts, self._distinct(options))
         return self._failures[key][1]
 
     def alternatives(self, facts: KeywordFacts, kind: str) -> list[list[Option]]:
@@ -243,6 +261,15 @@ class SchemaChoices:
         """Return ``options`` without those that equal an earlier one."""
         self._work(_STEPS_TO_COMPARE_OPTION * len(options))
         return [*{tuple(map(_key, option)): option for option in reversed(options)}.values()][::-1]
+
+    def _with_distinct_parts(self, facts: KeywordFacts) -> KeywordFacts:
+        """Return the facts with each part of ``allOf`` once, which is found out once for all types of values."""
+        if len(facts.all_of) <= _FEW_BRANCHES:
+            return facts
+        if id(facts) not in self._parts:
+            parts = [*{_key((part, False)): part for part in reversed(facts.all_of)}.values()][::-1]
+            self._parts[id(facts)] = (facts, replace(facts, all_of=tuple(parts)))
+        return self._parts[id(facts)][1]
 
     def _with_distinct_branches(self, facts: KeywordFacts) -> KeywordFacts:
         """Return the facts with each branch of ``anyOf`` once, which is found out once for all types of values."""

@@ -49,6 +49,14 @@ class Evaluator:
         if self._left < 0:
             raise OutOfSteps
 
+    def spend_each(self, times: int) -> None:
+        """Count one step as many times as given, or as often as there are steps; raise ``OutOfSteps`` as ``spend``."""
+        possible = min(times, self._left + 1)
+        if self._steps is not None:
+            possible = min(possible, self._steps.left // STEPS_A_LOOK + 1)
+        if possible > 0:
+            self.spend(possible)
+
     def work(self, steps: int) -> None:
         """Count work that is no look at a schema, such as the copies of a state, as steps of the judgement alone."""
         if self._steps is not None:

@@ -147,16 +147,21 @@ def compile_rust(expression: CelExpression) -> Evaluate:
     return evaluate
 
 
-def compile_python(expression: CelExpression) -> Evaluate:
-    """Return the function that evaluates an expression in Python."""
+def compile_python(expression: CelExpression, most_steps: int | None = None) -> Evaluate:
+    """Return the function that evaluates an expression in Python.
+
+    ``most_steps`` are the steps of its comprehensions in one evaluation, beyond which it raises ``CelError``; None: the
+    usual limit.
+    """
     try:
         with needed_by("A rule in CEL", extra="rules"):
+            from counterfoil.sdk.serde.rules.cel.counted import MOST_STEPS
             from counterfoil.sdk.serde.rules.cel.python_engine import compile_text
     except MissingExtra as missing:
         raise RuleTypeMissing(str(missing)) from missing
     functions = {name: _OWN[name] for name in expression.calls if name in _OWN}
     try:
-        run = compile_text(expression.text, functions)
+        run = compile_text(expression.text, functions, most_steps=MOST_STEPS if most_steps is None else most_steps)
     except Exception as error:
         raise _invalid(expression, error) from error
 

@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import celpy
 from celpy import celtypes
-from celpy.evaluation import CELEvalError, base_functions
+from celpy.evaluation import Activation, CELEvalError, base_functions
 
+from counterfoil.sdk.serde.rules.cel.counted import (
+    MOST_STEPS,
+    CelSteps,
+    CountedEvaluator,
+    counting,
+    has_comprehensions,
+    size_of,
+)
 from counterfoil.sdk.serde.rules.cel.direct import NotDirect, compile_direct
 
 if TYPE_CHECKING:
@@ -25,10 +33,15 @@ _NUMBERS: Final = (celtypes.IntType, celtypes.UintType, celtypes.DoubleType, Dec
 _ENVIRONMENT: Final = celpy.Environment()
 
 
-def compile_text(text: str, functions: Mapping[str, Callable[..., Any]]) -> Callable[[dict[str, Any]], Any]:
-    """Return a function that evaluates the text with variables, plain values in and out."""
+def compile_text(
+    text: str, functions: Mapping[str, Callable[..., Any]], *, most_steps: int = MOST_STEPS
+) -> Callable[[dict[str, Any]], Any]:
+    """Return a function that evaluates the text with variables, plain values in and out.
+
+    An evaluation has ``most_steps`` for its comprehensions, and raises ``CelOutOfSteps`` if it needs more.
+    """
     tree = parse(text)
-    interpret = interpreter(tree, functions)
+    interpret = interpreter(tree, functions, most_steps=most_steps)
     try:
         direct = compile_direct(tree)
     except NotDirect:
@@ -48,9 +61,13 @@ def parse(text: str) -> Any:
     return _ENVIRONMENT.compile(text)
 
 
-def interpreter(tree: Any, functions: Mapping[str, Callable[..., Any]]) -> Callable[[dict[str, Any]], Any]:
-    """Return a function that evaluates a tree with cel-python."""
+def interpreter(
+    tree: Any, functions: Mapping[str, Callable[..., Any]], *, most_steps: int = MOST_STEPS
+) -> Callable[[dict[str, Any]], Any]:
+    """Return a function that evaluates a tree with cel-python; ``most_steps`` are those of its comprehensions."""
     own = {name: _adapted(function) for name, function in functions.items()}
+    if has_comprehensions(tree):
+        return _counted(tree, own, most_steps)
     program = _ENVIRONMENT.program(tree, functions={**_OPERATORS, **own})
 
     def interpret(variables: dict[str, Any]) -> Any:
@@ -58,6 +75,24 @@ def interpreter(tree: Any, functions: Mapping[str, Callable[..., Any]]) -> Calla
         if isinstance(result, CELEvalError):
             raise result
         return to_plain(result)
+
+    return interpret
+
+
+def _counted(tree: Any, own: Mapping[str, Callable[..., Any]], most_steps: int) -> Callable[[dict[str, Any]], Any]:
+    size = size_of(tree)
+    sizes: dict[int, int] = {}
+
+    def interpret(variables: dict[str, Any]) -> Any:
+        steps = CelSteps(most_steps, size, variables, sizes)
+        counted = {name: counting(_OPERATORS[name], steps) for name in _OF_CONTAINERS}
+        activation = Activation(
+            package=_ENVIRONMENT.package,
+            annotations=_ENVIRONMENT.annotations,
+            functions={**_OPERATORS, **counted, **own},
+        )
+        evaluator = CountedEvaluator(tree, activation, steps)
+        return to_plain(evaluator.evaluate({name: to_cel(value) for name, value in variables.items()}))
 
     return interpret
 
@@ -192,3 +227,6 @@ _OPERATORS: Final[dict[str, Any]] = {
     "string": _string,
     "double": lambda value: celtypes.DoubleType(float(value)),
 }
+
+_OF_CONTAINERS: Final = ("_in_", "_==_", "_!=_", "_+_")
+"""The operators that take longer for longer operands."""
