@@ -401,12 +401,17 @@ def test_json_is_all_that_is_printed(bench: Bench):
         assert ended == code, said + complained
         return said
 
+    assert json.loads(printed("check"))["trial"]
     batches = [json.loads(line) for line in printed("run", "--master", "local[2]").splitlines()]
     assert batches[-1]["read"] == bench.produced
     assert json.loads(printed("status"))["run"]["state"] == "finished"
     assert json.loads(printed("verify"))["totals"]["source"] == bench.produced
     assert json.loads(printed("replay", code=ExitCode.BROKEN))
     assert json.loads(printed("report", "--out", "page.html"))
+    code, said, complained = bench.run("prepare", "--json", COUNTERFOIL_CACHE=str(bench.folder / "cache"))
+    assert code == ExitCode.OK, complained
+    archive = Path(json.loads(said)["archive"])
+    assert (archive.parent, archive.stat().st_size) == (bench.folder / "cache", json.loads(said)["bytes"])
 
 
 def test_what_cannot_be_reached_is_reported_in_one_line(bench: Bench, unique_name: Callable[[str], str]):
