@@ -66,6 +66,70 @@ def test_a_folder_that_cannot_be_written(
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        "check hidden --against ride-value.avsc",
+        "check hidden/old --against ride-value.avsc",
+        "check ride-value.avsc --against hidden",
+        "check ride-value.avsc --against .",
+        "check ride-value.avsc --against ride-value.avsc --consumers hidden",
+        "lint hidden",
+        "diff hidden hidden",
+        "schema register hidden --registry http://127.0.0.1:9",
+        "publish hidden --application shop --version 1 --dry-run",
+        "tutorial quickstart hidden",
+    ],
+)
+def test_a_folder_that_cannot_be_read(without_rights: Callable[..., Outcome], tmp_path: Path, words: str) -> None:
+    (tmp_path / "ride-value.avsc").write_text(RIDE, encoding="utf-8")
+    hidden = tmp_path / "hidden"
+    (hidden / "old").mkdir(parents=True)
+    (hidden / "old/ride-value.avsc").write_text(RIDE, encoding="utf-8")
+    hidden.chmod(0)
+    try:
+        ended = without_rights(*words.split())
+    finally:
+        hidden.chmod(0o755)
+    assert (ended.code, ": Permission denied; give this user the right to" in ended.err) == (14, True), ended
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        ("check broken.avsc --against ride.avsc", "the text is empty; expected a schema"),
+        ("check binary.avsc --against ride.avsc", "byte 0xff is not UTF-8"),
+        ("check folder.avsc --against ride.avsc", "There is no schema file here (.avsc, .proto, .schema.json"),
+        ("generate contract folder.avsc", "folder.avsc is a folder; name a file in it"),
+    ],
+)
+def test_a_schema_file_that_is_none(
+    counterfoil: Callable[..., Outcome], tmp_path: Path, words: str, advice: str
+) -> None:
+    (tmp_path / "ride.avsc").write_text(RIDE, encoding="utf-8")
+    (tmp_path / "broken.avsc").touch()
+    (tmp_path / "binary.avsc").write_bytes(b"\xff\0\x80")
+    (tmp_path / "folder.avsc").mkdir()
+    ended = counterfoil(*words.split())
+    assert (ended.code != 0, advice in ended.out + ended.err) == (True, True), ended
+
+
+def test_a_machine_without_git(counterfoil: Callable[..., Outcome], tmp_path: Path) -> None:
+    (tmp_path / "ride.avsc").write_text(RIDE, encoding="utf-8")
+    settings = {"PATH": str(tmp_path / "nothing")}
+    for words in ("check ride.avsc --against ride.avsc", "check ride.avsc --against .", "diff ride.avsc ride.avsc"):
+        ended = counterfoil(*words.split(), settings=settings)
+        assert ended.code == 0, ended
+    for words in ("check", "check --against main", "check --staged", "diff main:ride.avsc ride.avsc"):
+        ended = counterfoil(*words.split(), settings=settings)
+        assert (ended.code, "git is not installed, or not on the PATH: install it" in ended.err) == (14, True), ended
+
+
+def test_a_backup_that_cannot_be_written(without_rights: Callable[..., Outcome], closed_folder: Path) -> None:
+    ended = without_rights("export", "backup.jsonl", "--registry", "http://127.0.0.1:9", folder=closed_folder)
+    assert (ended.code, "name a file in a folder in which this user may write" in ended.err) == (14, True), ended
+
+
+@pytest.mark.parametrize(
     ("place", "advice"),
     [
         ("--host 127.0.0.1 --port {used}", "end the program that uses the port, or name another one with --port"),
@@ -107,11 +171,17 @@ def test_a_locale_without_utf_8(installed: Callable[..., Outcome], tmp_path: Pat
         ),
         (("lint", r"schemas\ride.avsc"), "paths are written with /, as in 'schemas/ride.avsc'"),
         (("diff", r"schemas\ride.avsc", "schemas/ride.avsc"), "paths are written with /, as in 'schemas/ride.avsc'"),
+        (("diff", r"C:\x\ride.avsc", "schemas/ride.avsc"), "no file 'C:\\x\\ride.avsc'; paths are written with /"),
+        (("diff", "C:/x/ride.avsc", "schemas/ride.avsc"), "there is no file 'C:/x/ride.avsc'"),
+        (("generate", "contract", r"C:\x\ride.avsc"), "as in 'C:/x/ride.avsc'"),
+        (("check", "schemas", "--against", r"C:\x"), "there is no file or folder 'C:\\x'; paths are written with /"),
+        (("check", "schemas", "--config", "broken.yaml"), "broken.yaml:1:28: not YAML: a backslash in double quotes"),
     ],
 )
 def test_a_path_with_backslashes(counterfoil: Callable[..., Outcome], tmp_path: Path, words: str, advice: str) -> None:
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas/ride.avsc").write_text(RIDE, encoding="utf-8")
+    (tmp_path / "broken.yaml").write_text(r'schemas: [{files: "schemas\*.avsc", subject: ride-value}]')
     ended = counterfoil(*words)
     assert (ended.code, advice in ended.err) == (14, True), ended
 

@@ -115,7 +115,7 @@ def test_gates_and_approvals_count(run, shop):
 def test_what_cannot_be_asked_is_no_answer(run, shop, counterfoil):
     folder = shop.workshop.folder
     unknown = counterfoil("check", "--env", "nowhere", folder=folder)
-    assert (unknown.code, "knows no environment nowhere" in unknown.err) == (4, True), unknown
+    assert (unknown.code, "has no environment nowhere" in unknown.err) == (4, True), unknown
     assert run("--offline").code == 2
     away = run("--registry", f"http://127.0.0.1:{free_port()}", "--timeout", "1", "--retries", "0")
     assert away.code == 11, away

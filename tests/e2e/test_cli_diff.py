@@ -82,7 +82,7 @@ def test_files_outside_of_git_and_their_references(counterfoil, tmp_path):
     [
         ("nowhere.avsc", 14, "nowhere.avsc"),
         ("HEAD:nowhere.avsc", 14, "nowhere.avsc"),
-        ("nowhere:schemas/order.avsc", 14, "git knows no commit 'nowhere'"),
+        ("nowhere:schemas/order.avsc", 14, "no commit, file or folder 'nowhere'"),
         ("orders-value@3", 2, "--registry"),
         ("bad.avsc", 14, "bad.avsc:2:1"),
         ("bad.odcs.yaml", 2, "bad.odcs.yaml is a contract or product file"),
@@ -228,7 +228,7 @@ def test_contract_files_of_folders_are_compared_beside_schemas(counterfoil, cont
         ("c/orders.odcs.yaml c/order.avsc", 2, "c/order.avsc is not; compare two of the same kind"),
         ("c/nothing.odcs.yaml c/orders.odcs.yaml", 14, "there is no file 'c/nothing.odcs.yaml'"),
         ("main:c/nothing.odcs.yaml c/orders.odcs.yaml", 14, "main has no file 'c/nothing.odcs.yaml'"),
-        ("nowhere:c/orders.odcs.yaml c/orders.odcs.yaml", 14, "git knows no commit 'nowhere'"),
+        ("nowhere:c/orders.odcs.yaml c/orders.odcs.yaml", 14, "no commit, file or folder 'nowhere'"),
         ("c/bad.odcs.yaml c/orders.odcs.yaml", 14, "c/bad.odcs.yaml:6:1 is no valid contract or product file"),
     ],
 )

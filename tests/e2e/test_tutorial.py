@@ -20,6 +20,8 @@ def settings(live_registry):
 def test_the_quick_start_has_a_change_that_breaks(counterfoil, tmp_path):
     made = counterfoil("tutorial", "quickstart", "start")
     assert (made.code, made.out.splitlines()[-1]) == (0, "Next: cd start && counterfoil check"), made
+    spaced = counterfoil("tutorial", "quickstart", "a start")
+    assert spaced.out.splitlines()[-1] == "Next: cd 'a start' && counterfoil check", spaced
     checked = counterfoil("check", "--json", folder=tmp_path / "start")
     assert (checked.code, checked.rules) == (1, ["reader-field-missing-default"])
 

@@ -401,12 +401,28 @@ def test_json_is_all_that_is_printed(bench: Bench):
         assert ended == code, said + complained
         return said
 
+    assert json.loads(printed("check"))["trial"]
     batches = [json.loads(line) for line in printed("run", "--master", "local[2]").splitlines()]
     assert batches[-1]["read"] == bench.produced
     assert json.loads(printed("status"))["run"]["state"] == "finished"
     assert json.loads(printed("verify"))["totals"]["source"] == bench.produced
     assert json.loads(printed("replay", code=ExitCode.BROKEN))
     assert json.loads(printed("report", "--out", "page.html"))
+
+
+def test_prepare_prints_the_archive_as_json(bench: Bench):
+    cache = bench.folder / "cache"
+    done = subprocess.run(
+        [INSTALLED, "bridge", "prepare", "--json"],
+        env={**bench.environment(), "COUNTERFOIL_CACHE": str(cache), "SPARK_SUBMIT_OPTS": ""},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done
+    archive = Path(json.loads(done.stdout)["archive"])
+    assert (archive.parent, archive.stat().st_size) == (cache, json.loads(done.stdout)["bytes"])
 
 
 def test_what_cannot_be_reached_is_reported_in_one_line(bench: Bench, unique_name: Callable[[str], str]):

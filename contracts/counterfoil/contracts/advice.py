@@ -64,8 +64,8 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
         ),
         FileRule(
             UNDECIDED,
-            "Whether the schema is compatible cannot be told within the limits of a comparison, since too many of its "
-            "parts would have to be compared with each other. It is not called compatible: the exit code is 4.",
+            "Whether the schema is compatible cannot be decided within the limits of a comparison, since too many of "
+            "its parts would have to be compared with each other. It is not called compatible: the exit code is 4.",
             "Take alternatives, or references that are used many times, out of the schema, or divide it.",
         ),
         FileRule(

@@ -10,6 +10,7 @@
         ├── TopicAccessRefused     the broker refuses a request: a right or a login is missing
         ├── UsageMistake           options or operands that contradict each other
         └── PreconditionFailed     something is missing on this machine
+            ├── GitMissing         git is not installed
             ├── NoRepository       the folder is in no git repository
             ├── BaselineNotFound   a git ref, file or subject to compare with
             ├── GitFailed          status
@@ -70,6 +71,10 @@ class PreconditionFailed(ContractsError):
     """Something is missing on this machine, such as a program, a file or a git ref."""
 
 
+class GitMissing(PreconditionFailed):
+    """git is not installed, or not on the PATH."""
+
+
 class NoRepository(PreconditionFailed):
     """The folder is not in a working tree of git."""
 
@@ -120,6 +125,15 @@ def absent(path: str, *, what: str = "file or folder") -> str:
 def about_backslashes(path: str) -> str:
     """Return the advice for a path with backslashes that is not there, to be added to a message; else nothing."""
     return f"; paths are written with /, as in '{path.replace(chr(92), '/')}'" if chr(92) in path else ""
+
+
+def names_drive(path: str) -> bool:
+    """Return whether a path begins with a drive of Windows, so that it is no path at a git ref.
+
+    >>> names_drive("C:/schemas/ride.avsc"), names_drive("main:schemas/ride.avsc")
+    (True, False)
+    """
+    return path[:1].isalpha() and path[1:2] == ":" and path[2:3] in {"/", "\\"}
 
 
 def is_address(text: str) -> bool:

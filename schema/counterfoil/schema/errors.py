@@ -463,7 +463,7 @@ class VerdictUnknown(_Coded, code=42460):
 
 
 class JudgementUndecided(_Coded, code=42213):
-    """Whether two schemas are compatible cannot be told within the limits of a comparison; it is not known."""
+    """Whether two schemas are compatible cannot be decided within the limits of a comparison; it is not known."""
 
 
 class UnusableSketch(_Coded, code=42290):

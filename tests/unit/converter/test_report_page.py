@@ -205,7 +205,7 @@ def test_the_page_needs_no_network_and_is_well_formed():
 
 def test_the_page_has_plan_runs_dead_letters_and_verification():
     text = Structure(page_of(content())).text
-    for fact in ("vendor_id", "lookup", "stays behind", "1 field of the source dropped"):
+    for fact in ("vendor_id", "lookup", "is left out", "1 field of the source dropped"):
         assert fact in text
     for fact in ("finished", "1,980,000", "Throughput of each batch", "14:13"):
         assert fact in text

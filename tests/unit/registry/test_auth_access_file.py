@@ -161,7 +161,7 @@ MISTAKES = {
     "open: [everything]": "1:8: everything cannot be open; it takes badges, metrics, openapi",
     "issuers: [{issuer: 'https://a.example'}]": "1:11: an issuer needs audience",
     "issuers: [{issuer: 'http://a.example', audience: x}]": "1:20: issuer, whose keys are found by its address",
-    ISSUER + ", audience: y}]": "audience stands here a second time",
+    ISSUER + ", audience: y}]": "audience is here a second time",
     ISSUER + ", algorithms: [HS256]}]": "algorithms may be RS256",
     ISSUER + ", algorithms: [none]}]": "algorithms may be RS256",
     ISSUER + ", leeway_s: 301}]": "leeway_s must be a whole number from 0 to 300, not 301",

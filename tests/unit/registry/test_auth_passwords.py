@@ -186,7 +186,7 @@ def test_other_mistakes_of_htpasswd_files_have_their_line(line):
 
 
 def test_a_name_twice_is_refused():
-    with pytest.raises(InvalidAccessFile, match="f:2:1: alice stands here a second time; first in line 1"):
+    with pytest.raises(InvalidAccessFile, match="f:2:1: alice is here a second time; first in line 1"):
         read_htpasswd(f"alice:{BCRYPT}\nalice:{BCRYPT}".encode(), path="f")
 
 

@@ -105,7 +105,7 @@ def test_all_keys_have_no_marks_in_editors():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ("fields:\n  a: {from: b, with: x}\n", "5:16: a: 'with' cannot stand beside 'from'"),
+        ("fields:\n  a: {from: b, with: x}\n", "5:16: a: 'with' cannot be combined with 'from'"),
         ("fields:\n  a: {}\n", "5:3: a: nothing says where the value comes from"),
         ("fields:\n  a: {expr: 1 +}\n", "5:7: a: the end stands at character 4"),
         ("fields:\n  a: {split: {from: x, on: '', take: 0}}\n", "5:7: a: on: '' separates nothing"),

@@ -105,7 +105,7 @@ def test_nothing_is_no_document() -> None:
 @pytest.mark.parametrize(
     ("text", "problem", "position"),
     [
-        ("a: 1\nb: 2\na: 3\n", "a stands here a second time; the first is in line 1", Position(3, 1)),
+        ("a: 1\nb: 2\na: 3\n", "a is here a second time; the first is in line 1", Position(3, 1)),
         ("? [a]\n: 1\n", "a key must be a plain word", Position(1, 3)),
         ("a: [", "not YAML: ", Position(1, 5)),
         ("a: \x07", "not YAML: ", Position(1, 4)),

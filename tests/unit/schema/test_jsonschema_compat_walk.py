@@ -254,7 +254,7 @@ def test_hostile_pairs_end_with_an_answer_or_a_typed_error(name: str, policy: Co
 
 def test_the_error_about_a_pair_that_takes_too_long_says_why():
     sides = schema(nested(7, "string")), schema(nested(7, "integer"))
-    with pytest.raises(JudgementUndecided, match="cannot be told within the limits of a comparison"):
+    with pytest.raises(JudgementUndecided, match="cannot be decided within the limits of a comparison"):
         language_for(SchemaType.JSON).find_differences(*sides, steps=Steps(10_000))
 
 

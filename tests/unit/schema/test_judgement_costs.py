@@ -109,7 +109,7 @@ def test_a_recursion_that_is_not_stable_after_the_last_round_is_undecided(level:
         ).report.is_compatible
 
     assert judged(MAX_ROUNDS - 5)
-    with pytest.raises(JudgementUndecided, match="cannot be told") as caught:
+    with pytest.raises(JudgementUndecided, match="cannot be decided") as caught:
         judged(MAX_ROUNDS + 10)
     assert (caught.value.status, caught.value.code) == (422, 42213)
 

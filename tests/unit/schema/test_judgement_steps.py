@@ -140,7 +140,7 @@ def test_a_verdict_without_steps_is_an_answer_of_its_own_and_never_a_yes():
         (PROTOBUF, _message("int32"), _message("string")),
     ):
         schemas = [parse_schema(each, language) for each in (one, other)]
-        with pytest.raises(JudgementUndecided, match="cannot be told") as caught:
+        with pytest.raises(JudgementUndecided, match="cannot be decided") as caught:
             judge(schemas[0], [Earlier(schemas[1])], CompatibilityLevel.BACKWARD, budget=Budget(comparison_steps=20))
         assert (caught.value.status, caught.value.code) == (422, 42213)
         assert not judge(schemas[0], [Earlier(schemas[1])], CompatibilityLevel.BACKWARD).report.is_compatible

@@ -139,7 +139,7 @@ def test_a_rule_settles_it(source: Any, target: Any, rule: Any) -> None:
         ),
         ("string", "int", {"from": "a", "lookup": {1: 1}}, ProblemKind.WRONG_TYPE, "put it into quotes"),
         ("int", "int", {"from": "a", "lookup": {"x": 1}}, ProblemKind.WRONG_TYPE, "the key is no int"),
-        ("int", "int", {"from": "a", "lookup": {"1": 1, 1: 2}}, ProblemKind.WRONG_TYPE, "stands in the table twice"),
+        ("int", "int", {"from": "a", "lookup": {"1": 1, 1: 2}}, ProblemKind.WRONG_TYPE, "is in the table twice"),
         ("double", "int", {"from": "a", "lookup": {"1": 1}}, ProblemKind.WRONG_TYPE, "cannot be the key of a table"),
         (
             {"type": "array", "items": "int"},

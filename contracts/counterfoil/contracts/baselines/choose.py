@@ -32,12 +32,14 @@ from counterfoil.contracts.baselines.workspace import (
 )
 from counterfoil.contracts.errors import (
     BaselineNotFound,
+    GitMissing,
     InputNotFound,
     NoRepository,
     PreconditionFailed,
     UsageMistake,
     absent,
     is_address,
+    names_drive,
 )
 from counterfoil.contracts.project.languages import YamlFiles, has_schema_suffix, is_plain, is_yaml
 from counterfoil.contracts.project.model import settings_of
@@ -237,6 +239,8 @@ class ComparedSides:
         place = Path(self.scope.root) / self.scope.prefix / against
         if place.is_file():
             return self._at_file(place, label=against)
+        if names_drive(against) and not place.exists():
+            raise BaselineNotFound(absent(against))
         if self.repository is not None and (against == HEAD or self.repository.known_as(against)):
             return self._at_ref(self.repository, against)
         if place.is_dir():
@@ -245,6 +249,7 @@ class ComparedSides:
             return self._at_subject_version(named["subject"], named["version"])
         if self.repository is not None:
             raise missing_ref(self.repository, against)
+        find_repository(self.request.current)  # without git, that is what is missing
         raise BaselineNotFound(
             f"there is no file or folder {against!r}, nor a git repository in which it could be a ref"
         )
@@ -355,7 +360,7 @@ class ComparedSides:
         self._insist_on_paths()
         onto = self.scope.wanted[0] if len(self.scope.wanted) == 1 else self.scope.prefix
         prefix = f"{onto}/" if onto else ""
-        paths = paths_below(str(place), lambda path: self.scope.may_be_schema(f"{prefix}{path}"))
+        paths = paths_below(str(place), lambda path: self.scope.may_be_schema(f"{prefix}{path}"), is_whole=True)
         files = (read_schema_file(str(place), path) for path in paths)
         laid = [SchemaFile(f"{prefix}{file.path}", file.data) for file in files if file]
         beside = reader_of(str(place))
@@ -405,7 +410,7 @@ class ComparedSides:
 
 def open_comparison(request: ComparisonRequest) -> ComparedSides:
     """Read the head that ``request`` names, and return it with its baseline, which is read when it is first used."""
-    repository = find_repository(request.current)
+    repository = _repository_for(request)
     project = request.project(repository.top if repository else None) if request.project else None
     scope = scope_of(request.current, request.paths, repository=repository, project=project)
     _refuse_idl(scope)
@@ -416,6 +421,16 @@ def open_comparison(request: ComparisonRequest) -> ComparedSides:
         raise NoRepository("this folder is not in the working tree of a git repository, so nothing is staged")
     staged = read_staged(scope, repository, validation=request.validation)
     return ComparedSides(request, scope, staged, repository, project)
+
+
+def _repository_for(request: ComparisonRequest) -> GitRepository | None:
+    """Return the repository of the files; None where there is none, or no git and what to compare with is named."""
+    try:
+        return find_repository(request.current)
+    except GitMissing:
+        if request.against is None or request.is_staged:
+            raise
+        return None
 
 
 def _refuse_idl(scope: CheckedScope) -> None:

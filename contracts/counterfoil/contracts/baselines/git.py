@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from counterfoil.contracts.errors import BaselineNotFound, GitFailed, NoRepository, PreconditionFailed
+from counterfoil.contracts.errors import BaselineNotFound, GitFailed, GitMissing, NoRepository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -238,7 +238,10 @@ def open_repository(folder: str) -> GitRepository:
 
 
 def find_repository(folder: str) -> GitRepository | None:
-    """Return the repository in whose working tree ``folder`` is; None when it is in none."""
+    """Return the repository in whose working tree ``folder`` is; None when it is in none.
+
+    Raises ``GitMissing`` where git is not installed.
+    """
     try:
         printed = run_git(folder, "rev-parse", "--show-toplevel")
     except GitFailed as failure:
@@ -288,7 +291,7 @@ def run_git(folder: str, *arguments: str, given: bytes | None = None, fails: Seq
             check=False,
         )
     except FileNotFoundError:
-        raise PreconditionFailed(
+        raise GitMissing(
             "git is not installed, or not on the PATH: install it; a check without it needs --against FILE"
         ) from None
     if done.returncode == 0:

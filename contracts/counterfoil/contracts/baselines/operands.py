@@ -22,12 +22,15 @@ from counterfoil.contracts.baselines.workspace import (
     states_at,
 )
 from counterfoil.contracts.errors import (
+    GitMissing,
     InputNotFound,
     InvalidOperand,
     NoRepository,
     UsageMistake,
     about_backslashes,
+    absent,
     is_address,
+    names_drive,
 )
 from counterfoil.contracts.project.languages import AGREEMENT_SUFFIXES, has_schema_suffix, is_yaml
 from counterfoil.contracts.project.tree import SchemaTree
@@ -116,7 +119,7 @@ def find_folder(
         held = {path: data for path, data in contents if data is not None}
         return _folder(operand, tree, scope.wanted[0], held, scope.root)
     ref, separator, path = operand.partition(":")
-    if place.is_file() or not (separator and ref) or is_address(operand):
+    if place.is_file() or not (separator and ref) or is_address(operand) or names_drive(operand):
         return None
     repository = _repository_of(operand, current)
     scope = CheckedScope(repository.top, "", (), project_at(repository.top))
@@ -155,7 +158,7 @@ def read_agreement_operand(operand: str, current: str) -> ReadAgreement:
     if place.is_file():
         return _read_agreement(operand, place.read_bytes())
     ref, separator, path = operand.partition(":")
-    if not (separator and ref and path):
+    if not (separator and ref and path) or names_drive(operand):
         raise InputNotFound(f"there is no file '{operand}', and it is not REF:PATH{about_backslashes(operand)}")
     found = _read_in_git(_repository_of(operand, current), ref, path, current)
     return _read_agreement(operand, b"" if found.tree is None else found.tree.data(found.path))
@@ -200,6 +203,10 @@ def _find(operand: str, current: str, registry: Callable[[], RegistryReader] | N
         return _read_file(place, operand)
     if is_address(operand):
         raise UsageMistake(f"{operand!r} is an address; name a schema as SUBJECT@VERSION, with --registry URL")
+    if names_drive(operand):
+        raise InputNotFound(absent(operand, what="file"))
+    if place.is_dir():
+        raise InputNotFound(f"{operand} is a folder; name a file in it")
     ref, separator, path = operand.partition(":")
     if separator and ref and path:
         return _read_in_git(_repository_of(operand, current), ref, path, current)
@@ -221,14 +228,14 @@ def _repository_of(operand: str, current: str) -> GitRepository:
 
 
 def _read_file(place: Path, operand: str) -> Operand:
-    """Return the file, with the schemas that it may refer to: those of its repository, or else of its folder."""
+    """Return the file, with the schemas that it may refer to: of its repository; without one or git, of its folder."""
     root, path = str(place.parent), place.name
     try:
         repository = open_repository(root)
         scope = scope_of(root, [place.name], repository=repository)
         root, path = repository.top, scope.wanted[0]
         names = [path, *(one for one in repository.working_paths() if has_schema_suffix(one))]
-    except NoRepository:
+    except (NoRepository, GitMissing):
         names = neighbours(place)
     files = (read_schema_file(root, name) for name in dict.fromkeys(names))
     tree = SchemaTree(

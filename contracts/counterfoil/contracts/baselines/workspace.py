@@ -88,7 +88,7 @@ def scope_of(
     """Return the scope of ``paths``, which are relative to the folder ``current``; without paths, that folder.
 
     The root is the top of the ``repository``; without one, the nearest folder that contains everything. A path outside
-    of the repository is an ``InputNotFound``.
+    of the repository is an ``InputNotFound``, and a folder that cannot be read a ``PermissionError``.
     """
     current = str(Path(current).resolve())
     root = repository.top if repository else _common_root(current, paths)
@@ -97,7 +97,15 @@ def scope_of(
     for path in wanted:
         if inside(path, [".."]):
             raise InputNotFound(f"{path!r} is outside of {root}, whose files are checked")
+        _insist_on_rights(Path(root) / path)
     return CheckedScope(root, base.prefix, wanted, project.below(root) if project else None)
+
+
+def _insist_on_rights(place: Path) -> None:
+    """Raise ``PermissionError`` for a folder that cannot be read: git and a walk through it would find no files."""
+    if place.is_dir():
+        with os.scandir(place):
+            pass
 
 
 def read_head(
@@ -168,10 +176,18 @@ def schema_paths_below(root: str) -> list[str]:
     return paths_below(root, has_schema_suffix)
 
 
-def paths_below(root: str, is_wanted: Callable[[str], bool]) -> list[str]:
-    """Return the paths, relative to ``root``, of the files below it with such a path; hidden folders are left out."""
+def paths_below(root: str, is_wanted: Callable[[str], bool], *, is_whole: bool = False) -> list[str]:
+    """Return the paths, relative to ``root``, of the files below it with such a path; hidden folders are left out.
+
+    A folder that cannot be read has none, or, if ``is_whole``, is an ``OSError``.
+    """
+
+    def insist(error: OSError) -> None:
+        if is_whole:
+            raise error
+
     found: list[str] = []
-    for folder, names, files in os.walk(root):
+    for folder, names, files in os.walk(root, onerror=insist):
         names[:] = sorted(name for name in names if not name.startswith("."))
         below = _relative(folder, root)
         found += filter(is_wanted, (posixpath.join(below, file) for file in files))
@@ -292,7 +308,7 @@ def default_base(repository: GitRepository) -> tuple[str, str]:
 
 def missing_ref(repository: GitRepository, ref: str) -> BaselineNotFound:
     """Return the error for a ref that does not exist in this clone."""
-    return BaselineNotFound(f"git knows no commit {ref!r} here, nor is it a file or folder; {_cure(repository, ref)}")
+    return BaselineNotFound(f"there is no commit, file or folder {ref!r} here; {_cure(repository, ref)}")
 
 
 def states_at(

@@ -167,7 +167,7 @@ def _removed(outcome: FileOutcome) -> Finding:
         severity=Severity.WARNING,
         subject=outcome.subject,
         path=outcome.path,
-        text="the schema was removed, so nothing keeps its readers and writers together any longer",
+        text="the schema was removed, so later changes of it are not checked",
         fingerprint=fingerprint(rule, outcome.subject),
         against=outcome.compared_with,
         advice=advice_for(rule),

@@ -313,5 +313,5 @@ def _below(root: str, path: str) -> list[str]:
     place = Path(root) / path
     if not place.is_dir():
         return [path]
-    listed = paths_below(os.path.normpath(place), lambda name: name.endswith(AGREEMENT_SUFFIXES))
+    listed = paths_below(os.path.normpath(place), lambda name: name.endswith(AGREEMENT_SUFFIXES), is_whole=True)
     return [posixpath.join(path, each) for each in listed]

@@ -162,9 +162,7 @@ class JudgingOptions(NamedTuple):
         from counterfoil.contracts.findings import CheckGate
 
         if self.offline:
-            raise click.UsageError(
-                "--environment asks a registry who is live in the environment; expected no --offline"
-            )
+            raise click.UsageError("--environment needs a registry; expected no --offline")
         agreements = request_of(comparison, self.consumers, CheckGate(self.gate) if self.gate else None)
         named = (each.reading.agreement for each in agreements.after.files.values())
         access = registry_in(environment, named, given=self.registry, project=comparison.project)

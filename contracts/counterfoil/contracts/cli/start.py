@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -126,7 +127,7 @@ def _explanation(found: FoundSchemas, *, has_registry: bool) -> str:
 
 # ``counterfoil tutorial``: the files and the start state of a tutorial, in an empty folder.
 
-_FOLDER: Final = click.argument("folder", type=click.Path(path_type=Path))
+_FOLDER: Final = click.argument("folder", type=click.Path(path_type=Path, readable=False))
 _DEFAULT_BROKERS: Final = "localhost:9092"
 
 
@@ -204,11 +205,12 @@ def migrate(folder: Path, registry: RegistryAccess, brokers: str, as_json: bool)
 
 def _print(name: str, folder: Path, made: str, steps: tuple[str, ...], *, as_json: bool) -> None:
     """Print what was made, and the commands that come next."""
+    enter = f"cd {shlex.quote(str(folder))}"
     if as_json:
-        print_json({"tutorial": name, "folder": str(folder), "made": made, "next": [f"cd {folder}", *steps]})
+        print_json({"tutorial": name, "folder": str(folder), "made": made, "next": [enter, *steps]})
         return
     click.echo(f"{made}.")
-    click.echo(f"Next: cd {folder} && {' && '.join(steps)}")
+    click.echo(f"Next: {enter} && {' && '.join(steps)}")
 
 
 # ``counterfoil completion``: what a shell needs to complete commands and options.

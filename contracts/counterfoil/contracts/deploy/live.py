@@ -131,7 +131,7 @@ class _LiveCheck:
             ) from None
         if wanted not in known:
             hint = likely(wanted, known) if known else "it has none; counterfoil record environment creates one"
-            raise NotKnown(f"{label} knows no environment {wanted}; {hint}")
+            raise NotKnown(f"{label} has no environment {wanted}; {hint}")
 
     # --- what has changed ---------------------------------------------------------------------------------------------
 

@@ -152,6 +152,10 @@ def text_report(report: CheckReport, *, exit_code: ExitCode, style: TextStyle) -
     lines += finding_blocks(findings, style)
     if report.note and style.verbosity is not Verbosity.QUIET:
         lines.append(printable(f"note: {report.note}"))
+    if not (report.files or findings or report.note) and style.verbosity is not Verbosity.QUIET:
+        lines.append(
+            "There is no schema file here (.avsc, .proto, .schema.json or .jsonschema), so nothing was checked."
+        )
     if findings or style.verbosity is not Verbosity.QUIET:
         lines.append(printable(summary(report, exit_code)))
     return "".join(f"{line}\n" for line in lines)

@@ -101,7 +101,7 @@ _ONLY_FILE = click.option(
     "path",
     type=click.Path(path_type=Path),
     envvar="COUNTERFOIL_AUTH_FILE",
-    help="Ask this access file alone. [COUNTERFOIL_AUTH_FILE]",
+    help="Evaluate this access file alone. [COUNTERFOIL_AUTH_FILE]",
 )
 _HTPASSWD = click.option(
     "--file", "path", type=click.Path(path_type=Path), help="An htpasswd file, which `add` creates, instead of a store."

@@ -311,7 +311,7 @@ class Envelope:
 
 def unforeseen() -> RegistryError:
     """Return the error of a response to an unexpected exception."""
-    return RegistryError("An unexpected error; the server's log holds it under the request id")
+    return RegistryError("An unexpected error; the server's log has it under the request id")
 
 
 def _facts(scope: Scope) -> dict[str, str]:

@@ -86,7 +86,9 @@ def replacing(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        raise MovingError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise MovingError(
+            f"{path} cannot be written: {error.strerror or error}; name a file in a folder in which this user may write"
+        ) from None
     try:
         with os.fdopen(descriptor, "wb") as raw:
             if path.suffix == _ZIPPED:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 # Its modules and the decoders of other packages take up to a tenth of a second each to be imported. In the event loop,
 # all other requests would wait for that; a thread lets them go on.
 
+_LOGGER: Final = logging.getLogger("counterfoil.registry")
 _EXAMPLES: Final[Mapping[SchemaType, tuple[str, str]]] = {
     SchemaType.AVRO: ('"int"', '"string"'),
     SchemaType.PROTOBUF: (
@@ -100,6 +102,8 @@ def _carry_out(work: Callable[[SchemaType], object], schema_type: SchemaType, do
     """Load code; if that fails, it fails again where the code is used, with an error that belongs to the request."""
     try:
         work(schema_type)
+    except Exception as error:  # noqa: BLE001 - an uncaught one would be a traceback of this thread on standard error
+        _LOGGER.info("the code of %s could not be loaded in advance: %s: %s", schema_type, type(error).__name__, error)
     finally:
         done.set_result(None)
 

@@ -307,6 +307,10 @@ _MISTAKE_WORDS: Final = tuple(
         (r"could not find expected ':'", "a key without a colon", True),
         (r"unexpected end of stream", "the quotation mark here is not closed", True),
         (r"expected ',' or '(.)'", r"the bracket here is not closed; expected a comma or \1", True),
+        (
+            r"found unknown escape character",
+            "a backslash in double quotes begins an escape; paths are written with /, and other texts in single quotes",
+        ),
         (r"expected the node content, but found '<stream end>'", "the file ends where a value is expected"),
         (r"found character '(.)' that cannot start", r"a value cannot begin with \1; put it in quotes"),
         (r"expected '<document start>', but found '(.*)'", r"'\1' is not expected after the end of the document"),

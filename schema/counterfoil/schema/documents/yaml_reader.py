@@ -172,9 +172,7 @@ class _Conversion:
             is_plain = type(event) is _SCALAR and event.anchor is None
             key = event.value if is_plain else self._text_of_key(event, place)
             if key in entries:
-                raise InvalidDocument(
-                    f"{key} stands here a second time; the first is in line {positions[key].line}", place
-                )
+                raise InvalidDocument(f"{key} is here a second time; the first is in line {positions[key].line}", place)
             entries[key], positions[key] = self._node(next(events), depth - 1), place
         return MappingNode(position, entries, positions)
 

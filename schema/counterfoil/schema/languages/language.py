@@ -205,7 +205,7 @@ class SchemaLanguage:
 
 def _undecided() -> JudgementUndecided:
     return JudgementUndecided(
-        "Whether the schemas are compatible cannot be told within the limits of a comparison: "
+        "Whether the schemas are compatible cannot be decided within the limits of a comparison: "
         "too many of their parts must be compared with each other; take alternatives or references out of them"
     )
 

@@ -381,7 +381,7 @@ def table_of(lookup: LookupRule, source: Scalar, target: Node) -> tuple[tuple[tu
             problems.append(f"lookup {shown(written)}: {shown(result)} is no value here; expected {no_value}")
             continue
         if key in entries:
-            problems.append(f"lookup: {shown(key)} stands in the table twice")
+            problems.append(f"lookup: {shown(key)} is in the table twice")
         entries[key] = value
     return tuple(entries.items()), problems
 

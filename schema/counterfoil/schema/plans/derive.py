@@ -598,7 +598,7 @@ class Deriver:
                 dropped.append(path)
             else:
                 self._problem(
-                    ProblemKind.UNUSED, path, "the source field goes nowhere; use it in a rule, or list it under drop"
+                    ProblemKind.UNUSED, path, "nothing uses the source field; use it in a rule, or list it under drop"
                 )
         return tuple(dropped)
 

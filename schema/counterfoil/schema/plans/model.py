@@ -309,7 +309,7 @@ class ConversionPlan:
 
     def rows(self) -> tuple[PlanRow, ...]:
         """Return how each target field is filled, in the target's order, then the dropped fields."""
-        left = tuple(PlanRow("", "dropped", path, "stays behind") for path in self.dropped)
+        left = tuple(PlanRow("", "dropped", path, "is left out") for path in self.dropped)
         return self.described + left
 
     @cached_property

@@ -239,7 +239,7 @@ def _field_rule(name: object, entry: object) -> FieldRule:
     for key in given:
         if key != origin_word and key not in allowed:
             raise PlanError(
-                f"{key!r} cannot stand beside {origin_word!r}",
+                f"{key!r} cannot be combined with {origin_word!r}",
                 field=spelt,
                 expected=", ".join(sorted(allowed)) or "nothing else",
                 word=key,
@@ -301,7 +301,7 @@ def _is_utf8(value: object) -> bool:
 def _origin_word(given: Mapping[str, Any], spelt: str) -> str:
     words = [word for word in _ORIGINS if word in given]
     if len(words) != 1:
-        problem = f"{' and '.join(words)} stand together" if words else "nothing says where the value comes from"
+        problem = f"{' and '.join(words)} are given together" if words else "nothing says where the value comes from"
         raise PlanError(problem, field=spelt, expected=f"one of {', '.join(_ORIGINS)}")
     return words[0]
 

@@ -186,9 +186,7 @@ def read_htpasswd(data: bytes, *, path: str) -> tuple[HtpasswdLine, ...]:
             continue
         user = _user(raw.rstrip(b"\r"), number, path)
         if user.name in users:
-            raise _mistake(
-                path, number, f"{user.name} stands here a second time; first in line {users[user.name].line}"
-            )
+            raise _mistake(path, number, f"{user.name} is here a second time; first in line {users[user.name].line}")
         users[user.name] = user
     return tuple(users.values())
 

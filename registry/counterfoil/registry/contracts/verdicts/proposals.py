@@ -210,7 +210,7 @@ class ConsumerDecision:
             return "no consumer is known"
         if self.untold:
             readers = ", ".join(self.untold[:_SHOWN])
-            return f"whether {readers} can read it cannot be told within the limits of a comparison"
+            return f"whether {readers} can read it cannot be decided within the limits of a comparison"
         shown = self.unknown[:_SHOWN]
         others = len(self.unknown) + self.others - len(shown)
         if not shown:
