@@ -303,4 +303,4 @@ def test_values_confirm_a_verdict_or_refute_it():
 
 def test_few_values_are_printed_to_be_few():
     confirmation = confirm_compatible(parsed(of("boolean")), parsed(of("boolean")), 200)
-    assert (confirmation.round_tripped, confirmation.reason) == (2, "no more values of bearable size are found")
+    assert (confirmation.round_tripped, confirmation.reason) == (2, "no more values of an acceptable size are found")

@@ -63,7 +63,7 @@ class JsonExamples:
         try:
             return _as_program(_Making(choices, self._solver, shape).value(self._literals, 0))
         except (OutOfSteps, RecursionError, ArithmeticError):
-            raise NoExample("no value of bearable size was found for the JSON schema") from None
+            raise NoExample("no value of an acceptable size was found for the JSON schema") from None
 
 
 class _Making:

@@ -361,7 +361,7 @@ class Search:
                     return Confirmation(accepted)
         except ValidatorRefuses as refused:
             return Confirmation(accepted, reason=str(refused))
-        return Confirmation(accepted, reason=self._reason or "no more values of bearable size are found")
+        return Confirmation(accepted, reason=self._reason or "no more values of an acceptable size are found")
 
     def _values(self, ways: list[tuple[Step, ...]], *, variations: int = MAX_VARIATIONS) -> Iterator[Any]:
         for steps in ways:
