@@ -224,7 +224,8 @@ def test_a_certificate_is_accepted_until_it_ends(tmp_path: Path):
     (tmp_path / "access.yaml").write_text('rules: [{allow: developer, to: "User:caller", on: "*"}]\n')
 
     def login(issuer: Authority, name: str, *, days: float = 1) -> Login:
-        issued = issuer.issue(f"{name}-{days}", subject=f"CN={name}", days=days)  # files that no other client reads
+        kept = f"{issuer.file.stem}-{name}-{days}"  # files that no other client reads
+        issued = issuer.issue(kept, subject=f"CN={name}", days=days)
         certificate, key = (str(path) for path in issued)
         trusted = str(authority.file)
         settings = {"ssl.ca.location": trusted, "ssl.certificate.location": certificate, "ssl.key.location": key}

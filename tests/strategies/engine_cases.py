@@ -150,7 +150,7 @@ CASES = [
             ("text to float", "string", "float", {"cast": "float"}),
             ("text to double", "string", "double", {"cast": "double"}),
             ("text to boolean", "string", "boolean", {"cast": "boolean"}),
-            ("text to enum", "string", COLOUR, {"cast": "Colour"}),
+            ("text to enum", "string", COLOUR, {"cast": "enum"}),
             ("text to uuid", "string", {"type": "string", "logicalType": "uuid"}, {"cast": "uuid"}),
             ("enum to fewer", COLOUR, FEWER, {"cast": "enum"}),
             ("long to int", "long", "int", {"cast": "int"}),
