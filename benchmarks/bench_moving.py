@@ -19,7 +19,8 @@ from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.writes import ReferenceTarget
 from counterfoil.registry.subjects.planning import plan_version, read_state
 from counterfoil.registry.subjects.versions import make_content
-from counterfoil.schema.model import QualifiedSubject, Reference, SchemaType, parse_subject
+from counterfoil.schema.contexts import QualifiedSubject, parse_subject
+from counterfoil.schema.model import Reference, SchemaType
 
 COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
 VERSIONS_A_SUBJECT = 10

@@ -3,15 +3,14 @@
 Decisions, the changelog and generated pages are left out: decisions and the changelog keep the names of their time.
 """
 
-import ast
 import re
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("schema", "sdk", "contracts", "registry", "converter")
+from known_names import ROOMS, ROOT, exists
+
 LOOKED_AT = re.compile(
     r"^(?:[A-Z]+\.md|docs/[\w-]+\.(?:md|py)|docs/decisions/README\.md|tests/.*\.md|(?:examples|deploy|benchmarks)/.*"
     r"|\.github/.*|\.ci/.*|Makefile|Dockerfile|action\.yml|pyproject\.toml)$"
@@ -50,37 +49,6 @@ def known_folders() -> frozenset[str]:
     return frozenset(folders | {re.sub(r"^(\w+)/counterfoil/\1\b", r"\1", folder) for folder in folders})
 
 
-def is_name(dotted: str) -> bool:
-    """Return whether a dotted name is a module, or a name that the text of a module defines or imports."""
-    parts = dotted.split(".")
-    for end in range(len(parts), 1, -1):
-        place = ROOT / parts[1] / Path(*parts[:end])
-        file = place.with_suffix(".py") if place.with_suffix(".py").exists() else place / "__init__.py"
-        if file.exists():
-            return end == len(parts) or parts[end] in _names(file)
-        if place.is_dir() and end == len(parts):
-            return True
-    return False
-
-
-@cache
-def _names(file: Path) -> frozenset[str]:
-    """Return the names in a module: what it defines, imports, and loads late by a name in a text."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    found = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                found.add(name)
-            case ast.ClassDef(name=name) | ast.alias(name=name, asname=None) | ast.alias(asname=str(name)):
-                found.add(name)
-            case ast.Constant(value=str(text)) if text.isidentifier():
-                found.add(text)
-            case _:
-                pass
-    return frozenset(found)
-
-
 def unknown_names(page: str) -> list[str]:
     """Return one line for every name on a page that nothing has."""
     try:
@@ -90,7 +58,7 @@ def unknown_names(page: str) -> list[str]:
     dotted = {name for name in MODULE.findall(text) if name not in known_ends()}  # a file: counterfoil.schema.json
     for module, names in IMPORTED.findall(text):
         dotted |= {f"{module}.{name.split(' as ')[0].strip()}" for name in names.strip("()").split(",") if name.strip()}
-    found = [f"{page}: {name}: no such module or name" for name in sorted(dotted) if not is_name(name.rstrip("."))]
+    found = [f"{page}: {name}: no such module or name" for name in sorted(dotted) if not exists(name.rstrip("."))]
     files = {name for name in FILE.findall(text) if "/" in name or page in WITHOUT_FOLDER}
     found += [f"{page}: {name}: no such file" for name in sorted(files - known_ends())]
     folders = {name.rstrip("/") for name in FOLDER.findall(text)}

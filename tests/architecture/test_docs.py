@@ -122,7 +122,8 @@ def test_every_named_problem_of_bridges_has_tests_that_exist():
 def test_the_check_of_names_sees_what_is_gone(tmp_path: Path):
     copy = tmp_path / "docs"
     copy.mkdir()
-    (copy / "check_names.py").write_text((ROOT / "docs" / "check_names.py").read_text())
+    for name in ("check_names.py", "known_names.py"):
+        (copy / name).write_text((ROOT / "docs" / name).read_text())
     room = tmp_path / "sdk" / "counterfoil" / "sdk"
     room.mkdir(parents=True)
     (room / "there.py").write_text("def found(): ...\n")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from counterfoil.schema.contexts import SubjectPrefix
 from counterfoil.schema.fingerprint import content_guid
-from counterfoil.schema.model import Reference, SubjectPrefix
+from counterfoil.schema.model import Reference
 from counterfoil.schema.rest.versions import Visibility
 from registry_driver import InProcessRegistry
 

@@ -27,17 +27,9 @@ from counterfoil.registry.store.writes import (
 )
 from counterfoil.registry.subjects.planning import plan_settings
 from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, SubjectPrefix, parse_subject
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted, ReferenceExists
-from counterfoil.schema.model import (
-    GLOBAL_LEVEL,
-    TOP_LEVEL,
-    Metadata,
-    Reference,
-    Rule,
-    RuleSet,
-    SubjectPrefix,
-    parse_subject,
-)
+from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet
 from counterfoil.schema.rest.subjects import Config, Mode
 from counterfoil.schema.rest.versions import Visibility
 from plans_on_storage import (
@@ -62,7 +54,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.subjects.versions import VersionEntry
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 def test_ids_count_from_1_in_each_context_and_follow_content(run: Any) -> None:

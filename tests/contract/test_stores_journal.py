@@ -35,8 +35,9 @@ from counterfoil.registry.store.writes import (
 )
 from counterfoil.registry.subjects.planning import plan_settings
 from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted, ReferenceExists
-from counterfoil.schema.model import TOP_LEVEL, QualifiedSubject, Reference, parse_subject
+from counterfoil.schema.model import Reference
 from counterfoil.schema.rest.subjects import Config, Mode
 from plans_on_storage import (
     ELSEWHERE,

@@ -19,8 +19,9 @@ from counterfoil.registry.store.writes import (
 )
 from counterfoil.registry.subjects.planning import plan_hard_deletion, plan_settings, read_state
 from counterfoil.registry.subjects.versions import make_content
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import ReferenceExists
-from counterfoil.schema.model import QualifiedSubject, Reference, SchemaType
+from counterfoil.schema.model import Reference, SchemaType
 from counterfoil.schema.rest.subjects import Mode
 from plans_on_storage import version_plan
 

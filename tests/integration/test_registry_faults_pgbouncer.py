@@ -12,7 +12,8 @@ from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.protocol import StorageRecord
 from counterfoil.registry.store.writes import StaleWrite
 from counterfoil.registry.subjects.versions import make_content
-from counterfoil.schema.model import SchemaType, SubjectPrefix, parse_subject
+from counterfoil.schema.contexts import SubjectPrefix, parse_subject
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.versions import Visibility
 from local_services import PgBouncer, PostgresClient, RegistryProcess, wait_until
 from plans_on_storage import put_record, version_plan

@@ -131,7 +131,8 @@ def test_waiting_writes_share_one_round_trip(postgres_url: str, network: TcpProx
 
 async def plans_for(registry: InProcessRegistry, numbers: range) -> list[Any]:
     from counterfoil.registry.subjects.versions import make_content
-    from counterfoil.schema.model import SchemaType, parse_subject
+    from counterfoil.schema.contexts import parse_subject
+    from counterfoil.schema.model import SchemaType
     from plans_on_storage import version_plan
 
     stamp = await registry.app.storage.settings_revision()

@@ -41,9 +41,10 @@ from counterfoil.registry.store.writes import (
     StoreNotUsable,
 )
 from counterfoil.schema import parse_schema
+from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.model import TOP_LEVEL, Metadata, Reference, Rule, RuleSet, SchemaType, parse_subject
+from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, SchemaType
 from counterfoil.schema.rest.subjects import Config, Mode
 from plans_on_storage import (
     ELSEWHERE,

@@ -12,8 +12,8 @@ from counterfoil.registry.store.postgres.address import Functions, own_functions
 from counterfoil.registry.store.postgres.storage import PostgresStorage, prepare
 from counterfoil.registry.store.protocol import FORMAT
 from counterfoil.registry.store.upgrading import upgrade, upgrade_sql
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import StoreUnavailable
-from counterfoil.schema.model import parse_subject
 from plans_on_storage import SOFT, append, delete
 
 if TYPE_CHECKING:

@@ -31,7 +31,8 @@ from counterfoil.registry.store.upgrading import (
 )
 from counterfoil.registry.store.writes import StoreNotUsable
 from counterfoil.registry.subjects.versions import make_content
-from counterfoil.schema.model import SchemaType, parse_subject
+from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.subjects import Mode
 from plans_on_storage import SOFT, append, delete, put
 from store_catalogs import postgres_catalog, sqlite_catalog

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from counterfoil.registry.store.changes import JournalChangeKind
-from counterfoil.schema.model import parse_subject
+from counterfoil.schema.contexts import parse_subject
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:

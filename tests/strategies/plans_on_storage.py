@@ -25,7 +25,8 @@ from counterfoil.registry.subjects.planning import (
     read_state,
 )
 from counterfoil.registry.subjects.versions import make_content
-from counterfoil.schema.model import SchemaType, SubjectPrefix, parse_subject
+from counterfoil.schema.contexts import SubjectPrefix, parse_subject
+from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from counterfoil.registry.store.changes import ScopeSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from counterfoil.schema.model import DEFAULT_CONTEXT, QualifiedSubject
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject
 from counterfoil.schema.rest.subjects import Association, AssociationType, Lifecycle, Resource
 
 

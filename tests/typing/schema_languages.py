@@ -4,37 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from counterfoil.schema.languages.avro import diff as avro_changes
+from counterfoil.schema.languages.avro import diff as avro_diff
 from counterfoil.schema.languages.avro import marks as avro_marks
-from counterfoil.schema.languages.avro import outline as avro_files
 from counterfoil.schema.languages.avro import outline as avro_outline
-from counterfoil.schema.languages.avro import outline as avro_tags
 from counterfoil.schema.languages.avro import policies as avro_policies
 from counterfoil.schema.languages.avro import table_type as avro_table_type
-from counterfoil.schema.languages.avro import witness as avro_confirm
-from counterfoil.schema.languages.avro import witness as avro_search
+from counterfoil.schema.languages.avro import witness as avro_witness
 from counterfoil.schema.languages.avro.compare import rules as avro_rules
 from counterfoil.schema.languages.avro.schema import AvroSchema, parse_avro
-from counterfoil.schema.languages.jsonschema import diff as jsonschema_changes
+from counterfoil.schema.languages.jsonschema import diff as jsonschema_diff
 from counterfoil.schema.languages.jsonschema import marks as jsonschema_marks
-from counterfoil.schema.languages.jsonschema import outline as jsonschema_files
 from counterfoil.schema.languages.jsonschema import outline as jsonschema_outline
-from counterfoil.schema.languages.jsonschema import outline as jsonschema_tags
 from counterfoil.schema.languages.jsonschema import policies as jsonschema_policies
 from counterfoil.schema.languages.jsonschema import table_type as jsonschema_table_type
-from counterfoil.schema.languages.jsonschema import witness as jsonschema_confirm
-from counterfoil.schema.languages.jsonschema import witness as jsonschema_search
+from counterfoil.schema.languages.jsonschema import witness as jsonschema_witness
 from counterfoil.schema.languages.jsonschema.compare import rules as jsonschema_rules
 from counterfoil.schema.languages.jsonschema.schema import JsonSchema, parse_json_schema
-from counterfoil.schema.languages.protobuf import diff as protobuf_changes
+from counterfoil.schema.languages.protobuf import diff as protobuf_diff
 from counterfoil.schema.languages.protobuf import marks as protobuf_marks
-from counterfoil.schema.languages.protobuf import outline as protobuf_files
 from counterfoil.schema.languages.protobuf import outline as protobuf_outline
-from counterfoil.schema.languages.protobuf import outline as protobuf_tags
 from counterfoil.schema.languages.protobuf import policies as protobuf_policies
 from counterfoil.schema.languages.protobuf import table_type as protobuf_table_type
-from counterfoil.schema.languages.protobuf import witness as protobuf_confirm
-from counterfoil.schema.languages.protobuf import witness as protobuf_search
+from counterfoil.schema.languages.protobuf import witness as protobuf_witness
 from counterfoil.schema.languages.protobuf.compare import rules as protobuf_rules
 from counterfoil.schema.languages.protobuf.schema import ProtobufSchema, parse_protobuf
 from counterfoil.schema.parsed import ParsedSchema, Validation
@@ -47,7 +38,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.entity import Entity, TagEdit
-    from counterfoil.schema.languages.language import FileReferences
+    from counterfoil.schema.languages.references import FileReferences
     from counterfoil.schema.languages.table_types import Column
     from counterfoil.schema.marks import FieldTags, TaggedPlace
     from counterfoil.schema.model import ResolvedReference
@@ -91,42 +82,42 @@ class Language(Generic[S]):
 Language[AvroSchema](
     parse=parse_avro,
     rules=avro_rules.RULES,
-    references=avro_files.REFERENCES,
+    references=avro_outline.REFERENCES,
     outline=avro_outline.outline,
     find_differences=avro_policies.find_differences,
-    find_changes=avro_changes.find_changes,
-    search_for_witness=avro_search.search_for_witness,
-    confirm_compatible=avro_confirm.confirm_compatible,
+    find_changes=avro_diff.find_changes,
+    search_for_witness=avro_witness.search_for_witness,
+    confirm_compatible=avro_witness.confirm_compatible,
     table_column=avro_table_type.table_column,
-    find_tags=avro_tags.find_tags,
-    edit_tags=avro_tags.edit_tags,
+    find_tags=avro_outline.find_tags,
+    edit_tags=avro_outline.edit_tags,
     places=avro_marks.places,
 )
 Language[ProtobufSchema](
     parse=parse_protobuf,
     rules=protobuf_rules.RULES,
-    references=protobuf_files.REFERENCES,
+    references=protobuf_outline.REFERENCES,
     outline=protobuf_outline.outline,
     find_differences=protobuf_policies.find_differences,
-    find_changes=protobuf_changes.find_changes,
-    search_for_witness=protobuf_search.search_for_witness,
-    confirm_compatible=protobuf_confirm.confirm_compatible,
+    find_changes=protobuf_diff.find_changes,
+    search_for_witness=protobuf_witness.search_for_witness,
+    confirm_compatible=protobuf_witness.confirm_compatible,
     table_column=protobuf_table_type.table_column,
-    find_tags=protobuf_tags.find_tags,
-    edit_tags=protobuf_tags.edit_tags,
+    find_tags=protobuf_outline.find_tags,
+    edit_tags=protobuf_outline.edit_tags,
     places=protobuf_marks.places,
 )
 Language[JsonSchema](
     parse=parse_json_schema,
     rules=jsonschema_rules.RULES,
-    references=jsonschema_files.REFERENCES,
+    references=jsonschema_outline.REFERENCES,
     outline=jsonschema_outline.outline,
     find_differences=jsonschema_policies.find_differences,
-    find_changes=jsonschema_changes.find_changes,
-    search_for_witness=jsonschema_search.search_for_witness,
-    confirm_compatible=jsonschema_confirm.confirm_compatible,
+    find_changes=jsonschema_diff.find_changes,
+    search_for_witness=jsonschema_witness.search_for_witness,
+    confirm_compatible=jsonschema_witness.confirm_compatible,
     table_column=jsonschema_table_type.table_column,
-    find_tags=jsonschema_tags.find_tags,
-    edit_tags=jsonschema_tags.edit_tags,
+    find_tags=jsonschema_outline.find_tags,
+    edit_tags=jsonschema_outline.edit_tags,
     places=jsonschema_marks.places,
 )

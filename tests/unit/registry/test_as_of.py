@@ -14,8 +14,8 @@ from counterfoil.registry.changes.as_of import EVER, AsOf, iso_time, resolve_mom
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.registry.store.writes import StoragePlan
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest
-from counterfoil.schema.model import parse_subject
 from earlier_moments import STORY, Step, carry_out, check_every_moment, steps
 from registry_driver import InProcessRegistry, Reply
 

@@ -16,8 +16,8 @@ from counterfoil.registry.changes.feed import Feed
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.changes import ScopeSettings
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import StoreUnavailable
-from counterfoil.schema.model import QualifiedSubject
 from event_listener import InProcessListener
 from plans_on_storage import put
 from registry_driver import InProcessRegistry, Reply

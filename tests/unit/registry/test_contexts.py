@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.model import (
+from counterfoil.schema.contexts import (
     GLOBAL_LEVEL,
     TOP_LEVEL,
     QualifiedSubject,

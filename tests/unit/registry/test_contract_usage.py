@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.registry.subjects.versions import SubjectHistory
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 def play(story: Callable[[InProcessRegistry], Awaitable[None]], **settings: Any) -> None:

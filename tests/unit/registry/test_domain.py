@@ -30,6 +30,7 @@ from counterfoil.registry.subjects.versions import (
     parse_version,
 )
 from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import (
     InvalidMode,
     InvalidRuleSet,
@@ -39,16 +40,7 @@ from counterfoil.schema.errors import (
     SubjectNotFound,
     VersionNotFound,
 )
-from counterfoil.schema.model import (
-    GLOBAL_LEVEL,
-    TOP_LEVEL,
-    Metadata,
-    Reference,
-    Rule,
-    RuleSet,
-    SchemaType,
-    parse_subject,
-)
+from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, SchemaType
 from counterfoil.schema.rest.subjects import Config, Mode
 
 SUBJECT = parse_subject("s")

@@ -12,13 +12,14 @@ from counterfoil.registry.store.changes import JournalChange, JournalChangeKind,
 from counterfoil.registry.store.postgres.known import KnownHistories
 from counterfoil.registry.store.postgres.news import MAX_GATHERED, GatheredReads
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry, make_content
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import StoreTimeout
-from counterfoil.schema.model import SchemaType, parse_subject
+from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 ORDERS, OTHER = parse_subject("orders"), parse_subject("other")
 CONTENT = make_content('"int"', SchemaType.AVRO)

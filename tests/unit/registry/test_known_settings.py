@@ -8,7 +8,7 @@ import pytest
 
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, ScopeSettings, WrittenChanges
 from counterfoil.registry.store.postgres.known import MAX_SCOPES, KnownSettings
-from counterfoil.schema.model import QualifiedSubject, parse_subject
+from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.rest.subjects import Mode
 
 ORDERS = parse_subject("orders")

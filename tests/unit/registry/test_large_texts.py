@@ -18,7 +18,8 @@ from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.registry.subjects.reading import UnparsedSchema
 from counterfoil.registry.subjects.versions import SchemaRequest
 from counterfoil.registry.use_cases import use_cases
-from counterfoil.schema.model import DEFAULT_CONTEXT, SchemaType
+from counterfoil.schema.contexts import DEFAULT_CONTEXT
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from packed_judges import PackedJudges
 from registry_driver import InProcessRegistry, Reply

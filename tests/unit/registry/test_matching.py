@@ -12,7 +12,7 @@ from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.registry.subjects.reading import PARSED_AT_ONCE
 from counterfoil.registry.subjects.versions import SchemaRequest
 from counterfoil.registry.use_cases import use_cases
-from counterfoil.schema.model import parse_subject
+from counterfoil.schema.contexts import parse_subject
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:

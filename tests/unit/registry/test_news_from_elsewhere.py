@@ -10,8 +10,8 @@ import pytest
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, WrittenChanges
 from counterfoil.registry.store.postgres.news import LEASE_S, MAX_TOLD, PATIENCE_S, Journal, NewsFromElsewhere, Stamps
 from counterfoil.registry.store.protocol import StoreContact, StoreSlow
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import StoreUnavailable
-from counterfoil.schema.model import parse_subject
 
 
 class Database:

@@ -8,7 +8,7 @@ from functools import partial
 
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.writes import StaleWrite
-from counterfoil.schema.model import parse_subject
+from counterfoil.schema.contexts import parse_subject
 
 WRITERS = 20
 

@@ -7,9 +7,10 @@ from base64 import b64decode
 
 import pytest
 
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import KeyServiceUnavailable
 from counterfoil.schema.keys import local_cipher
-from counterfoil.schema.model import Rule, RuleSet, Schema, parse_subject
+from counterfoil.schema.model import Rule, RuleSet, Schema
 from counterfoil.schema.rest.keys import Algorithm, DekId, Kek
 from counterfoil.sdk import operations
 from counterfoil.sdk.errors import KeyMismatch, KeyMissing, NotDecrypted

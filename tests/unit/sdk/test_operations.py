@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import (
     CounterfoilError,
     Forbidden,
@@ -23,7 +24,7 @@ from counterfoil.schema.errors import (
     SubjectNotFound,
     Unauthorized,
 )
-from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, Schema, SchemaType, parse_subject
+from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, Schema, SchemaType
 from counterfoil.schema.rest.json_values import ReplyJson, UnexpectedShapeError
 from counterfoil.schema.rest.keys import Algorithm, DekId, Kek
 from counterfoil.schema.rest.schemas import SCHEMA, schema_request

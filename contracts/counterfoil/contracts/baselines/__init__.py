@@ -1,1 +1,1 @@
-"""What is compared: the files that are checked, and their earlier versions in git, a folder or a registry."""
+"""The sides of a comparison: the files that are checked, and their earlier versions in git, a folder or a registry."""

@@ -51,7 +51,7 @@ def match_paths(head: SchemaTree, earlier: SchemaTree) -> dict[str, str]:
 
 
 def _identity(tree: SchemaTree, path: str) -> str | None:
-    """Return what identifies a schema when its file moves: its language and name, or its text if it has no name."""
+    """Return the identity of a schema whose file moves: its language and name, or its text if it has no name."""
     names = tree.outline(path)
     if names is None:
         return None

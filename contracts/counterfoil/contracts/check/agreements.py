@@ -46,7 +46,7 @@ class AgreementFile:
 
 
 def read_file(path: str, data: bytes) -> AgreementFile:
-    """Return what a file declares, with every mistake in it."""
+    """Return the contract or product of a file, with every mistake in it."""
     try:
         reading = read_agreement(data.decode())
     except UnicodeDecodeError as error:
@@ -210,7 +210,7 @@ class TopicChange:
 
     @cached_property
     def later(self) -> Offer | None:
-        """What is offered after the change; None without a valid schema."""
+        """The offer after the change; None without a valid schema."""
         value = self.schemas.later(self.after.value_path)
         if value is None or value.schema is None:
             return None
@@ -219,7 +219,7 @@ class TopicChange:
 
     @cached_property
     def earlier(self) -> Offer | None:
-        """What was offered before the change; None where nothing was, or nothing is known of it."""
+        """The offer before the change; None where there was none, or none is known."""
         before = self.before
         if before is None:
             return None
@@ -289,7 +289,7 @@ def changes_of(
 
 
 def removed_topics(after: Agreements, before: Agreements) -> Iterator[RemovedTopics]:
-    """Yield what a side has no longer, by contract.
+    """Yield the topics that a side no longer has, by contract; all of them for a contract that is gone.
 
     A topic is kept if the contract still has it. A new major version may have another topic in its place, with the same
     subject or the same name.

@@ -88,9 +88,9 @@ class _Judged:
 def judge_topics(
     changes: Sequence[TopicChange], pairings: Sequence[Pairing]
 ) -> Iterator[tuple[TopicChange, TopicFinding]]:
-    """Yield what the changes of a contract's topics break, and what changes of its consumers break.
+    """Yield the breaks that changes of a contract's topics cause, and those that changes of its consumers cause.
 
-    Where nothing valid was before, the change of a topic is not the cause of what its consumers miss.
+    Where nothing valid was before, the change of a topic is not the cause of the fields that its consumers miss.
     """
     question = _Question(changes)
     judged = [question.judged(each) for each in pairings]

@@ -119,7 +119,7 @@ def _in_promise(change: TopicChange, finding: ReadFinding) -> Position:
 
 
 def _part(promise: FieldPromise, key: str) -> object:
-    """Return what a key of a field promises."""
+    """Return the promise of a key of a field."""
     parts: Mapping[str, object] = {
         "logicalTypeOptions": (promise.range, promise.pattern),
         "enum": promise.enum,

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from counterfoil.contracts.check.consumers import ConsumerRequest
     from counterfoil.contracts.findings import CheckReport
     from counterfoil.schema.agreements.model import Contract, ExpectedRead, Migration, Promise
-    from counterfoil.schema.agreements.model import ExpectedRead as ReadPath
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.plans.bridge import BridgeFile
     from counterfoil.schema.plans.model import ConversionPlan
@@ -392,7 +391,7 @@ class _Attempt:
         except (NotPlannable, CounterfoilError) as problem:
             return TrialOutcome(failure=TrialFailure(f"the converter cannot be tried: {problem}"))
 
-    def _old_reads(self) -> dict[str, tuple[ReadPath, ...] | None]:
+    def _old_reads(self) -> dict[str, tuple[ExpectedRead, ...] | None]:
         """Return what each consumer of the old version reads."""
         return {
             each.name: each.expectation.reads

@@ -15,8 +15,9 @@ from counterfoil.contracts.deploy.registration import FileRegistration, Registra
 from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.project.subjects import Subjects, alias_text, other_alias_text
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy, parse_level
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import ConfigNotFound, ModeNotFound, RegistryError
-from counterfoil.schema.model import Metadata, parse_subject
+from counterfoil.schema.model import Metadata
 from counterfoil.schema.rest.bridges import BridgeState
 from counterfoil.schema.rest.schemas import METADATA
 from counterfoil.schema.rest.subjects import TOPIC, Config, Mode

@@ -16,7 +16,7 @@ from counterfoil.schema.model import DEFAULT_TYPE, Reference, ResolvedReference,
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from counterfoil.schema.languages.language import FileReferences, Files, FileTarget
+    from counterfoil.schema.languages.references import FileReferences, Files, FileTarget
     from counterfoil.schema.outline import Outline, Use
     from counterfoil.schema.texts import Position
 
@@ -260,7 +260,7 @@ class ReferenceFinder:
 
 @dataclass(frozen=True, slots=True)
 class _FilesOf:
-    """The :class:`~counterfoil.schema.languages.language.Files` of a finder for one language."""
+    """The :class:`~counterfoil.schema.languages.references.Files` of a finder for one language."""
 
     finder: ReferenceFinder
     schema_type: SchemaType

@@ -52,9 +52,10 @@ if TYPE_CHECKING:
 def id_findings(
     bridge: ResolvedBridge, records: Sequence[Sampled], registry: Registry, *, policy: str
 ) -> list[PreflightFinding]:
-    """Return what a run would do at ids that the bridge does not know; it ends the run, unless ``policy`` says not to.
+    """Return findings about records whose ids the bridge does not know; they end a run, unless ``policy`` says not to.
 
-    The registry is asked as a run asks it. Keys are looked at where they are converted.
+    The ids are looked up as a run looks them up: in the registry, those of values, and those of keys if the bridge
+    converts keys.
     """
     halves = [(bridge, "", [each.value for each in records])]
     if bridge.keys is not None:

@@ -18,9 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spar
 
 from counterfoil.converter.errors import JavaEnded, RunFailed
 from counterfoil.converter.kafka.headers import TOO_LARGE
-from counterfoil.converter.run import delivery as sink
-from counterfoil.converter.run import delivery as source
-from counterfoil.converter.run import progress
+from counterfoil.converter.run import delivery, progress
 from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointIdentity
 from counterfoil.converter.run.delivery import make_sink, repeat_condition
 from counterfoil.converter.run.progress import Watch, job_name, now_ms
@@ -306,23 +304,23 @@ class BridgeRun:
     def _outgoing(self, spark: SparkSession, written: Mapping[int, OffsetSet]) -> DataFrame:
         """Return the query up to the sink: source, echo and restart filter, engine, verdict, columns of the sink."""
         file = self.bridge.file
-        records = source.read_stream(
+        records = delivery.read_stream(
             spark,
             self.cluster.spark_options(),
             topic=file.source_topic,
             max_offsets_per_trigger=self.settings.max_offsets_per_trigger,
         )
-        is_echo, is_repeat = source.echoes(spark, file.target_topic), F.expr(repeat_condition(written))
+        is_echo, is_repeat = delivery.echoes(spark, file.target_topic), F.expr(repeat_condition(written))
         if written:
             records = progress.observe_repeats(records, is_repeat).where(~is_repeat)
         converted = self.engine.convert(records.where(~is_echo))
         destination = self._destination()
-        outgoing = sink.outgoing(converted, destination, origin=self._sink.origin(destination))
+        outgoing = delivery.outgoing(converted, destination, origin=self._sink.origin(destination))
         return progress.observe_written(outgoing, codes=_CODES)
 
-    def _destination(self) -> sink.Destination:
+    def _destination(self) -> delivery.Destination:
         file = self.bridge.file
-        return sink.Destination(
+        return delivery.Destination(
             bridge=file.name,
             plan_hash=self.bridge.plan.hash,
             target_topic=file.target_topic,

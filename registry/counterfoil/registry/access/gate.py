@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 # Limits of how many requests and event streams one sender may have: a caller, or else an address.
 
-_NEVER_LIMITED: Final = frozenset({b"/health/live", b"/health/ready"})
+_HEALTH: Final = frozenset({b"/health/live", b"/health/ready"})
 _UNLIMITED_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -117,7 +117,7 @@ class RateLimits:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request to the application, or answer 429 before its body is read."""
         app: ASGIApp = self._app
-        if scope["type"] == "http" and scope.get("raw_path") not in _NEVER_LIMITED:
+        if scope["type"] == "http" and scope.get("raw_path") not in _HEALTH:
             wait_s = self._limits.counted(sender_of(scope, self._proxies()), scope["method"])
             if wait_s:
                 app = too_many_requests(wait_s)
@@ -166,7 +166,6 @@ _BEARER: Final = b'Bearer realm="counterfoil"'
 _EXPIRED: Final = b', error="invalid_token", error_description="expired"'
 _NOT_ACCEPTED: Final = b', error="invalid_token", error_description="not accepted"'
 
-_ALWAYS_OPEN: Final = frozenset({b"/health/live", b"/health/ready"})
 _LASTING: Final = b"/changes"
 _READS: Final = frozenset({"GET", "HEAD"})
 _COUNTED: Final = frozenset(
@@ -283,7 +282,7 @@ class AccessGate:
         """Pass a request whose credentials are not remembered to the application, or refuse it."""
         policy = self._policy()
         method, path = scope["method"], scope.get("raw_path")
-        if method == "OPTIONS" or (header is None and path in _ALWAYS_OPEN and method in _READS):
+        if method == "OPTIONS" or (header is None and path in _HEALTH and method in _READS):
             scope[CALLER] = NOBODY
         elif not (policy.is_open(path) and method in _READS):
             found = (

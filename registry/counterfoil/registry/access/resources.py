@@ -7,12 +7,12 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counterfoil.schema.model import TOP_LEVEL
+from counterfoil.schema.contexts import TOP_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 # What callers do: the operations that rules allow or deny, and which operation implies which.

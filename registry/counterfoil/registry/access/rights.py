@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.access.identity import CallerIdentity
     from counterfoil.registry.access.rules import AccessRule, Glob, OperationScope, ResourcePattern
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 # The decision: may a caller do something to a resource, and which rule says so.

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.access.resources import AccessOperation, ResourceKind, allowed_by, denied_by
-from counterfoil.schema.model import DEFAULT_CONTEXT
+from counterfoil.schema.contexts import DEFAULT_CONTEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

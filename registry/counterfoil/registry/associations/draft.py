@@ -21,6 +21,7 @@ from counterfoil.registry.store.writes import (
 from counterfoil.registry.subjects.levels import check_writable
 from counterfoil.registry.subjects.planning import SubjectState, check_unreferenced, plan_hard_deletion, read_state
 from counterfoil.registry.subjects.versions import check_subject
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
 from counterfoil.schema.errors import (
     AssociatedSubjectEmpty,
     AssociationExists,
@@ -31,7 +32,6 @@ from counterfoil.schema.errors import (
     SubjectAssociated,
     SubjectOwned,
 )
-from counterfoil.schema.model import DEFAULT_CONTEXT, parse_subject
 from counterfoil.schema.rest.subjects import TOPIC, Association, AssociationType, Lifecycle, Mode, Resource
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.registry.subjects.registration import Registered, SchemaRegistration
     from counterfoil.registry.subjects.versions import SchemaRequest
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 # Requests about the associations of one resource: to create, change or delete them.

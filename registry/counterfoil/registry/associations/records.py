@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.audit.events import facts_about
 from counterfoil.registry.store.writes import StoragePlan, record_write
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import (
     AssociatedSubjectEmpty,
     InvalidAssociation,
     OperationNotPermitted,
     SubjectAssociated,
 )
-from counterfoil.schema.model import QualifiedSubject
 from counterfoil.schema.rest.json_values import ReplyJson
 from counterfoil.schema.rest.subjects import (
     TOPIC,

@@ -16,6 +16,7 @@ from counterfoil.registry.http.route import ConfluentRoute
 from counterfoil.registry.http.shapes import PAGE
 from counterfoil.registry.subjects.documents import ASSOCIATION
 from counterfoil.schema import errors
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import (
     BadRequest,
     InvalidAssociation,
@@ -25,7 +26,6 @@ from counterfoil.schema.errors import (
     StoreTimeout,
     StoreUnavailable,
 )
-from counterfoil.schema.model import parse_subject
 from counterfoil.schema.rest.json_values import RequestJson, read_each, read_text, read_texts
 from counterfoil.schema.rest.object_forms import ListOf
 from counterfoil.schema.rest.subjects import TOPIC, AssociationType, Lifecycle, association_document
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.associations.draft import AssociationRequest
     from counterfoil.registry.associations.use_cases import Associations
     from counterfoil.registry.http.call import ApiCall
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.object_forms import Document
     from counterfoil.schema.rest.subjects import Association
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.registry.subjects.reading import SchemaReader
     from counterfoil.registry.subjects.registration import SchemaRegistration
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.subjects import Association, Resource
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.access.identity import CallerIdentity
     from counterfoil.registry.access.rights import Shown
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 # What the audit says of the subjects that a record is about.

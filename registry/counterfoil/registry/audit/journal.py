@@ -17,7 +17,7 @@ from counterfoil.registry.contracts import stored as contracts
 from counterfoil.registry.contracts.events import DELIVERY_KINDS, WEBHOOKS
 from counterfoil.registry.keys.records import DEK_KIND, KEK_KIND
 from counterfoil.registry.store.changes import JournalChangeKind
-from counterfoil.schema.model import TOP_LEVEL
+from counterfoil.schema.contexts import TOP_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

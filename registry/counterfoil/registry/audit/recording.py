@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.access.rules import ResourcePattern
     from counterfoil.registry.audit.file import AuditFile, LineHead
     from counterfoil.registry.store.protocol import Storage
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 # Refused requests, counted: whoever sends a million of them causes a few rows in the store, not a million.

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.protocol import Storage, StorageRecord
     from counterfoil.registry.store.writes import Guard
     from counterfoil.registry.subjects.versions import Content, VersionEntry
-    from counterfoil.schema.model import QualifiedSubject, Schema
+    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.model import Schema
     from counterfoil.schema.plans.bridge import BridgeFile
     from counterfoil.schema.rest.bridges import BridgeDirection, BridgeLimits
     from counterfoil.schema.rest.object_forms import Document, ObjectForm

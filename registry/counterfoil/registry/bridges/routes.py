@@ -20,7 +20,7 @@ from counterfoil.registry.http.route import ValidatedRoute
 from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest
 from counterfoil.registry.subjects.documents import read_schema_request
 from counterfoil.schema import errors
-from counterfoil.schema.model import parse_subject
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.bridges import (
     BRIDGE,
     POSSIBLE_TRANSITION,

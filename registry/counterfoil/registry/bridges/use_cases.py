@@ -29,8 +29,9 @@ from counterfoil.registry.store.writes import ReferenceTarget, StoragePlan, toge
 from counterfoil.registry.subjects.levels import check_writable
 from counterfoil.registry.subjects.registration import Registered
 from counterfoil.registry.subjects.versions import version_not_found
+from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import BridgeExists, BridgeInUse, InvalidBridge, ReporterReplaced, SubjectNotFound
-from counterfoil.schema.model import TOP_LEVEL, Schema, parse_subject
+from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.bridges import (
     Bridge,
     BridgeDirection,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.subjects.reading import SchemaReader
     from counterfoil.registry.subjects.registration import SchemaRegistration
     from counterfoil.registry.subjects.versions import Content
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.plans.bridge import BridgeFile
     from counterfoil.schema.plans.bridge_plans import DerivedPlan

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from counterfoil.registry.store.changes import SCOPE_SETTINGS, JournalChangeKind, ScopeSettings
 from counterfoil.registry.store.name_ranges import within
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
+from counterfoil.schema.contexts import SubjectPrefix
 from counterfoil.schema.errors import BadRequest, SchemaNotFound
-from counterfoil.schema.model import SubjectPrefix
 from counterfoil.schema.rest.json_values import RequestJson
 from counterfoil.schema.rest.versions import Visibility
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.protocol import Load, Observer, Storage, StorageRecord, StoreContact
     from counterfoil.registry.store.writes import StoragePlan
     from counterfoil.registry.subjects.versions import Content, VersionUse
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 # Moments in a registry's past, as requests name them.

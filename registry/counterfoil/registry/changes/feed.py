@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.access.rights import Caller
     from counterfoil.registry.store.changes import JournalChange, WrittenChanges
     from counterfoil.registry.store.protocol import Storage
-    from counterfoil.schema.model import SubjectPrefix
+    from counterfoil.schema.contexts import SubjectPrefix
 
 
 # The change feed: the journal as pages and as streams of new changes.

@@ -35,8 +35,8 @@ from counterfoil.registry.judges.judging import Pauses
 from counterfoil.registry.store.changes import JournalChangeKind
 from counterfoil.schema import errors
 from counterfoil.schema.caches import RecentValues
+from counterfoil.schema.contexts import QualifiedSubject, parse_prefix, parse_subject
 from counterfoil.schema.errors import BadRequest, RegistryError
-from counterfoil.schema.model import QualifiedSubject, parse_prefix, parse_subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,6 +14,7 @@ from counterfoil.registry.contracts.verdicts.verdict import day_at, is_expired
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.writes import record_write, together
 from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.schema.contexts import TOP_LEVEL
 from counterfoil.schema.errors import (
     ApprovalNotFound,
     ContractNotFound,
@@ -21,7 +22,6 @@ from counterfoil.schema.errors import (
     InvalidVerification,
     VerificationNotFound,
 )
-from counterfoil.schema.model import TOP_LEVEL
 from counterfoil.schema.rest.contracts import ContractKind, EventType
 from counterfoil.schema.rest.observations import CHECK_RESULT, VERIFICATION, CheckOutcome, Verification
 from counterfoil.schema.rest.verdicts import NEW_APPROVAL, Approval, Approvals

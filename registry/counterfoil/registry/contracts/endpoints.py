@@ -36,8 +36,8 @@ from counterfoil.registry.contracts.bodies import (
 from counterfoil.registry.contracts.publishing import OtherContent, plain_contract
 from counterfoil.registry.http.answers import V1, answer
 from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import ContractExists, NotDeployable, VerdictUnknown
-from counterfoil.schema.model import parse_subject
 from counterfoil.schema.rest.contracts import (
     APPLICATION,
     APPLICATION_VERSION,

@@ -24,8 +24,8 @@ from counterfoil.registry.contracts.stored import (
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.writes import PutRecord, RecordAt, StoragePlan, together
 from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.schema.contexts import TOP_LEVEL
 from counterfoil.schema.errors import DeploymentNotFound
-from counterfoil.schema.model import TOP_LEVEL
 from counterfoil.schema.rest.contracts import DEPLOYMENT, ContractKind, EventType
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from counterfoil.registry.contracts.verdicts.verdict import day_at
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.subjects.levels import check_writable
 from counterfoil.schema.agreements.model import major_of
+from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import ContractNotFound, InvalidContract, MigrationNotFound
-from counterfoil.schema.model import TOP_LEVEL, parse_subject
 from counterfoil.schema.rest.bridges import BridgeDirection, BridgeState
 from counterfoil.schema.rest.contracts import ContractKind
 from counterfoil.schema.rest.verdicts import MigrationStatus, ReasonCode, VerdictReason

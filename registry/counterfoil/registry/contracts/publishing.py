@@ -27,10 +27,11 @@ from counterfoil.registry.store.writes import StoragePlan, record_write, togethe
 from counterfoil.registry.subjects.levels import check_writable
 from counterfoil.schema.agreements.files import hash_of_file, ports_of, read_agreement, read_if_valid
 from counterfoil.schema.agreements.model import Contract
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, parse_subject
 from counterfoil.schema.documents import plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import ContractExists, ContractNotFound, Forbidden, InvalidContract, InvalidSchema
-from counterfoil.schema.model import DEFAULT_CONTEXT, TOP_LEVEL, Schema, parse_subject
+from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.rest.contracts import (
     Application,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.registry.subjects.reading import SchemaReader
     from counterfoil.schema.agreements.model import Agreement, AgreementFault, SchemaLink
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.contracts import NewContract, NewPublication
     from counterfoil.schema.rest.object_forms import Document
     from counterfoil.schema.rest.verdicts import ContractDiff

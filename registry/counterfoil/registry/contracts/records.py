@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.records import Key, StoredKind
     from counterfoil.schema.agreements.model import Expectation
     from counterfoil.schema.agreements.sides import Numbered
-    from counterfoil.schema.model import QualifiedSubject, Schema
+    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.contracts import (
         Application,
         ApplicationVersion,

@@ -28,8 +28,8 @@ from counterfoil.registry.http.paths import expected
 from counterfoil.registry.http.route import ValidatedRoute
 from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest
 from counterfoil.schema import errors
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest
-from counterfoil.schema.model import parse_subject
 from counterfoil.schema.paths import InvalidPath, parse_path
 from counterfoil.schema.rest.object_forms import ListOf
 from counterfoil.schema.rest.observations import (
@@ -305,12 +305,12 @@ def _shown(call: ApiCall, status: MigrationStatus) -> MigrationStatus:
     )
 
 
-_migration_route = partial(ValidatedRoute, tag="contracts")
+_route = partial(ValidatedRoute, tag="contracts")
 
 MIGRATION_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
-    _migration_route("GET", _MIGRATIONS, list_migrations, access=FOUND, result=ListOf(MIGRATION), errors=()),
-    _migration_route("GET", _MIGRATION, get_migration, access=FOUND, result=MIGRATION, errors=_NO_MIGRATION),
-    _migration_route(
+    _route("GET", _MIGRATIONS, list_migrations, access=FOUND, result=ListOf(MIGRATION), errors=()),
+    _route("GET", _MIGRATION, get_migration, access=FOUND, result=MIGRATION, errors=_NO_MIGRATION),
+    _route(
         "PUT",
         _MIGRATION,
         put_migration,
@@ -318,7 +318,7 @@ MIGRATION_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
         result=MIGRATION,
         errors=(errors.ContractNotFound, errors.InvalidContract, errors.OperationNotPermitted),
     ),
-    _migration_route(
+    _route(
         "GET", f"{_MIGRATION}/status", get_migration_status, access=FOUND, result=MIGRATION_STATUS, errors=_NO_MIGRATION
     ),
 )
@@ -425,11 +425,10 @@ async def list_usage(
     ]
 
 
-_usage_route = partial(ValidatedRoute, tag="contracts")
 _PATH: Final = "/contracts/v1/usage"
 
 USAGE_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
-    _usage_route(
+    _route(
         "POST",
         _PATH,
         post_usage,
@@ -437,5 +436,5 @@ USAGE_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
         result=USAGE_RECEIPT,
         errors=(errors.BadRequest, errors.InvalidSubject, errors.OperationNotPermitted),
     ),
-    _usage_route("GET", _PATH, list_usage, access=FOUND, result=ListOf(OBSERVED_USE), errors=()),
+    _route("GET", _PATH, list_usage, access=FOUND, result=ListOf(OBSERVED_USE), errors=()),
 )

@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from counterfoil.registry.access.resources import REGISTRY, AccessOperation, ResourceKind
 from counterfoil.registry.contracts import bodies as visible
 from counterfoil.registry.contracts import endpoints as contracts
-from counterfoil.registry.contracts import report_endpoints as approvals
-from counterfoil.registry.contracts import report_endpoints as verifications
+from counterfoil.registry.contracts import report_endpoints as reports
 from counterfoil.registry.contracts.bodies import ContractId, Filter, segment
 from counterfoil.registry.contracts.report_endpoints import USAGE_ROUTES
 from counterfoil.registry.contracts.verdicts.verdict import BLOCKING
@@ -220,20 +219,20 @@ _WEBHOOKS: Final = "/contracts/v1/webhooks"
 _WEBHOOK: Final = f"{_WEBHOOKS}/{{webhook}}"
 _DELIVERIES: Final = f"{_WEBHOOK}/deliveries"
 _NO_WEBHOOK: Final = (errors.WebhookNotFound,)
-_WEBHOOK_MODE: Final = (errors.OperationNotPermitted,)
+_MODE: Final = (errors.OperationNotPermitted,)
 
 WEBHOOK_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
     _webhook_route("GET", _WEBHOOKS, list_webhooks, result=ListOf(WEBHOOK), errors=()),
-    _webhook_route("POST", _WEBHOOKS, create_webhook, result=WEBHOOK, errors=(errors.InvalidWebhook, *_WEBHOOK_MODE)),
+    _webhook_route("POST", _WEBHOOKS, create_webhook, result=WEBHOOK, errors=(errors.InvalidWebhook, *_MODE)),
     _webhook_route("GET", _WEBHOOK, get_webhook, result=WEBHOOK, errors=_NO_WEBHOOK),
-    _webhook_route("DELETE", _WEBHOOK, delete_webhook, errors=(*_NO_WEBHOOK, *_WEBHOOK_MODE)),
+    _webhook_route("DELETE", _WEBHOOK, delete_webhook, errors=(*_NO_WEBHOOK, *_MODE)),
     _webhook_route("GET", _DELIVERIES, list_deliveries, result=ListOf(DELIVERY), errors=_NO_WEBHOOK),
     _webhook_route(
         "POST",
         f"{_DELIVERIES}/{{delivery}}/redeliver",
         redeliver,
         result=DELIVERY,
-        errors=(*_NO_WEBHOOK, errors.DeliveryNotFound, *_WEBHOOK_MODE),
+        errors=(*_NO_WEBHOOK, errors.DeliveryNotFound, *_MODE),
     ),
 )
 
@@ -269,7 +268,6 @@ _NO_CONTRACT: Final = (errors.ContractNotFound,)
 _NO_ENVIRONMENT: Final = (errors.EnvironmentNotFound,)
 _NO_DEPLOYMENT: Final = (*_NO_ENVIRONMENT, errors.DeploymentNotFound)
 _NO_APPROVAL: Final = (errors.ApprovalNotFound,)
-_MODE: Final = (errors.OperationNotPermitted,)
 _RECORDED: Final = (*_NO_ENVIRONMENT, *_NO_APPLICATION, *_MODE)
 _VERDICT_AS_STATUS: Final = (errors.NotDeployable, errors.VerdictUnknown)
 _VERDICT: Final = (*_NO_ENVIRONMENT, *_VERDICT_AS_STATUS)
@@ -424,11 +422,11 @@ CONTRACT_ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     ),
     _route("GET", f"{_BASE}/can-i-retire", contracts.can_i_retire, access=FOUND, result=VERDICT, errors=_VERDICT),
     _route("GET", f"{_BASE}/matrix", contracts.get_matrix, access=FOUND, result=VERDICT, errors=_NO_ENVIRONMENT),
-    _route("GET", _APPROVALS, approvals.list_approvals, access=_READ_ALL, result=APPROVALS, errors=()),
+    _route("GET", _APPROVALS, reports.list_approvals, access=_READ_ALL, result=APPROVALS, errors=()),
     _route(
         "POST",
         _APPROVALS,
-        approvals.add_approval,
+        reports.add_approval,
         access=_APPROVE,
         result=APPROVAL,
         errors=(errors.InvalidApproval, *_MODE),
@@ -436,7 +434,7 @@ CONTRACT_ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     _route(
         "GET",
         f"{_APPROVALS}/{{approval}}",
-        approvals.get_approval,
+        reports.get_approval,
         access=_READ_ALL,
         result=APPROVAL,
         errors=_NO_APPROVAL,
@@ -444,14 +442,14 @@ CONTRACT_ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     _route(
         "DELETE",
         f"{_APPROVALS}/{{approval}}",
-        approvals.revoke_approval,
+        reports.revoke_approval,
         access=_APPROVE,
         errors=(*_NO_APPROVAL, *_MODE),
     ),
     _route(
         "GET",
         _VERIFICATIONS,
-        verifications.list_verifications,
+        reports.list_verifications,
         access=FOUND,
         result=ListOf(VERIFICATION),
         errors=(),
@@ -459,7 +457,7 @@ CONTRACT_ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     _route(
         "POST",
         _VERIFICATIONS,
-        verifications.add_verification,
+        reports.add_verification,
         access=FROM_BODY,
         result=VERIFICATION,
         errors=_VERIFIED,
@@ -467,7 +465,7 @@ CONTRACT_ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     _route(
         "GET",
         f"{_VERIFICATIONS}/{{verification}}",
-        verifications.get_verification,
+        reports.get_verification,
         access=FOUND,
         result=VERIFICATION,
         errors=(errors.VerificationNotFound,),

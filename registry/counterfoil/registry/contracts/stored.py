@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from counterfoil.schema.agreements.sides import Numbered
-    from counterfoil.schema.model import QualifiedSubject, Schema
+    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.object_forms import Document
 
 

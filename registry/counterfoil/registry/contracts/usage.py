@@ -13,7 +13,7 @@ from counterfoil.registry.store.records import StoredKind
 from counterfoil.registry.store.writes import RecordAt, RefreshRecord, StoragePlan, together
 from counterfoil.registry.subjects.levels import check_writable
 from counterfoil.schema.agreements.findings import Activity, ReaderOrigin
-from counterfoil.schema.model import DEFAULT_CONTEXT, TOP_LEVEL, QualifiedSubject, parse_subject
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.rest.contracts import EventType
 from counterfoil.schema.rest.observations import (
     OBSERVED_USE,

@@ -23,8 +23,8 @@ from counterfoil.registry.store.changes import JournalChangeKind
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.writes import StaleWrite, StoragePlan, record_write, together
 from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.schema.contexts import TOP_LEVEL
 from counterfoil.schema.errors import DeliveryNotFound, InvalidWebhook, RegistryError, WebhookNotFound
-from counterfoil.schema.model import TOP_LEVEL
 from counterfoil.schema.rest.contracts import DeliveryState
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from counterfoil.registry.access.rights import CALLER
 from counterfoil.registry.http.answers import error_answer
 from counterfoil.registry.http.call import ApiCall
 from counterfoil.registry.http.services import services_of
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import RegistryError
-from counterfoil.schema.model import parse_subject
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

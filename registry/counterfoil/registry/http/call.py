@@ -39,8 +39,8 @@ from counterfoil.registry.store.writes import SIGNATURE, Author, Signature
 from counterfoil.registry.subjects.compatibility import RefusedVersion
 from counterfoil.registry.subjects.levels import alias_target
 from counterfoil.registry.subjects.versions import NEXT_VERSION, ReferredTo
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import Forbidden, NotFound, ReferenceExists, RegistryError
-from counterfoil.schema.model import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
 from counterfoil.schema.rest.object_forms import unknown_members
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.access.rights import Needs
     from counterfoil.registry.store.changes import JournalChange, WrittenChanges
     from counterfoil.registry.store.protocol import Storage
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 # Responses cached as bytes, for requests that are repeated.

@@ -11,8 +11,8 @@ from counterfoil.registry.audit.digests import audit_key, digest_of_record
 from counterfoil.registry.audit.events import facts_about
 from counterfoil.registry.store.writes import StoragePlan, record_write, together
 from counterfoil.registry.subjects.versions import MAX_VERSION
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import InvalidKey, KeyNotFound
-from counterfoil.schema.model import QualifiedSubject
 from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from counterfoil.registry.keys.records import FIRST_VERSION, without_secrets
 from counterfoil.registry.keys.use_cases import DekGroup, DekRequest
 from counterfoil.registry.subjects.versions import parse_version
 from counterfoil.schema import errors
+from counterfoil.schema.contexts import parse_prefix, parse_subject
 from counterfoil.schema.errors import InvalidKey, KeyInUse, NotFound
-from counterfoil.schema.model import parse_prefix, parse_subject
 from counterfoil.schema.rest.json_values import RequestJson, read_flag, read_integer, read_text
 from counterfoil.schema.rest.keys import (
     CHANGEABLE,
@@ -36,7 +36,7 @@ from counterfoil.schema.rest.object_forms import FLAG, INTEGER, INTEGERS, TEXT, 
 
 if TYPE_CHECKING:
     from counterfoil.registry.http.call import ApiCall
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.keys import ShownDek
     from counterfoil.schema.rest.object_forms import Document

@@ -17,6 +17,7 @@ from counterfoil.registry.keys.records import (
 )
 from counterfoil.registry.store.committing import WriteTurns, until_current
 from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.schema.contexts import TOP_LEVEL
 from counterfoil.schema.errors import (
     InvalidKey,
     KeyEncryptionKeyDeleted,
@@ -27,7 +28,6 @@ from counterfoil.schema.errors import (
     TooManyKeys,
 )
 from counterfoil.schema.keys import new_material
-from counterfoil.schema.model import TOP_LEVEL
 from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek, ShownDek
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.keys.records import KeyRecords
     from counterfoil.registry.keys.services import KeyWrapping
     from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.schema.model import QualifiedSubject, SubjectPrefix
+    from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
     from counterfoil.schema.rest.subjects import Mode
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.store.changes import SCOPE_SETTINGS
 from counterfoil.registry.subjects.versions import Content, make_content
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import BadRequest, CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.model import QualifiedSubject, Schema
+from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.json_values import RequestJson, read_texts
 from counterfoil.schema.rest.object_forms import without_null
 from counterfoil.schema.rest.schemas import SCHEMA, schema_document

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.moving.importing import FactTarget, ImportOutcome, MoveProgress, Survey
     from counterfoil.registry.moving.sources import FactSource
     from counterfoil.registry.store.protocol import Storage
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.object_forms import Document
     from counterfoil.schema.rest.versions import Compatibility
     from counterfoil.sdk.client.settings import RegistrySettings

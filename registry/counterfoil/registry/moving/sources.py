@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from counterfoil.registry.moving.facts import Unreadable, VersionFact
 from counterfoil.registry.subjects.versions import make_content
+from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.model import QualifiedSubject, ResolvedReference, parse_subject
+from counterfoil.schema.model import ResolvedReference
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
 

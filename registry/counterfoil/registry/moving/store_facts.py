@@ -35,7 +35,8 @@ from counterfoil.registry.subjects.planning import (
     read_state,
 )
 from counterfoil.registry.subjects.versions import make_content
-from counterfoil.schema.model import DEFAULT_CONTEXT, QualifiedSubject, SchemaType, SubjectPrefix
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, SubjectPrefix
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.subjects import Config
 from counterfoil.schema.rest.versions import Visibility
 

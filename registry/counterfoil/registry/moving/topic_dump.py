@@ -21,8 +21,8 @@ from counterfoil.registry.moving.facts import (
     whole_number,
 )
 from counterfoil.registry.moving.sources import Canonicaliser
+from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest, RegistryError
-from counterfoil.schema.model import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.rest.json_values import RequestJson
 from counterfoil.schema.rest.subjects import Mode, read_config
 

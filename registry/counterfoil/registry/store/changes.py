@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from uuid import UUID
 
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.object_forms import Document
     from counterfoil.schema.rest.subjects import Config
 

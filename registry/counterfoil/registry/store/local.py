@@ -27,7 +27,7 @@ from counterfoil.registry.store.writes import (
     Unreferenced,
 )
 from counterfoil.registry.subjects.versions import VersionEntry
-from counterfoil.schema.model import TOP_LEVEL, QualifiedSubject, SubjectPrefix
+from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, SubjectPrefix
 from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from counterfoil.registry.store.protocol import StorageRecord, StoreTotals
 from counterfoil.registry.store.records import document_text, event_of, event_row
 from counterfoil.registry.store.writes import UNKNOWN, noted, signed
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionUse
-from counterfoil.schema.model import QualifiedSubject, SubjectPrefix
+from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:

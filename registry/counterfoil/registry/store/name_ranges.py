@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 _LAST: Final = 0x10FFFF

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.name_ranges import SubjectRange
     from counterfoil.registry.store.writes import StoragePlan
     from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionUse
+    from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
     from counterfoil.schema.errors import RegistryError
-    from counterfoil.schema.model import QualifiedSubject, SubjectPrefix
     from counterfoil.schema.rest.object_forms import Document
     from counterfoil.schema.rest.versions import Visibility
 

@@ -10,7 +10,8 @@ from counterfoil.registry.audit.events import EventPlace, StoredEvent, facts_abo
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, ScopeSettings
 from counterfoil.registry.store.writes import record_write
 from counterfoil.registry.subjects.versions import Content, VersionUse
-from counterfoil.schema.model import QualifiedSubject, SchemaType
+from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.json_values import ReplyJson, RequestJson
 from counterfoil.schema.rest.schemas import METADATA, REFERENCE, RULE_SET
 from counterfoil.schema.rest.subjects import Mode, read_config

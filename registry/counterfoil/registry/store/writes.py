@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject
 from counterfoil.schema.errors import CounterfoilError, OperationNotPermitted, StoreUnavailable
-from counterfoil.schema.model import GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -12,8 +12,8 @@ from counterfoil.registry.subjects.lookup import Stored
 from counterfoil.registry.subjects.reading import in_context
 from counterfoil.registry.subjects.versions import VersionEntry, subject_not_found
 from counterfoil.schema.answers import formatted_text
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, SubjectPrefix, parse_subject
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNotFound
-from counterfoil.schema.model import DEFAULT_CONTEXT, QualifiedSubject, SubjectPrefix, parse_subject
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.schema.tags import find_tags
 

@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     from counterfoil.registry.subjects.reading import SchemaReader
     from counterfoil.registry.subjects.versions import SchemaRequest, VersionEntry
     from counterfoil.schema.answers import FoundDifference
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.judgement import Judgement
-    from counterfoil.schema.model import Metadata, QualifiedSubject
+    from counterfoil.schema.model import Metadata
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.rest.subjects import Config
 
@@ -345,8 +346,8 @@ async def _nothing_to_make() -> None:
 class AdmissionRefusal:
     """Why a version may not be registered: a sentence about what is wrong, and messages.
 
-    ``decision`` is that of the consumers, where they are asked. ``make_messages`` makes the messages beside the event
-    loop, before they are read.
+    ``decision`` is the decision about the consumers, if a gate includes them. ``make_messages`` makes the messages
+    beside the event loop, before they are read.
     """
 
     problem: str

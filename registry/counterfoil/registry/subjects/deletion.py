@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 class SubjectDeletion:

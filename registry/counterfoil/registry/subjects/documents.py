@@ -9,8 +9,8 @@ from counterfoil.registry.http.shapes import BodyProperty, BodyShape, properties
 from counterfoil.registry.subjects.levels import level_of
 from counterfoil.registry.subjects.registration import TagRequest
 from counterfoil.registry.subjects.versions import SchemaRequest, make_content
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.entity import Entity, TagEdit
-from counterfoil.schema.model import parse_subject
 from counterfoil.schema.rest.json_values import RequestJson, read_each, read_flag, read_texts
 from counterfoil.schema.rest.object_forms import FLAG, INTEGER, TEXT, TEXTS, ListOf, Member, ObjectForm
 from counterfoil.schema.rest.schemas import BESIDE_TEXT, METADATA_OBJECT, RULE_SET_OBJECT, SCHEMA, schema_document

@@ -16,8 +16,9 @@ from counterfoil.registry.subjects.documents import (
 )
 from counterfoil.registry.subjects.levels import parse_mode
 from counterfoil.registry.subjects.versions import NEXT_VERSION, check_name, check_subject, parse_version
+from counterfoil.schema.contexts import parse_prefix
 from counterfoil.schema.errors import InvalidMode, SchemaNotFound, SubjectNotFound
-from counterfoil.schema.model import SchemaType, parse_prefix
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.json_values import RequestJson, read_text
 from counterfoil.schema.rest.schemas import COMPATIBILITY
 from counterfoil.schema.rest.subjects import Mode, config_document, read_config_changes, unread_settings
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.http.call import ApiCall
     from counterfoil.registry.subjects.lookup import Stored
     from counterfoil.registry.subjects.versions import Content, SchemaRequest
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.object_forms import Document
     from counterfoil.schema.rest.versions import Compatibility
 

@@ -17,8 +17,8 @@ from counterfoil.schema.compatibility.policies import (
     RegistrationPolicy,
     rules_policy,
 )
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import ConfigNotFound, InvalidMode, ModeNotFound, OperationNotPermitted, SubjectNotFound
-from counterfoil.schema.model import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.rest.subjects import Config, IncompatibleVersions, Mode
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from counterfoil.registry.subjects.merging import may_match, merged_metadata, me
 from counterfoil.registry.subjects.reading import PARSED_AT_ONCE, in_context
 from counterfoil.registry.subjects.versions import parse_schema_type, subject_not_found
 from counterfoil.schema.caches import RecentValues
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import InvalidSchema, SchemaNotFound
-from counterfoil.schema.model import parse_subject
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.subjects.merging import Candidate
     from counterfoil.registry.subjects.reading import SchemaReader
     from counterfoil.registry.subjects.versions import Content, SchemaRequest, SubjectHistory, VersionEntry
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.rest.subjects import Config
 

@@ -30,8 +30,8 @@ from counterfoil.registry.store.writes import (
     together,
 )
 from counterfoil.registry.subjects.versions import ReferredTo
+from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted
-from counterfoil.schema.model import QualifiedSubject, SubjectPrefix
 from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.subjects.merging import Candidate
     from counterfoil.registry.subjects.reading import ParsedRequest, SchemaReader
     from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionEntry
-    from counterfoil.schema.model import Metadata, QualifiedSubject, Rule, RuleSet
+    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.model import Metadata, Rule, RuleSet
     from counterfoil.schema.parsed import ParsedSchema
 
 

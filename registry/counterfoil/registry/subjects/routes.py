@@ -9,8 +9,7 @@ from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.http.access import FOUND, FROM_BODY, MEMBER, on, the_scope, the_subject
 from counterfoil.registry.http.route import ConfluentRoute
 from counterfoil.registry.http.shapes import AS_OF, PAGE, SCHEMA_TEXT
-from counterfoil.registry.subjects import endpoints as levels
-from counterfoil.registry.subjects import endpoints as subjects
+from counterfoil.registry.subjects import endpoints
 from counterfoil.registry.subjects import schema_routes as schemas
 from counterfoil.registry.subjects.documents import (
     CONFIG_IN_FORCE,
@@ -66,7 +65,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _subject(
         "POST",
         _VERSIONS,
-        subjects.register,
+        endpoints.register,
         access=on(AccessOperation.WRITE, the_subject, force=AccessOperation.ALTER_CONFIGS) & FROM_BODY,
         query=("normalize", "format", "force"),
         body=REGISTRATION,
@@ -76,7 +75,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _subject(
         "POST",
         _SUBJECT,
-        subjects.look_up,
+        endpoints.look_up,
         access=FOUND,
         query=("normalize", "format", "deleted"),
         body=REQUESTED_SCHEMA,
@@ -87,7 +86,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _subject(
         "GET",
         _VERSION,
-        subjects.get_version,
+        endpoints.get_version,
         access=FOUND,
         query=("format", "referenceFormat", "deleted", "findTags", AS_OF),
         result=STORED_VERSION,
@@ -106,7 +105,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _subject(
         "GET",
         "/subjects",
-        subjects.list_subjects,
+        endpoints.list_subjects,
         access=FOUND,
         query=("subjectPrefix", "deleted", "deletedOnly", *PAGE, AS_OF),
         result=TEXTS,
@@ -115,7 +114,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _subject(
         "GET",
         _VERSIONS,
-        subjects.list_versions,
+        endpoints.list_versions,
         access=on(AccessOperation.DESCRIBE, the_subject),
         query=("deleted", "deletedOnly", "deletedAsNegative", *PAGE, AS_OF),
         result=INTEGERS,
@@ -124,7 +123,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _subject(
         "DELETE",
         _SUBJECT,
-        subjects.delete_subject,
+        endpoints.delete_subject,
         access=_DELETION,
         query=("permanent",),
         result=INTEGERS,
@@ -140,7 +139,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _subject(
         "GET",
         f"{_SUBJECT}/metadata",
-        subjects.find_by_metadata,
+        endpoints.find_by_metadata,
         access=on(AccessOperation.READ, the_subject),
         query=("key", "value", "format", "deleted"),
         result=STORED_VERSION,
@@ -149,7 +148,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _subject(
         "POST",
         f"{_VERSION}/tags",
-        subjects.tag_version,
+        endpoints.tag_version,
         access=on(AccessOperation.WRITE, the_subject),
         body=TAGS,
         result=REGISTERED,
@@ -158,7 +157,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _subject(
         "GET",
         f"{_VERSION}/schema",
-        subjects.get_version_text,
+        endpoints.get_version_text,
         access=FOUND,
         query=("format", "deleted", AS_OF),
         result=SCHEMA_TEXT,
@@ -167,7 +166,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _subject(
         "GET",
         f"{_VERSION}/referencedby",
-        subjects.list_referrers,
+        endpoints.list_referrers,
         access=FOUND,
         query=("deleted", *PAGE),
         result=INTEGERS,
@@ -176,7 +175,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _subject(
         "DELETE",
         _VERSION,
-        subjects.delete_version,
+        endpoints.delete_version,
         access=_DELETION,
         query=("permanent",),
         result=INTEGER,
@@ -192,7 +191,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _test(
         "POST",
         f"{_COMPATIBILITY}/{{version}}",
-        levels.test_against_version,
+        endpoints.test_against_version,
         access=_TEST,
         query=("normalize", "verbose", AS_OF),
         body=REQUESTED_SCHEMA,
@@ -202,7 +201,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _test(
         "POST",
         _COMPATIBILITY,
-        levels.test_against_all,
+        endpoints.test_against_all,
         access=_TEST,
         query=("normalize", "verbose", AS_OF),
         body=REQUESTED_SCHEMA,
@@ -230,21 +229,21 @@ _INVALID_CONFIG: Final = (*_WRITE, errors.InvalidCompatibilityLevel, errors.Inva
 _INVALID_MODE: Final = (*_WRITE, errors.InvalidMode, errors.ReferenceExists)
 
 LEVEL_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
-    _config("GET", "/config", levels.get_config, access=MEMBER, query=_READING, result=CONFIG_IN_FORCE, errors=()),
+    _config("GET", "/config", endpoints.get_config, access=MEMBER, query=_READING, result=CONFIG_IN_FORCE, errors=()),
     _config(
         "PUT",
         "/config",
-        levels.put_config,
+        endpoints.put_config,
         access=_PUT_CONFIG,
         body=CONFIG_UPDATE,
         result=CONFIG_UPDATE,
         errors=_INVALID_CONFIG,
     ),
-    _config("DELETE", "/config", levels.delete_config, access=_ALTER_CONFIG, result=CONFIG_IN_FORCE, errors=_WRITE),
+    _config("DELETE", "/config", endpoints.delete_config, access=_ALTER_CONFIG, result=CONFIG_IN_FORCE, errors=_WRITE),
     _config(
         "GET",
         "/config/{subject}",
-        levels.get_config,
+        endpoints.get_config,
         access=_SEE,
         query=_READING,
         result=CONFIG_IN_FORCE,
@@ -253,7 +252,7 @@ LEVEL_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _config(
         "PUT",
         "/config/{subject}",
-        levels.put_config,
+        endpoints.put_config,
         access=_PUT_CONFIG,
         body=CONFIG_UPDATE,
         result=CONFIG_UPDATE,
@@ -262,27 +261,29 @@ LEVEL_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _config(
         "DELETE",
         "/config/{subject}",
-        levels.delete_config,
+        endpoints.delete_config,
         access=_ALTER_CONFIG,
         result=CONFIG_IN_FORCE,
         errors=(*_WRITE, errors.SubjectNotFound),
     ),
-    _mode("GET", "/mode", levels.get_mode, access=MEMBER, query=_READING, result=MODE, errors=()),
+    _mode("GET", "/mode", endpoints.get_mode, access=MEMBER, query=_READING, result=MODE, errors=()),
     _mode(
         "PUT",
         "/mode",
-        levels.put_mode,
+        endpoints.put_mode,
         access=_PUT_MODE,
         query=("force",),
         body=MODE,
         result=MODE,
         errors=_INVALID_MODE,
     ),
-    _mode("DELETE", "/mode", levels.delete_mode, access=_ALTER_MODE, query=("recursive",), result=MODE, errors=_WRITE),
+    _mode(
+        "DELETE", "/mode", endpoints.delete_mode, access=_ALTER_MODE, query=("recursive",), result=MODE, errors=_WRITE
+    ),
     _mode(
         "GET",
         "/mode/{subject}",
-        levels.get_mode,
+        endpoints.get_mode,
         access=_SEE,
         query=_READING,
         result=MODE,
@@ -291,7 +292,7 @@ LEVEL_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _mode(
         "PUT",
         "/mode/{subject}",
-        levels.put_mode,
+        endpoints.put_mode,
         access=_PUT_MODE,
         query=("force",),
         body=MODE,
@@ -301,7 +302,7 @@ LEVEL_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _mode(
         "DELETE",
         "/mode/{subject}",
-        levels.delete_mode,
+        endpoints.delete_mode,
         access=_ALTER_MODE,
         query=("recursive",),
         result=MODE,

@@ -27,8 +27,8 @@ from counterfoil.registry.subjects.documents import (
 from counterfoil.registry.subjects.endpoints import formatted, found_tags
 from counterfoil.registry.subjects.versions import SUPPORTED_TYPES
 from counterfoil.schema import errors
+from counterfoil.schema.contexts import SubjectPrefix, parse_prefix, parse_subject
 from counterfoil.schema.errors import NotFound, SchemaNotFound
-from counterfoil.schema.model import SubjectPrefix, parse_prefix, parse_subject
 from counterfoil.schema.rest.object_forms import TEXTS, ListOf
 from counterfoil.schema.rest.schemas import CONTEXT_ID, SUBJECT_VERSION
 from counterfoil.schema.rest.subjects import Lifecycle, association_document

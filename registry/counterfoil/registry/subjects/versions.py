@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from uuid import UUID
 
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.entity import TagEdit
-    from counterfoil.schema.model import Metadata, QualifiedSubject, Reference, RuleSet
+    from counterfoil.schema.model import Metadata, Reference, RuleSet
 
 
 # Which subject names are valid.

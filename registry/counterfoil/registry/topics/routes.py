@@ -17,7 +17,7 @@ from counterfoil.registry.http.access import FOUND, on, the_scope
 from counterfoil.registry.http.route import ValidatedRoute
 from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest
 from counterfoil.schema import errors
-from counterfoil.schema.model import parse_subject
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.object_forms import JsonType, ListOf
 from counterfoil.schema.rest.observations import TOPIC_STATS, SchemaCount, TopicStats
 

@@ -11,8 +11,8 @@ from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.records import StoredKind
 from counterfoil.registry.store.writes import record_write
 from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, QualifiedSubject
 from counterfoil.schema.errors import SketchNotFound, TopicStatsNotFound
-from counterfoil.schema.model import DEFAULT_CONTEXT, TOP_LEVEL, QualifiedSubject
 from counterfoil.schema.rest.observations import TOPIC_STATS, TopicStats
 
 if TYPE_CHECKING:

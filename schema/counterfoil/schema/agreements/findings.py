@@ -57,11 +57,11 @@ _MOMENTS: Final = frozenset({"date", "time", "timestamp"})
 class FieldFacts:
     """The facts about a field.
 
-    ``types`` has the logical types of each branch, None where the schema's types cannot be told; ``words`` describe the
-    type. ``may_be_missing``: null is permitted, or a record without the field or without what is around it;
-    ``is_optional``: so it is where that is there, of which ``may_be_absent`` is that the field may be left out, and
-    ``may_be_null`` the rest. ``symbols`` are those of an enum. ``pointer`` is the place of the
-    field in the schema's text.
+    ``types`` has the logical types of each branch, None where the schema does not determine its types; ``words``
+    describe the type. ``may_be_missing``: null is permitted, or a record without the field or the things around it;
+    ``is_optional``: null is permitted, or the field may be left out, where the things around it are present;
+    ``may_be_absent`` and ``may_be_null`` tell the two apart. ``symbols`` are the symbols of an enum. ``pointer`` is the
+    place of the field in the schema's text.
     """
 
     types: tuple[frozenset[str], ...] | None = None

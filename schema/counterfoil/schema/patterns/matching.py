@@ -69,7 +69,7 @@ def needs_own_search(expression: Expression) -> bool:
 
 
 def _needs(part: Expression, ended: set[int], *, is_sure: bool, is_behind: bool) -> bool:
-    """Return what is asked for a part; add to ``ended`` the groups that are sure to have taken part behind it."""
+    """Return whether a part needs it; add to ``ended`` the groups that have certainly taken part when the part ends."""
     if isinstance(part, BackReference):
         return is_behind or len(part.numbers) > 1 or part.numbers[0] not in ended
     surely = is_sure and (

@@ -359,8 +359,6 @@ def _decimal(node: Node) -> Scalar | None:
 
 # Lookup tables: their keys and results as values of the source's and the target's type.
 
-_BOOLEAN_KEYS = {"true": True, "false": False}
-
 
 def table_of(lookup: LookupRule, source: Scalar, target: Node) -> tuple[tuple[tuple[Any, Any], ...], list[str]]:
     """Return the table with its keys as values of ``source`` and its results as values of ``target``.
@@ -396,8 +394,8 @@ def _key(written: Any, source: Scalar) -> Any:
     elif source.base == "boolean":
         if isinstance(written, bool):
             return written
-        if isinstance(written, str) and written in _BOOLEAN_KEYS:
-            return _BOOLEAN_KEYS[written]
+        if isinstance(written, str) and written in _BOOLEANS:
+            return _BOOLEANS[written]
     elif source.base == "enum":
         if written in source.symbols:
             return written

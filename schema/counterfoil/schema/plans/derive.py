@@ -42,6 +42,7 @@ from counterfoil.schema.plans.rules import NO_RULE, From, NumberMeaning, PlanRul
 from counterfoil.schema.plans.sources import RuleReader, SourceScope, paths_read, story_of, unused_paths
 from counterfoil.schema.plans.tree import (
     ArrayType,
+    FieldIndexes,
     Leaf,
     MapType,
     NotPlannable,
@@ -141,21 +142,6 @@ class _Target:
         return replace(self, where=where, node=self.node.child(name))
 
 
-class _Partners:
-    """The fields of a source record by what a target field finds them by: each record is read once."""
-
-    def __init__(self, record: RecordType) -> None:
-        self.record = record
-        self.by_name = {member.name: member for member in record.fields}
-        self.by_alias: dict[str, RecordField] = {}
-        self.by_number: dict[int, list[RecordField]] = {}
-        for member in record.fields:
-            for alias in member.aliases:
-                self.by_alias.setdefault(alias, member)
-            if member.number is not None:
-                self.by_number.setdefault(member.number, []).append(member)
-
-
 class Deriver:
     """One derivation, which collects problems and rows during the walk.
 
@@ -181,7 +167,7 @@ class Deriver:
         self._lossy: list[str] = []
         self._open_pairs: set[tuple[int, int]] = set()
         self._branch_scopes: list[SourceScope] = []
-        self._partners: dict[int, _Partners] = {}
+        self._source_fields = FieldIndexes()
         self._notes: list[str] = []
         self._by_number: list[str] = []
         self._assigner = Assigner(
@@ -382,24 +368,18 @@ class Deriver:
         named = self._named_partner(member, match.record)
         if named is not None or self._resolving or member.number is None:
             return named
-        same = self._partners_in(match.record).by_number.get(member.number, ())
+        same = self._source_fields.of(match.record).by_number.get(member.number, ())
         return next((candidate for candidate in same if candidate.name not in match.taken), None)
 
     def _named_partner(self, member: RecordField, record: RecordType) -> RecordField | None:
         """Return the source field of a target field by name, or by aliases of the two sides."""
-        partners = self._partners_in(record)
+        known = self._source_fields.of(record)
         for name in (member.name, *member.aliases):
-            if name in partners.by_name:
-                return partners.by_name[name]
+            if name in known.by_name:
+                return known.by_name[name]
         if self._resolving:  # a reader ignores the writer's aliases
             return None
-        return partners.by_alias.get(member.name)
-
-    def _partners_in(self, record: RecordType) -> _Partners:
-        known = self._partners.get(id(record))
-        if known is None:
-            known = self._partners[id(record)] = _Partners(record)
-        return known
+        return known.by_alias.get(member.name)
 
     def _by_rule(self, rule: FieldRule, member: RecordField, place: _Target) -> Op | None:
         row = len(self._rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.plans import ConversionError, FailureCode, PlanUnfinished, shown
 from counterfoil.schema.plans.casts import cast_function, widen_function
-from counterfoil.schema.plans.formulas import Binary, FieldValue, Negate, Number, paths_of, result_of, spell
+from counterfoil.schema.plans.formulas import Binary, FieldValue, Negate, Number, Path, paths_of, result_of, spell
 from counterfoil.schema.plans.languages import base_function, decoded_function
 from counterfoil.schema.plans.model import (
     Arithmetic,
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
 
 # Evaluating formulas: longs that do not overflow silently, doubles that are never NaN or infinite.
 
-Path: TypeAlias = tuple[str, ...]
-NumberStep: TypeAlias = Callable[[Any], Any]
+Step: TypeAlias = Callable[[Any], Any]
 Numbers: TypeAlias = dict[Path, "int | float"]
 
 
@@ -58,7 +57,7 @@ class _Failed(Exception):
         self.text = text
 
 
-def compile_expression(op: Arithmetic, field: str, reader: Callable[[Path], NumberStep]) -> NumberStep:
+def compile_expression(op: Arithmetic, field: str, reader: Callable[[Path], Step]) -> Step:
     """Return the function that computes the formula's number from a scope; its result is None when a field is null."""
     integers = set(op.integers)
     paths = list(dict.fromkeys(paths_of(op.expression)))
@@ -160,7 +159,6 @@ _FUNCTIONS: Final[dict[str, Callable[[Any], Any]]] = {
 # Operations are turned into closures once per plan; each takes the scope and returns a base value or None, or raises a
 # ``ConversionError`` with its target field.
 
-Step: TypeAlias = Callable[[Any], Any]
 
 _CACHE_BYTES: Final = 4 * 1024 * 1024
 _BYTES_A_PLAN: Final = 2_000

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.plans.formulas import Expression
+    from counterfoil.schema.plans.formulas import Expression, Path
     from counterfoil.schema.plans.notation import Pattern
 
 
-Path: TypeAlias = tuple[str, ...]
 _IMPLIED: Final = "is_wide"
 _LATER: Final = "rounded"
 """A member that plans of earlier versions do not have: where it is None, a plan has the hash that it had."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.plans.assign import AssignedValue, shapes_of
-from counterfoil.schema.plans.formulas import paths_of
+from counterfoil.schema.plans.formulas import Path, paths_of
 from counterfoil.schema.plans.model import (
     Arithmetic,
     BuildRecord,
@@ -38,11 +38,9 @@ if TYPE_CHECKING:
 # takes the values of one branch: of the record of the same name, of an equal type, else of a type that can be made the
 # field's.
 
-OneofPath = tuple[str, ...]
-
 
 def oneof_as_union(
-    parts: Sequence[tuple[RecordField, OneofPath]], target: UnionType, where: str, *, assigner: Assigner
+    parts: Sequence[tuple[RecordField, Path]], target: UnionType, where: str, *, assigner: Assigner
 ) -> FirstSet | None:
     """Return the field of a oneof that is set as a value of the union; None after a problem."""
     made: list[Op] = []
@@ -120,8 +118,6 @@ def _becomes(branch: Node, wanted: Node) -> bool:
 
 
 # Whether the fields of a oneof can be set together: a message has one of them, so that such a record has no result.
-
-Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,11 +216,9 @@ def _is_partial(branches: Sequence[tuple[object, Op]]) -> bool:
 
 # What the schema of a target demands of an object, whatever its values are: what no record of a plan can give.
 
-ObjectPath = tuple[str, ...]
-
 
 def unmet_demands(
-    demands: Demands, built: Mapping[str, Op], is_nullable: Callable[[ObjectPath], bool]
+    demands: Demands, built: Mapping[str, Op], is_nullable: Callable[[Path], bool]
 ) -> Iterator[tuple[str, str]]:
     """Yield the demands that no record meets: the name of the property, empty for the object, and a sentence.
 

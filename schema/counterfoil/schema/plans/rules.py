@@ -414,7 +414,7 @@ _YAML_WORDS: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off
 _SOME_DECIMALS: Final = 2
 
 NO_RULE: Final = "no rule can stand for {0}, so one of the schemas must change"
-"""What is said of a place for which a bridge file has no rules."""
+"""The advice for a place for which a bridge file has no rules; ``{0}`` is the place."""
 
 
 def rule_text(rule: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.schema.plans import spelt_as_yaml
 from counterfoil.schema.plans.assign import AssignedValue
 from counterfoil.schema.plans.casts import table_of
-from counterfoil.schema.plans.formulas import paths_of, result_of, spell
+from counterfoil.schema.plans.formulas import Path, paths_of, result_of, spell
 from counterfoil.schema.plans.model import (
     Arithmetic,
     Cast,
@@ -28,7 +28,7 @@ from counterfoil.schema.plans.model import (
 )
 from counterfoil.schema.plans.notation import DATE_LETTERS
 from counterfoil.schema.plans.rules import Const, FieldRule, FormatOf, Formula, From, JoinOf, ParseOf, SplitOf, Word
-from counterfoil.schema.plans.tree import Leaf, RecordType
+from counterfoil.schema.plans.tree import FieldIndexes, Leaf, RecordType
 from counterfoil.schema.plans.types import NUMERIC, describe, is_instant, scalar_of, split_null, widens
 from counterfoil.schema.texts import counted
 
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 # The source fields of a rule: their paths, whether they may be null, and whether they were used.
 
-Path = tuple[str, ...]
 
 _MAX_DEPTH = 8
 
@@ -54,15 +53,12 @@ class _Shared:
     used: set[Path] = field(default_factory=set)
     entered: set[Path] = field(default_factory=set)
     elements: dict[Path, SourceScope] = field(default_factory=dict)
-    _types: dict[int, tuple[RecordType, dict[str, Node]]] = field(default_factory=dict)
+    fields: FieldIndexes = field(default_factory=FieldIndexes)
 
     def type_of(self, record: RecordType, name: str) -> Node | None:
         """Return the type of a record's field; None if there is none."""
-        known = self._types.get(id(record))
-        if known is None:
-            types = {member.name: member.type for member in record.fields}
-            known = self._types[id(record)] = (record, types)
-        return known[1].get(name)
+        found = self.fields.of(record).by_name.get(name)
+        return None if found is None else found.type
 
 
 class SourceScope:

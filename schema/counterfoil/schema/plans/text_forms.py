@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 # read with the offset from before the gap; one that occurs twice is the earlier.
 
 _MICROS_PER_SECOND: Final = 1_000_000
-_LOCAL_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
-_LOCAL_EPOCH: Final = datetime.fromordinal(_LOCAL_EPOCH_DAY)
+_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_LOCAL_EPOCH: Final = datetime.fromordinal(_EPOCH_DAY)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -59,7 +59,7 @@ def format_instant(op: Format, value: int, field: str) -> str:
 
 def _wall_clock(op: Format, value: int) -> datetime:
     if op.source.word == "date":
-        return datetime.fromordinal(value + _LOCAL_EPOCH_DAY)
+        return datetime.fromordinal(value + _EPOCH_DAY)
     micros = value * _MICROS_PER_SECOND // ticks_per_second(op.source)
     wall = _LOCAL_EPOCH + timedelta(microseconds=micros)
     if is_local(op.source):
@@ -84,7 +84,7 @@ def parse_instant(op: Parse, text: str, field: str) -> int:
 
 def _number(op: Parse, wall: datetime, text: str, field: str) -> int:
     if op.target.word == "date":
-        return wall.toordinal() - _LOCAL_EPOCH_DAY
+        return wall.toordinal() - _EPOCH_DAY
     micros = (wall - _LOCAL_EPOCH) // _MICROSECOND
     if not is_local(op.target):
         offset = wall.replace(tzinfo=zone_of(op.zone)).utcoffset() or timedelta()
@@ -121,7 +121,6 @@ def parse_expression_text(pattern: Pattern) -> str:
 #
 # Years are 1 to 9999; ``format-failed`` for others.
 
-_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _FULL_DATE: Final = re.compile(_DATE)

@@ -197,6 +197,35 @@ class RecordType:
         return TypeKind.RECORD
 
 
+class FieldIndex:
+    """The fields of one record by their names, by their aliases, and by their numbers."""
+
+    def __init__(self, record: RecordType) -> None:
+        self.record = record
+        self.by_name = {member.name: member for member in record.fields}
+        self.by_alias: dict[str, RecordField] = {}
+        self.by_number: dict[int, list[RecordField]] = {}
+        for member in record.fields:
+            for alias in member.aliases:
+                self.by_alias.setdefault(alias, member)
+            if member.number is not None:
+                self.by_number.setdefault(member.number, []).append(member)
+
+
+class FieldIndexes:
+    """The indexes of complete records, each of which is made once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, FieldIndex] = {}
+
+    def of(self, record: RecordType) -> FieldIndex:
+        """Return the index of a record."""
+        known = self._known.get(id(record))
+        if known is None:
+            known = self._known[id(record)] = FieldIndex(record)
+        return known
+
+
 @dataclass(eq=False, slots=True)
 class Opaque:
     """A type whose values can only be copied to an equal type: one with the same ``text``. ``words`` describe it.

@@ -28,7 +28,7 @@ from counterfoil.schema.rest.object_forms import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.object_forms import Document
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
-from counterfoil.schema.model import parse_subject
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.json_values import (
     read_each,
     read_flag,

@@ -12,7 +12,7 @@ from counterfoil.schema.compatibility.policies import (
     RegistrationPolicy,
     parse_level,
 )
-from counterfoil.schema.model import QualifiedSubject
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.rest.object_forms import FLAG, INTEGER, REQUIRED, SUBJECT, TEXT, Member, ObjectForm, word_of
 from counterfoil.schema.rest.schemas import METADATA_OBJECT, RULE_SET_OBJECT, read_guid
 

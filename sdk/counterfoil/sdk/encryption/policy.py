@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.model import parse_subject
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.keys import DEFAULT_ALGORITHM, Algorithm
 from counterfoil.schema.tags import LEAST_BYTES, accepts_ciphertexts
 from counterfoil.sdk.errors import NotEncrypted, RuleError
@@ -17,7 +17,7 @@ from counterfoil.sdk.serde.rules.protocol import FieldType, RuleMode
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.sdk.serde.rules.protocol import RuleScope, SchemaField
 
 

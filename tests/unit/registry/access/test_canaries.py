@@ -23,7 +23,7 @@ from counterfoil.registry.access.resources import AccessOperation, AccessResourc
 from counterfoil.registry.access.rights import Rights
 from counterfoil.registry.access.rules import administrator, allow, deny, parse_pattern
 from counterfoil.registry.logs import LOGGER
-from counterfoil.schema.model import parse_subject
+from counterfoil.schema.contexts import parse_subject
 from marked_schemas import enum, full, record
 from registry_driver import InProcessRegistry, Reply
 

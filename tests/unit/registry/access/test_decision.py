@@ -44,7 +44,7 @@ from counterfoil.registry.access.rules import (
     parse_pattern,
     pattern_of,
 )
-from counterfoil.schema.model import parse_subject
+from counterfoil.schema.contexts import parse_subject
 
 
 def _said(rules: list[AccessRule], operation: AccessOperation, resource: AccessResource) -> bool:

@@ -16,7 +16,7 @@ from contract_stories import LINK, expectation, promise, schema
 from counterfoil.registry.access.resources import AccessOperation, subject_resource
 from counterfoil.registry.access.rights import Rights
 from counterfoil.registry.access.rules import EVERYTHING, AccessRule, administrator, allow, deny, parse_pattern
-from counterfoil.schema.model import parse_subject
+from counterfoil.schema.contexts import parse_subject
 from marked_schemas import enum, full, record
 from registry_driver import InProcessRegistry, Reply
 

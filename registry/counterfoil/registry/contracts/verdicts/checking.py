@@ -17,8 +17,8 @@ from counterfoil.registry.contracts.verdicts.proposals import PROPOSED
 from counterfoil.registry.contracts.verdicts.verdict import Policy
 from counterfoil.registry.subjects.levels import level_of
 from counterfoil.schema.compatibility.policies import CompatibilityLevel, Direction
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest, StoreTimeout, StoreUnavailable
-from counterfoil.schema.model import parse_subject
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.paths import print_path
 from counterfoil.schema.rest.contracts import EventType
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.agreements.pairs import Pair
     from counterfoil.schema.agreements.sides import Offering
     from counterfoil.schema.answers import FoundDifference
-    from counterfoil.schema.model import QualifiedSubject, Schema
+    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.contracts import NewContract
 
 

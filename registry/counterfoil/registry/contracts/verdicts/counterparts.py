@@ -9,7 +9,7 @@ from counterfoil.registry.contracts.verdicts.sides import observed_side
 from counterfoil.registry.topics.use_cases import TOPIC_STATISTICS
 from counterfoil.schema.agreements.findings import Activity, Offer, ReaderOrigin
 from counterfoil.schema.agreements.sides import RetainedRecords
-from counterfoil.schema.model import DEFAULT_CONTEXT, parse_subject
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
 from counterfoil.schema.paths import parse_path, print_path
 from counterfoil.schema.rest.contracts import ContractKind
 from counterfoil.schema.rest.observations import WHOLE_RECORD
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.subjects.reading import SchemaReader
     from counterfoil.registry.subjects.versions import VersionEntry
     from counterfoil.schema.agreements.sides import ConsumerReading, EarlierOffering, Numbered, Offering, Side
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 # Which versions of other applications count for a verdict: those of an environment, or of a branch.

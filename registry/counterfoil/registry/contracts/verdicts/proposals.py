@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.subjects.reading import SchemaReader
     from counterfoil.schema.agreements.pairs import Pair
     from counterfoil.schema.compatibility.policies import CompatibilityLevel
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.rest.verdicts import VerdictReason
 

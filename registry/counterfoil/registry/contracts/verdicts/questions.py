@@ -15,8 +15,8 @@ from counterfoil.registry.store.writes import StaleWrite, together
 from counterfoil.schema.agreements.findings import Activity
 from counterfoil.schema.agreements.model import major_of
 from counterfoil.schema.agreements.sides import consumer_groups_of
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest, ContractNotFound
-from counterfoil.schema.model import parse_subject
 from counterfoil.schema.rest.contracts import ContractKind, EventType
 from counterfoil.schema.rest.verdicts import STORED_APPROVAL, DeploymentVerdict, ReasonCode, VerdictReason
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.schema.agreements.pairs import Pair
     from counterfoil.schema.agreements.sides import Side
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.contracts import ApplicationVersion, Environment
     from counterfoil.schema.rest.verdicts import ContractMigration
 

@@ -15,8 +15,8 @@ from counterfoil.schema.agreements.model import DataProduct as Product
 from counterfoil.schema.agreements.model import ExpectedRead as FieldRead
 from counterfoil.schema.agreements.sides import ConsumerReading, Offering, PairKey, Side
 from counterfoil.schema.caches import RecentValues
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
 from counterfoil.schema.errors import ContractNotFound, InvalidContract
-from counterfoil.schema.model import DEFAULT_CONTEXT, parse_subject
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.paths import parse_path
 from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.agreements.findings import ReadFinding
     from counterfoil.schema.agreements.model import Promise, SchemaLink
     from counterfoil.schema.agreements.sides import Numbered
-    from counterfoil.schema.model import QualifiedSubject, Schema
+    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.model import Schema
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.rest.contracts import ContractLink, PublishedContract
 

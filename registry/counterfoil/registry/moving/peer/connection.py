@@ -8,8 +8,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from counterfoil.registry.moving.facts import PeerRefused, PeerUnreachable
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import RegistryError
-from counterfoil.schema.model import DEFAULT_CONTEXT, TOP_LEVEL, parse_subject
 from counterfoil.sdk.client.asynchronous import AsyncRegistry
 from counterfoil.sdk.client.connection import AsyncHttpTransport
 from counterfoil.sdk.errors import RegistryUnavailable, UnexpectedReply
@@ -18,7 +18,7 @@ from counterfoil.sdk.operations import as_json
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.sdk.client.settings import RegistrySettings
     from counterfoil.sdk.operations import Operation
     from counterfoil.sdk.transport import AsyncTransport

@@ -32,7 +32,7 @@ from counterfoil.registry.keys.records import (
 from counterfoil.registry.moving.facts import PeerRefused, RecordFact, Unreadable
 from counterfoil.registry.moving.importing import ABSENT, SAME, FactStanding, clash, deletion_standing
 from counterfoil.registry.topics.use_cases import SKETCH_KIND, sketch_key
-from counterfoil.schema.model import QualifiedSubject, parse_subject
+from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.rest.bridges import BRIDGE_VERIFICATION, PROGRESS, READERS, RECEIVED_KEY, NewBridge
 from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
 from counterfoil.schema.rest.subjects import HISTORY

@@ -35,8 +35,9 @@ from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.store_facts import PLACEHOLDER, settings_standing
 from counterfoil.registry.subjects.levels import without_empty_texts
 from counterfoil.registry.topics.use_cases import SKETCH_KIND
+from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
-from counterfoil.schema.model import TOP_LEVEL, QualifiedSubject, Schema, parse_subject
+from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.subjects import Mode
 from counterfoil.schema.rest.versions import Deletion, Visibility
 from counterfoil.sdk import operations

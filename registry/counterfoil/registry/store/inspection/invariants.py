@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.registry.store.changes import SCOPE_SETTINGS, JournalChangeKind
 from counterfoil.registry.store.inspection.rows import Breach, text_of, uuid_of
 from counterfoil.registry.subjects.versions import make_content
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.model import QualifiedSubject, Reference, SchemaType
+from counterfoil.schema.model import Reference, SchemaType
 from counterfoil.schema.rest.json_values import RequestJson
 from counterfoil.schema.rest.schemas import METADATA, REFERENCE, RULE_SET
 

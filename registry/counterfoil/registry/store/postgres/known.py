@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.protocol import Observer
     from counterfoil.registry.store.writes import StoragePlan
     from counterfoil.registry.subjects.versions import VersionUse
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 # A cache of subjects' histories, each valid until any server writes to the subject.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.changes import JournalChange
     from counterfoil.registry.store.writes import Effect, Guard, StoragePlan
     from counterfoil.registry.subjects.versions import Content
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.object_forms import Document
 
 

@@ -13,7 +13,7 @@ from counterfoil.registry.store.postgres.plans import name_of
 from counterfoil.registry.store.protocol import StorageRecord, StoreTotals
 from counterfoil.registry.store.records import change_of, content_of, event_of, key_of, key_range, settings_of, use_of
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
-from counterfoil.schema.model import QualifiedSubject
+from counterfoil.schema.contexts import QualifiedSubject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.changes import JournalChange, ScopeSettings
     from counterfoil.registry.store.name_ranges import SubjectRange
     from counterfoil.registry.subjects.versions import Content, VersionUse
-    from counterfoil.schema.model import SubjectPrefix
+    from counterfoil.schema.contexts import SubjectPrefix
     from counterfoil.schema.rest.versions import Visibility
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.protocol import Observer
     from counterfoil.registry.store.writes import StoragePlan
     from counterfoil.registry.subjects.versions import SubjectHistory, VersionUse
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 # Preparing a PostgreSQL database before the first request.

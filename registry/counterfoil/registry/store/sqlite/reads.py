@@ -14,8 +14,8 @@ from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.protocol import StorageRecord, StoreTotals, uncertain
 from counterfoil.registry.store.records import change_of, content_of, event_of, key_of, key_range, settings_of, use_of
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry, VersionUse
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable
-from counterfoil.schema.model import QualifiedSubject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.audit.events import EventPlace, StoredEvent
     from counterfoil.registry.store.name_ranges import SubjectRange
     from counterfoil.registry.subjects.versions import Content
-    from counterfoil.schema.model import SubjectPrefix
+    from counterfoil.schema.contexts import SubjectPrefix
     from counterfoil.schema.rest.versions import Visibility
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.protocol import StoreTotals
     from counterfoil.registry.store.writes import StoragePlan
     from counterfoil.registry.subjects.versions import SubjectHistory
-    from counterfoil.schema.model import QualifiedSubject, SubjectPrefix
+    from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
     from counterfoil.schema.rest.versions import Visibility
 
 

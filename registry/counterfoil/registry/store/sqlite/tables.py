@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.changes import JournalChangeKind
     from counterfoil.registry.store.writes import Author, PutRecord, ReferenceTarget, RefreshRecord
     from counterfoil.registry.subjects.versions import Content, VersionEntry
-    from counterfoil.schema.model import QualifiedSubject
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.object_forms import Document
 
 

@@ -11,7 +11,7 @@ from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.jsontext.java import print_json
 from counterfoil.schema.jsontext.reading import read_json, read_tags, write_tags
 from counterfoil.schema.languages.avro.types import PRIMITIVE_KINDS, AvroKind
-from counterfoil.schema.languages.language import FileReferences, FileTarget
+from counterfoil.schema.languages.references import FileReferences, FileTarget
 from counterfoil.schema.outline import Outline, Use
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.entity import TagEdit
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.language import Files
+    from counterfoil.schema.languages.references import Files
     from counterfoil.schema.texts import Pointer
 
 

@@ -85,7 +85,7 @@ class WrittenKinds:
         return WrittenKinds(self.types | other.types, (*self.listed, *more))
 
 
-_NOTHING: Final = WrittenKinds(frozenset())
+_NO_KINDS: Final = WrittenKinds(frozenset())
 _ANYTHING: Final = WrittenKinds(_ALL)
 
 
@@ -139,7 +139,7 @@ def _of(schema: ConstrainedSchema, known: dict[int, WrittenKinds]) -> WrittenKin
 
 def _of_facts(facts: KeywordFacts, known: dict[int, WrittenKinds]) -> WrittenKinds:
     if facts.is_false:
-        return _NOTHING
+        return _NO_KINDS
     found = _ANYTHING if facts.types is None else WrittenKinds(with_integers(facts.types))
     if facts.values is not None:
         found = found.both(WrittenKinds(frozenset(), tuple(facts.values)))
@@ -147,7 +147,7 @@ def _of_facts(facts: KeywordFacts, known: dict[int, WrittenKinds]) -> WrittenKin
         found = found.both(_of(each, known))
     for branches in (facts.any_of, facts.one_of):
         if branches is not None:
-            chosen = _NOTHING
+            chosen = _NO_KINDS
             for each in branches:
                 chosen = chosen.either(_of(each, known))
             found = found.both(chosen)
@@ -279,9 +279,6 @@ def _of_kinds(expected: str, found: WrittenKinds, reason: RefusalReason) -> Iter
     yield from ((expected, written, "") for written in _named(found.types))
     if found == _NO_KINDS:
         yield expected, _digest_of(reason), ""
-
-
-_NO_KINDS: Final = WrittenKinds(frozenset())
 
 
 def _named(types: frozenset[str]) -> list[str]:

@@ -12,7 +12,7 @@ from counterfoil.schema.entity import Entity, EntityKind
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.jsontext.reading import read_json, read_tags, write_tags
 from counterfoil.schema.languages.jsonschema.json_values import print_exact
-from counterfoil.schema.languages.language import FileReferences, FileTarget, distance, nearest
+from counterfoil.schema.languages.references import FileReferences, FileTarget, distance, nearest
 from counterfoil.schema.outline import Outline, Use
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.entity import TagEdit
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.language import Files
+    from counterfoil.schema.languages.references import Files
     from counterfoil.schema.texts import Pointer
 
 

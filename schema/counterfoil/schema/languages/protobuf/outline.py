@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.entity import Entity, EntityKind
-from counterfoil.schema.languages.language import FileReferences, distance, nearest
 from counterfoil.schema.languages.protobuf.printing import print_file
 from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     Aggregate,
@@ -19,6 +18,7 @@ from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     ScalarLiteral,
     ValueKind,
 )
+from counterfoil.schema.languages.references import FileReferences, distance, nearest
 from counterfoil.schema.outline import Outline, Use
 from counterfoil.schema.texts import Position
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.entity import TagEdit
-    from counterfoil.schema.languages.language import Files, FileTarget
     from counterfoil.schema.languages.protobuf.read.syntax_tree import OptionValue, ProtoField, ProtoFile, ProtoMessage
     from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.languages.references import Files, FileTarget
 
 
 # The outline of a ``.proto`` file: its package, its first message, and what it imports.

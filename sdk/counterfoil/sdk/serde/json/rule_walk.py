@@ -200,7 +200,6 @@ class Everything:
 # parts at the same place in earlier forms of the value, and these decide.
 
 _MISSING: Final = object()
-_DECIDING_KINDS: Final = (dict, list, str, int, float, Decimal)
 
 
 class DecidedObject(dict[str, Any]):
@@ -231,8 +230,7 @@ def decided(value: Any, deciders: Sequence[Any], dump: Callable[[Any], Any]) -> 
     if not isinstance(value, (dict, list, str)):
         return value
     known = tuple(
-        each if each is None or each is _MISSING or isinstance(each, _DECIDING_KINDS) else dump(each)
-        for each in deciders
+        each if each is None or each is _MISSING or isinstance(each, _JSON_KINDS) else dump(each) for each in deciders
     )
     found: DecidedObject | DecidedArray | DecidedText
     if isinstance(value, dict):

@@ -76,15 +76,29 @@ _SINCE_DRAFT_6: Final = frozenset({"contains", "propertyNames"})
 _OF_NUMBERS: Final = frozenset({"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
 _OF_OBJECTS: Final = frozenset(
     {
-        *("properties", "patternProperties", "additionalProperties", "propertyNames"),
-        *("required", "minProperties", "maxProperties"),
-        *("dependentRequired", "dependentSchemas", "dependencies"),
+        "additionalProperties",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+        "maxProperties",
+        "minProperties",
+        "patternProperties",
+        "properties",
+        "propertyNames",
+        "required",
     }
 )
 _OF_ARRAYS: Final = frozenset(
     {
-        *("prefixItems", "items", "additionalItems", "minItems", "maxItems", "uniqueItems"),
-        *("contains", "minContains", "maxContains"),
+        "additionalItems",
+        "contains",
+        "items",
+        "maxContains",
+        "maxItems",
+        "minContains",
+        "minItems",
+        "prefixItems",
+        "uniqueItems",
     }
 )
 _NO_KEYWORDS: Final[Mapping[str, Any]] = {}
