@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-ROOT: Final = Path(__file__).parents[1]
-ROOMS: Final = ("schema", "sdk", "contracts", "registry", "converter")
+from known_names import ROOMS, ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _ROLE: Final = re.compile(r":\w+:`[~.]?([^`]+)`")
 
 
