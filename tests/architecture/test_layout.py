@@ -135,7 +135,7 @@ def _strangers(folder: Path, declared: set[str]) -> set[tuple[str, str]]:
     """What the modules of a folder import that is neither Python's, nor ours, nor in ``declared``."""
     distributions = _distributions()
     own = {path.stem for path in folder.rglob("*.py")} | {path.parent.name for path in folder.rglob("__init__.py")}
-    own |= {path.stem for path in ROOT.glob("tests/*/*.py")} | {
+    own |= {path.stem for pattern in ("tests/*/*.py", "docs/*.py") for path in ROOT.glob(pattern)} | {
         "counterfoil",
         "github_action",  # deploy/github_action
         "local_services",
