@@ -16,6 +16,7 @@ from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.registry.store.name_ranges import SubjectRange, of_name, of_prefix
 from counterfoil.registry.store.sqlite.storage import SqliteStorage
 from counterfoil.registry.store.writes import (
+    NO_REQUEST,
     AtRevision,
     Extent,
     MarkDeleted,
@@ -102,7 +103,7 @@ def test_a_plan_on_a_subject_that_changed_is_refused(run: Any) -> None:
         await append(storage, text="a")
         stale = version_plan(ORDERS, content("b"), settings_revision=await storage.settings_revision())
         with pytest.raises(StaleWrite):
-            await storage.commit(stale)
+            await storage.commit(stale, by=NO_REQUEST)
         assert len((await storage.history(ORDERS)).entries) == 1
 
     run(behaviour)
@@ -126,7 +127,7 @@ def test_a_plan_on_settings_that_changed_is_refused(run: Any) -> None:
         before = await storage.settings_revision()
         await put(storage, ORDERS, ScopeSettings(mode=Mode.READONLY))
         with pytest.raises(StaleWrite):
-            await storage.commit(version_plan(ORDERS, content("a"), settings_revision=before))
+            await storage.commit(version_plan(ORDERS, content("a"), settings_revision=before), by=NO_REQUEST)
         assert await storage.max_id(".") == 0
 
     run(behaviour)
@@ -159,9 +160,9 @@ def test_a_plan_for_settings_is_refused_when_what_is_in_force_there_has_changed(
         plan = plan_settings({scope: ScopeSettings(Config(normalize=True)) for scope in planned}, before)
         if is_refused:
             with pytest.raises(StaleWrite):
-                await storage.commit(plan)
+                await storage.commit(plan, by=NO_REQUEST)
         else:
-            await storage.commit(plan)
+            await storage.commit(plan, by=NO_REQUEST)
         found = [(await storage.settings(scope)).config for scope in planned]
         assert found == [None if is_refused else Config(normalize=True) for _ in planned]
 
@@ -329,9 +330,9 @@ def test_config_of_another_scope_does_not_stand_in_a_plans_way(
             decided = StoragePlan((same_terms(ELSEWHERE, stamp), AtRevision(ELSEWHERE, revision)), (effect,))
             if stands_in_the_way:
                 with pytest.raises(StaleWrite, match="config or mode"):
-                    await storage.commit(decided)
+                    await storage.commit(decided, by=NO_REQUEST)
             else:
-                await storage.commit(decided)
+                await storage.commit(decided, by=NO_REQUEST)
 
     run(behaviour)
 
@@ -340,10 +341,10 @@ def test_records_with_a_say_stand_in_every_plans_way(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         stamp = await storage.settings_revision()
         await put_record(storage, "k", ("a",), {"n": 1})
-        await storage.commit(version_plan(ORDERS, content("a"), settings_revision=stamp))
+        await storage.commit(version_plan(ORDERS, content("a"), settings_revision=stamp), by=NO_REQUEST)
         await put_record(storage, "k", ("b",), {"n": 1}, settings_revision=stamp)
         with pytest.raises(StaleWrite, match="config or mode"):
-            await storage.commit(version_plan(parse_subject("b"), content("b"), settings_revision=stamp))
+            await storage.commit(version_plan(parse_subject("b"), content("b"), settings_revision=stamp), by=NO_REQUEST)
 
     run(behaviour)
 
@@ -455,7 +456,7 @@ def test_observers_hear_of_every_write_before_its_caller(run: Any) -> None:
         assert list(written.changes) == list(await storage.changes(0, 10))
         assert not written.has_new_terms
         with pytest.raises(StaleWrite):
-            await storage.commit(version_plan(ORDERS, content("b")))
+            await storage.commit(version_plan(ORDERS, content("b")), by=NO_REQUEST)
         assert heard == [written]
         await put(storage, ORDERS, ScopeSettings(mode=Mode.READWRITE))
         assert [(each.changes[0].kind, each.has_new_terms) for each in heard[1:] if each is not None] == [
@@ -474,7 +475,9 @@ def test_a_refused_plan_leaves_the_others_of_its_batch_alone(run: Any) -> None:
             )
             for number in range(20)
         ]
-        outcomes = await asyncio.gather(*(storage.commit(plan) for plan in plans), return_exceptions=True)
+        outcomes = await asyncio.gather(
+            *(storage.commit(plan, by=NO_REQUEST) for plan in plans), return_exceptions=True
+        )
         assert [isinstance(outcome, WrittenChanges) for outcome in outcomes] == [
             number % 2 == 0 for number in range(20)
         ]

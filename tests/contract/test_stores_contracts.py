@@ -15,7 +15,7 @@ from counterfoil.registry.moving.sources import facts_of
 from counterfoil.registry.moving.store_facts import StoreSource, StoreTarget
 from counterfoil.registry.store.inspection.reports import write_check
 from counterfoil.registry.store.memory import MemoryStorage
-from counterfoil.registry.store.writes import record_write, together
+from counterfoil.registry.store.writes import NO_REQUEST, record_write, together
 from registry_driver import InProcessRegistry
 from registry_peers import ours, peer_of
 
@@ -138,7 +138,7 @@ def test_what_another_server_writes_counts_at_once_and_old_stores_are_read(run: 
         stored = await storage.records(PORTS_KIND)
         assert {each.key for each in stored} == {("orders", "billing", each, "billing") for each in ("1", "2")}
         gone = (record_write(PORTS_KIND, each.key, None, revision=each.revision) for each in stored)
-        await storage.commit(together(gone))
+        await storage.commit(together(gone), by=NO_REQUEST)
         assert await can_deploy(one, "shop", "2") == (False, ["INCOMPATIBLE"])
 
     run(behaviour)

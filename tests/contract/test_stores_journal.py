@@ -14,7 +14,7 @@ from counterfoil.registry.audit.events import AuditEvent, EventKind, EventPlace
 from counterfoil.registry.audit.journal import event_of_change
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, ScopeSettings
 from counterfoil.registry.store.writes import (
-    SIGNATURE,
+    NO_REQUEST,
     AtRevision,
     Author,
     DropContext,
@@ -24,8 +24,8 @@ from counterfoil.registry.store.writes import (
     PutSettings,
     RecordEvents,
     ReferenceTarget,
+    Requester,
     SameTerms,
-    Signature,
     StaleWrite,
     StoragePlan,
     SubjectCount,
@@ -109,14 +109,11 @@ def test_registrations_are_noted_with_all_their_facts(run: Any) -> None:
 def test_changes_name_the_author_of_their_request(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage, text="a")
-        token = SIGNATURE.set(Signature(Author("User:ü", "request 7")))
-        try:
-            await append(storage, text="b")
-            await delete(storage, SOFT, ORDERS, 1, 2)
-            await put(storage, ORDERS, ScopeSettings(mode=Mode.READWRITE))
-            await put_record(storage, "key", KEY, {"n": 1})
-        finally:
-            SIGNATURE.reset(token)
+        by = Requester(Author("User:ü", "request 7"))
+        await append(storage, text="b", by=by)
+        await delete(storage, SOFT, ORDERS, 1, 2, by=by)
+        await put(storage, ORDERS, ScopeSettings(mode=Mode.READWRITE), by=by)
+        await put_record(storage, "key", KEY, {"n": 1}, by=by)
         await drop(storage, ".unknown")
         authors = [(change.author, change.request_id) for change in await storage.changes(0, 10)]
         assert authors == [(None, None), *[("User:ü", "request 7")] * 5, (None, None)]
@@ -135,11 +132,11 @@ def test_events_of_the_audit_are_kept_between_changes(run: Any) -> None:
 
     async def behaviour(storage: Storage) -> None:
         assert await storage.journal_head() == (0, b"")
-        await storage.commit(StoragePlan((), (recorded("a\x00", "ü"),)))
+        await storage.commit(StoragePlan((), (recorded("a\x00", "ü"),)), by=NO_REQUEST)
         await append(storage, text="a")
-        await storage.commit(StoragePlan((AtRevision(ORDERS, 1),), (recorded("b"), recorded("c"))))
+        await storage.commit(StoragePlan((AtRevision(ORDERS, 1),), (recorded("b"), recorded("c"))), by=NO_REQUEST)
         with pytest.raises(StaleWrite):
-            await storage.commit(StoragePlan((AtRevision(ORDERS, 7),), (recorded("refused"),)))
+            await storage.commit(StoragePlan((AtRevision(ORDERS, 7),), (recorded("refused"),)), by=NO_REQUEST)
         await append(storage, text="b")
         seq, chain = await storage.journal_head()
         assert (seq, len(chain)) == (2, 32)
@@ -152,7 +149,7 @@ def test_events_of_the_audit_are_kept_between_changes(run: Any) -> None:
         assert (first.event, first.ts > 1_700_000_000_000) == ("access.changed", True)
         assert await found(storage, after=second.place) == everything[2:]
         assert await found(storage, after=third.place) == everything[3:]
-        await storage.commit(StoragePlan((), (recorded("d"), DropEvents(second.place.number))))
+        await storage.commit(StoragePlan((), (recorded("d"), DropEvents(second.place.number))), by=NO_REQUEST)
         assert await found(storage) == [*everything[2:], (2, "d")]
         assert await storage.last_change() == 2
 
@@ -271,7 +268,7 @@ def test_a_change_of_a_record_has_what_is_for_the_audit_alone(run: Any) -> None:
     about = {"context": ".ü", "subject": ":.ü:s", "before": "1" * 64, "after": "2" * 64}
 
     async def behaviour(storage: Storage) -> None:
-        await storage.commit(record_write("key", KEY, {"n": 1}, revision=0, for_audit=about))
+        await storage.commit(record_write("key", KEY, {"n": 1}, revision=0, for_audit=about), by=NO_REQUEST)
         [change] = await storage.changes(0, 10)
         assert change.document == {"kind": "key", "key": list(KEY), **about}
         assert change.shown == {"kind": "key", "key": list(KEY)}
@@ -312,13 +309,15 @@ def test_what_is_refused_is_not_noted(run: Any) -> None:
         before = await storage.changes(0, 100)
         for error, plan in refused:
             with pytest.raises(error):
-                await storage.commit(plan)
+                await storage.commit(plan, by=NO_REQUEST)
         assert list(await storage.changes(0, 100)) == list(before)
         assert await storage.last_change() == 3
         assert list(await storage.records("k")) == []
         assert await storage.settings_revision() == stamp
         held = (Unreferenced(ELSEWHERE, (1,), Extent(".")), SubjectCount(None, 2), IdOf(".", referring.guid, 1))
-        await storage.commit(StoragePlan((*held, Unreferenced(ELSEWHERE, (1,), Extent())), written.effects))
+        await storage.commit(
+            StoragePlan((*held, Unreferenced(ELSEWHERE, (1,), Extent())), written.effects), by=NO_REQUEST
+        )
         with pytest.raises(ReferenceExists):
             await delete(storage, HARD, ELSEWHERE, 1)
         with pytest.raises(OperationNotPermitted):
@@ -468,7 +467,7 @@ def test_a_record_comes_back_as_it_was_stored(run: Any) -> None:
 def test_records_are_written_on_what_was_read(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         async def write(revision: int, document: Any) -> None:
-            await storage.commit(record_write("key", KEY, document, revision=revision))
+            await storage.commit(record_write("key", KEY, document, revision=revision), by=NO_REQUEST)
 
         await write(0, {"n": 1})
         with pytest.raises(StaleWrite, match="tenant"):
@@ -529,12 +528,16 @@ def test_records_may_rest_on_subjects(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage)
         write = record_write("association", ("orders",), {"n": 1}, revision=0)
-        await storage.commit(together((StoragePlan((AtRevision(ORDERS, 1), AtRevision(OTHER, 0))), write)))
+        await storage.commit(
+            together((StoragePlan((AtRevision(ORDERS, 1), AtRevision(OTHER, 0))), write)), by=NO_REQUEST
+        )
         await append(storage, text="b")
         with pytest.raises(StaleWrite, match="orders"):
-            await storage.commit(together((StoragePlan((AtRevision(ORDERS, 1),)), write)))
+            await storage.commit(together((StoragePlan((AtRevision(ORDERS, 1),)), write)), by=NO_REQUEST)
         with pytest.raises(StaleWrite, match="other"):
-            await storage.commit(together((StoragePlan((AtRevision(ORDERS, 3), AtRevision(OTHER, 1))), write)))
+            await storage.commit(
+                together((StoragePlan((AtRevision(ORDERS, 3), AtRevision(OTHER, 1))), write)), by=NO_REQUEST
+            )
 
     run(behaviour)
 
@@ -547,7 +550,7 @@ def test_records_with_a_say_in_registrations_overtake_them(run: Any) -> None:
         await put_record(storage, "key", KEY, {"n": 1}, settings_revision=0)
         assert await storage.settings_revision() == 2
         with pytest.raises(StaleWrite):
-            await storage.commit(planned)
+            await storage.commit(planned, by=NO_REQUEST)
         assert await append(storage)
 
     run(behaviour)
@@ -558,7 +561,7 @@ def test_the_settings_revision_is_the_number_of_their_last_change(run: Any) -> N
         await append(storage)
         assert await storage.settings_revision() == 0
         scopes = {ORDERS: ScopeSettings(mode=Mode.READONLY), OTHER: ScopeSettings(Config())}
-        await storage.commit(plan_settings(scopes, 0))
+        await storage.commit(plan_settings(scopes, 0), by=NO_REQUEST)
         assert await storage.settings_revision() == await storage.last_change() == 3
         await append(storage, text="b")
         assert await storage.settings_revision() == 3

@@ -8,6 +8,7 @@ import pytest
 
 from counterfoil.registry.store.changes import ScopeSettings
 from counterfoil.registry.store.writes import (
+    NO_REQUEST,
     Extent,
     ReferenceTarget,
     SameTerms,
@@ -62,7 +63,7 @@ async def is_empty(storage: Storage, *subjects: QualifiedSubject) -> bool:
 
 def test_all_of_it(run: Any):
     async def behaviour(storage: Storage) -> None:
-        await storage.commit(await append(storage, C, STRING))
+        await storage.commit(await append(storage, C, STRING), by=NO_REQUEST)
         before, changes = await storage.settings_revision(), await storage.last_change()
         plan = together(
             (
@@ -72,7 +73,7 @@ def test_all_of_it(run: Any):
                 await removal(storage, C),
             )
         )
-        assert (await storage.commit(plan)).registered == [(2, 1), (2, 1)]
+        assert (await storage.commit(plan, by=NO_REQUEST)).registered == [(2, 1), (2, 1)]
         assert [entry.schema_id for subject in (A, B) for entry in (await storage.history(subject)).entries] == [2, 2]
         assert not (await storage.history(C)).entries
         assert [record.key for record in await storage.records("note")] == [("k",)]
@@ -87,11 +88,11 @@ def test_removals_take_their_settings_along(run: Any):
 
     async def behaviour(storage: Storage) -> None:
         for subject, content in ((A, INT), (B, LONG)):
-            await storage.commit(await append(storage, subject, content))
+            await storage.commit(await append(storage, subject, content), by=NO_REQUEST)
             scope = {subject: ScopeSettings(mode=Mode.READWRITE)}
-            await storage.commit(plan_settings(scope, await storage.settings_revision()))
+            await storage.commit(plan_settings(scope, await storage.settings_revision()), by=NO_REQUEST)
         plan = together((await records(storage), await removal(storage, A), await removal(storage, B)))
-        await storage.commit(plan)
+        await storage.commit(plan, by=NO_REQUEST)
         assert await storage.scopes() == []
         assert not (await storage.history(B)).entries
 
@@ -101,21 +102,23 @@ def test_removals_take_their_settings_along(run: Any):
 def test_none_of_it_when_anything_is_overtaken(run: Any):
     async def behaviour(storage: Storage) -> None:
         whole = (await records(storage), await append(storage, A, INT), await append(storage, B, LONG))
-        await storage.commit(await append(storage, B, STRING))
+        await storage.commit(await append(storage, B, STRING), by=NO_REQUEST)
         with pytest.raises(StaleWrite):
-            await storage.commit(together(whole))
+            await storage.commit(together(whole), by=NO_REQUEST)
         assert await is_empty(storage, A)
 
         written = together((await records(storage, note("other")), await append(storage, A, INT)))
-        await storage.commit(await records(storage, note("third")))  # the settings' revision is another one
+        await storage.commit(
+            await records(storage, note("third")), by=NO_REQUEST
+        )  # the settings' revision is another one
         with pytest.raises(StaleWrite):
-            await storage.commit(written)
+            await storage.commit(written, by=NO_REQUEST)
         assert not (await storage.history(A)).entries
         assert [record.key for record in await storage.records("note")] == [("third",)]
 
         clash = together((await records(storage, note("fourth"), note("third")), await append(storage, A, INT)))
         with pytest.raises(StaleWrite):
-            await storage.commit(clash)
+            await storage.commit(clash, by=NO_REQUEST)
         assert not (await storage.history(A)).entries
 
     run(behaviour)
@@ -123,12 +126,12 @@ def test_none_of_it_when_anything_is_overtaken(run: Any):
 
 def test_none_of_it_when_a_removal_is_referred_to(run: Any):
     async def behaviour(storage: Storage) -> None:
-        await storage.commit(await append(storage, A, INT))
+        await storage.commit(await append(storage, A, INT), by=NO_REQUEST)
         referring = make_content('"r"', SchemaType.AVRO, references=(Reference("x", "a", 1),))
         plan = together((await records(storage), await append(storage, C, LONG), await removal(storage, A)))
-        await storage.commit(await append(storage, B, referring, ReferenceTarget(A, 1)))
+        await storage.commit(await append(storage, B, referring, ReferenceTarget(A, 1)), by=NO_REQUEST)
         with pytest.raises(StaleWrite):
-            await storage.commit(plan)
+            await storage.commit(plan, by=NO_REQUEST)
         with pytest.raises(ReferenceExists):
             await removal(storage, A)
         assert await is_empty(storage, C)
@@ -139,19 +142,20 @@ def test_none_of_it_when_a_removal_is_referred_to(run: Any):
 
 def test_subjects_that_nothing_may_refer_to(run: Any):
     async def behaviour(storage: Storage) -> None:
-        await storage.commit(await append(storage, A, INT))
+        await storage.commit(await append(storage, A, INT), by=NO_REQUEST)
         claim = await records(storage, unreferenced=(A, C))
         own = make_content('"own"', SchemaType.AVRO, references=(Reference("x", "a", 1),))
         revision, settings = (await storage.history(A)).revision, await storage.settings_revision()
         await storage.commit(
-            version_plan(A, own, ReferenceTarget(A, 1), revision=revision, settings_revision=settings, version=2)
+            version_plan(A, own, ReferenceTarget(A, 1), revision=revision, settings_revision=settings, version=2),
+            by=NO_REQUEST,
         )
-        await storage.commit(claim)  # a reference inside the subject is no obstacle
+        await storage.commit(claim, by=NO_REQUEST)  # a reference inside the subject is no obstacle
         referring = make_content('"r"', SchemaType.AVRO, references=(Reference("x", "a", 1),))
         late = await records(storage, note("late"), unreferenced=(A,))
-        await storage.commit(await append(storage, B, referring, ReferenceTarget(A, 1)))
+        await storage.commit(await append(storage, B, referring, ReferenceTarget(A, 1)), by=NO_REQUEST)
         with pytest.raises(StaleWrite, match="refers"):
-            await storage.commit(late)
+            await storage.commit(late, by=NO_REQUEST)
         assert [record.key for record in await storage.records("note")] == [("k",)]
 
     run(behaviour)

@@ -20,6 +20,7 @@ from counterfoil.contracts.cli.run import run
 from counterfoil.registry.access.control import ServerAccess
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.opening import open_store
+from counterfoil.registry.store.writes import NO_REQUEST
 from counterfoil.schema import Schema
 from counterfoil.schema.errors import Forbidden, Unauthorized
 from counterfoil.sdk import BasicAuth, BearerToken, Registry
@@ -51,7 +52,7 @@ def test_a_revoked_token_is_accepted_by_no_server_on_the_store(postgres_url: str
                 stack.push_async_callback(storage.close)
                 access = ServerAccess(storage, settings)
                 if not servers:
-                    await access.administration.require("root", PASSWORD.encode())
+                    await access.administration.require("root", PASSWORD.encode(), by=NO_REQUEST)
                 await access.start()
                 servers.append(InProcessRegistry(storage, server=access))
             root = f"root:{PASSWORD}"

@@ -10,7 +10,7 @@ import pytest
 from counterfoil.registry.store.changes import WrittenChanges
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.protocol import StorageRecord
-from counterfoil.registry.store.writes import StaleWrite
+from counterfoil.registry.store.writes import NO_REQUEST, StaleWrite
 from counterfoil.registry.subjects.versions import make_content
 from counterfoil.schema.contexts import SubjectPrefix, parse_subject
 from counterfoil.schema.model import SchemaType
@@ -56,7 +56,7 @@ def test_all_that_a_store_does_is_done(pooled_url: str) -> None:
             contents = [make_content(f'"c{number}"', SchemaType.AVRO) for number in range(30)]
             pairs = zip(subjects, contents, strict=True)
             plans = [version_plan(subject, content, settings_revision=stamp) for subject, content in pairs]
-            outcomes = await asyncio.gather(*(storage.commit(plan) for plan in plans))
+            outcomes = await asyncio.gather(*(storage.commit(plan, by=NO_REQUEST) for plan in plans))
             assert sorted(outcome.registered[0][0] for outcome in outcomes) == [*range(1, 31)]
             for _ in range(3):
                 histories = await asyncio.gather(*(storage.history(subject) for subject in subjects))
@@ -70,7 +70,7 @@ def test_all_that_a_store_does_is_done(pooled_url: str) -> None:
             assert await storage.subjects(SubjectPrefix(None, ""), Visibility.WITH_DELETED) == sorted(subjects, key=str)
             assert [change.seq for change in await storage.changes(0, 100)] == [*range(1, 31)]
             with pytest.raises(StaleWrite):
-                await storage.commit(plans[0])
+                await storage.commit(plans[0], by=NO_REQUEST)
             await put_record(storage, "k", ("a", "b"), {"x": 1})
             (stored,) = await storage.records("k", ("a",))
             assert isinstance(stored, StorageRecord)
@@ -110,7 +110,7 @@ def test_a_write_costs_two_round_trips(postgres_url: str, pooler: PgBouncer, que
             stamp = await storage.settings_revision()
             plan = version_plan(parse_subject("t"), make_content('"t"', SchemaType.AVRO), settings_revision=stamp)
             before = network.round_trips
-            outcome = await storage.commit(plan)
+            outcome = await storage.commit(plan, by=NO_REQUEST)
             return network.round_trips - before, outcome
         finally:
             await storage.close()

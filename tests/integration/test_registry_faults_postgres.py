@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 
 from counterfoil.registry.store.opening import open_store
+from counterfoil.registry.store.writes import NO_REQUEST
 from local_services import PostgresClient, PostgresServer, RegistryProcess, wait_until
 from local_services.postgres import unprivileged_user
 from registry_driver import InProcessRegistry
@@ -179,7 +180,9 @@ def test_a_write_whose_answer_is_lost_is_reported_as_uncertain(postgres_url: str
         async with registry_on(through(postgres_url, network.port, pool_size=1)) as registry:
             (plan,) = await plans_for(registry, range(1))
             with network.deaf():
-                outcome = (await asyncio.gather(registry.app.storage.commit(plan), return_exceptions=True))[0]
+                outcome = (
+                    await asyncio.gather(registry.app.storage.commit(plan, by=NO_REQUEST), return_exceptions=True)
+                )[0]
             assert UNCERTAIN in str(outcome)
             assert (await registry.get("/subjects/p0/versions")).json == [1]  # it was carried out, and whole
             assert (await registry.register("p0", record("P", "f0"))).json["version"] == 1

@@ -26,7 +26,7 @@ from counterfoil.registry.audit.recording import AuditRecords
 from counterfoil.registry.settings import SETTINGS
 from counterfoil.registry.settings_reading import SettingsNotUsable, resolve
 from counterfoil.registry.store.memory import MemoryStorage
-from counterfoil.registry.store.writes import RecordEvents, StoragePlan
+from counterfoil.registry.store.writes import NO_REQUEST, RecordEvents, StoragePlan
 from local_services import ServiceError, free_port, start_registry, wait_until
 from served_registry import REGISTRATION, ask, connected, is_answered, refusal, served
 
@@ -184,7 +184,7 @@ def test_audit_keep_days_has_an_effect() -> None:
     async def kept(days: int) -> int:
         storage = MemoryStorage()
         old = AuditEvent(EventKind.KEY_TESTED, {}, datetime.now(UTC) - timedelta(days=5))
-        await storage.commit(StoragePlan((), (RecordEvents((old,)),)))
+        await storage.commit(StoragePlan((), (RecordEvents((old,)),)), by=NO_REQUEST)
         await AuditRecords(storage, keep_days=days).write_minute()
         return sum(each.event == "key.tested" for each in await storage.audit_events(EventPlace(0), 9, 9))
 

@@ -25,6 +25,7 @@ from counterfoil.registry.serving.connections import limited_protocol
 from counterfoil.registry.serving.tls import ServingTls, TlsNotUsable, tls_files
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.registry.store.writes import NO_REQUEST
 from counterfoil.schema.errors import InvalidAccess
 from local_services import wait_until
 from registry_driver import InProcessRegistry
@@ -80,7 +81,7 @@ async def with_access(**settings: Any) -> tuple[ServerAccess, Callable[[str], Co
     """Return the access of a registry with the user root, and the status of a request with a password of root."""
     storage = MemoryStorage()
     access = ServerAccess(storage, ServerSettings(store="sqlite://", **settings))
-    await access.administration.require("root", b"right")
+    await access.administration.require("root", b"right", by=NO_REQUEST)
     await access.start()
     registry = InProcessRegistry(storage, server=access)
 
@@ -133,10 +134,10 @@ def test_auth_cache_s_has_an_effect() -> None:
 def test_token_max_days_has_an_effect() -> None:
     async def story() -> None:
         access, _ = await with_access(token_max_days=3)
-        await access.administration.put_service("ci", description=None, is_disabled=None)
+        await access.administration.put_service("ci", description=None, is_disabled=None, by=NO_REQUEST)
         request = TokenRequest("Service:ci", "t", None, days=4)
         with pytest.raises(InvalidAccess, match="days is 4; expected 1 to 3"):
-            await access.administration.create_token(request, permit=lambda _: None)
+            await access.administration.create_token(request, permit=lambda _: None, by=NO_REQUEST)
 
     asyncio.run(story())
 

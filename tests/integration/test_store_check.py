@@ -32,11 +32,10 @@ from counterfoil.registry.store.protocol import FORMAT
 from counterfoil.registry.store.sqlite.storage import APPLICATION_ID
 from counterfoil.registry.store.upgrading import SQLITE, upgrade_script
 from counterfoil.registry.store.writes import (
-    SIGNATURE,
     Author,
     RecordEvents,
     ReferenceTarget,
-    Signature,
+    Requester,
     StoragePlan,
     StoreNotUsable,
 )
@@ -99,10 +98,10 @@ async def live_a_little(storage: Storage) -> None:
     await put(storage, ORDERS, ScopeSettings(Config(normalize=True), Mode.READWRITE))
     await put(storage, TOP_LEVEL, ScopeSettings(mode=Mode.READWRITE))
     await put(storage, ELSEWHERE, ScopeSettings())
-    token = SIGNATURE.set(Signature(Author("User:ü", "request")))
-    await put_record(storage, "key", ("a", "b"), {"n": 1}, settings_revision=await storage.settings_revision())
-    await storage.commit(StoragePlan((), (RecordEvents((AuditEvent(EventKind.KEY_TESTED),)),)))
-    SIGNATURE.reset(token)
+    by = Requester(Author("User:ü", "request"))
+    terms = await storage.settings_revision()
+    await put_record(storage, "key", ("a", "b"), {"n": 1}, settings_revision=terms, by=by)
+    await storage.commit(StoragePlan((), (RecordEvents((AuditEvent(EventKind.KEY_TESTED),)),)), by=by)
     await put_record(storage, "key", ("a", "c"), {"n": 1})
     await put_record(storage, "key", ("a", "c"), None)
     await append(storage, parse_subject(":.gone:s"), "a")

@@ -11,6 +11,7 @@ from counterfoil.registry.access.control import ServerAccess
 from counterfoil.registry.audit.recording import AuditRecords
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.registry.store.writes import NO_REQUEST
 from registry_driver import MEDIA_TYPE, InProcessRegistry, Reply
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def in_world(story: Callable[[World], Awaitable[None]], *, wrapping: Any = None,
         storage = MemoryStorage()
         audit = AuditRecords(storage)
         server = ServerAccess(storage, ServerSettings(store="sqlite://", **settings), record=audit.record)
-        await server.administration.require("root", b"the first password")
+        await server.administration.require("root", b"the first password", by=NO_REQUEST)
         await server.start()
         registry = InProcessRegistry(storage, wrapping=wrapping, server=server, audit=audit, **settings)
         await story(World(registry, server, audit, storage))

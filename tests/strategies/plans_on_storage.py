@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from counterfoil.registry.store.writes import (
+    NO_REQUEST,
     AtRevision,
     Extent,
     IdFree,
@@ -31,7 +32,7 @@ from counterfoil.schema.model import SchemaType
 if TYPE_CHECKING:
     from counterfoil.registry.store.changes import ScopeSettings
     from counterfoil.registry.store.protocol import Storage, StorageRecord
-    from counterfoil.registry.store.writes import ReferenceTarget
+    from counterfoil.registry.store.writes import ReferenceTarget, Requester
 
 ORDERS = parse_subject("orders")
 ELSEWHERE = parse_subject(":.ctx:orders")
@@ -70,31 +71,37 @@ def version_plan(
     )
 
 
-async def append(storage: Storage, subject: Any = ORDERS, text: str = "a", **parts: Any) -> Appended:
+async def append(
+    storage: Storage, subject: Any = ORDERS, text: str = "a", *, by: Requester = NO_REQUEST, **parts: Any
+) -> Appended:
     """Append a version based on the current state."""
     state = await read_state(storage, subject)
     plan = await plan_version(storage, state, parts.pop("content", None) or content(text), **parts)
-    [outcome] = (await storage.commit(plan)).registered
+    [outcome] = (await storage.commit(plan, by=by)).registered
     return Appended(*outcome)
 
 
-async def delete(storage: Storage, kind: Any, subject: Any, *versions: int, **parts: Any) -> None:
+async def delete(
+    storage: Storage, kind: Any, subject: Any, *versions: int, by: Requester = NO_REQUEST, **parts: Any
+) -> None:
     """Delete, ``SOFT`` or ``HARD``."""
-    await storage.commit(await kind(storage, await read_state(storage, subject), versions, **parts))
+    await storage.commit(await kind(storage, await read_state(storage, subject), versions, **parts), by=by)
 
 
 async def drop(storage: Storage, context: str) -> None:
     """Remove a context from the listing."""
-    await storage.commit(await plan_context_removal(storage, context))
+    await storage.commit(await plan_context_removal(storage, context), by=NO_REQUEST)
 
 
-async def put(storage: Storage, scope: Any, stored: ScopeSettings, *, purge: Extent | None = None) -> None:
+async def put(
+    storage: Storage, scope: Any, stored: ScopeSettings, *, purge: Extent | None = None, by: Requester = NO_REQUEST
+) -> None:
     """Replace what is stored for a scope."""
     revision = await storage.settings_revision()
     plan = plan_settings({scope: stored}, revision)
     if purge is not None:
         plan = together((await plan_purge(storage, purge, revision), plan))
-    await storage.commit(plan)
+    await storage.commit(plan, by=by)
 
 
 async def find_record(storage: Storage, kind: str, *key: str) -> StorageRecord | None:
@@ -103,11 +110,17 @@ async def find_record(storage: Storage, kind: str, *key: str) -> StorageRecord |
 
 
 async def put_record(
-    storage: Storage, kind: str, key: tuple[str, ...], document: Any, *, settings_revision: int | None = None
+    storage: Storage,
+    kind: str,
+    key: tuple[str, ...],
+    document: Any,
+    *,
+    settings_revision: int | None = None,
+    by: Requester = NO_REQUEST,
 ) -> None:
     """Store a record, or remove it if ``document`` is None; with a revision of the settings one that affects them."""
     found = await find_record(storage, kind, *key)
     is_term = settings_revision is not None
     write = record_write(kind, key, document, revision=found.revision if found else 0, is_term=is_term)
     guards = () if settings_revision is None else (SameTerms(settings_revision),)
-    await storage.commit(together((StoragePlan(guards), write)))
+    await storage.commit(together((StoragePlan(guards), write)), by=by)

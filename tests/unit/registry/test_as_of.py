@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from counterfoil.registry.changes.as_of import EVER, AsOf, iso_time, resolve_moment
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind
 from counterfoil.registry.store.memory import MemoryStorage
-from counterfoil.registry.store.writes import StoragePlan
+from counterfoil.registry.store.writes import NO_REQUEST, StoragePlan
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest
 from earlier_moments import STORY, Step, carry_out, check_every_moment, steps
@@ -155,7 +155,7 @@ def test_the_past_takes_no_writes_and_tells_no_ids() -> None:
         assert (await past.last_change(), list(await past.changes(0, 10))) == (0, [])
         assert await past.changes_of(parse_subject("s"), EVER) == []
         for asked in (
-            past.commit(StoragePlan()),
+            past.commit(StoragePlan(), by=NO_REQUEST),
             past.uses(".", 1),
             past.guid_of_id(".", 1),
             past.max_id("."),

@@ -11,7 +11,7 @@ import pytest
 from contract_stories import BASE, expectation, promise, publish, schema
 from counterfoil.registry.contracts.stored import RECORD_KINDS
 from counterfoil.registry.store.memory import MemoryStorage
-from counterfoil.registry.store.writes import record_write
+from counterfoil.registry.store.writes import NO_REQUEST, record_write
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ async def store_with_hash(storage: MemoryStorage, now: str, former: str) -> None
             text = json.dumps(record.document)
             if now in text:
                 document = json.loads(text.replace(now, former))
-                await storage.commit(record_write(kind, record.key, document, revision=record.revision))
+                await storage.commit(record_write(kind, record.key, document, revision=record.revision), by=NO_REQUEST)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from contract_stories import BASE, PRODUCTION, can_deploy, deploy, expectation, live, promise, publish, schema
 from counterfoil.registry.contracts.stored import LIVE_HISTORIES, PUBLISHED_BESIDE
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.registry.store.writes import NO_REQUEST
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -261,7 +262,7 @@ async def forget(storage: MemoryStorage) -> None:
 
     for kind in (LIVE_HISTORIES.name, PUBLISHED_BESIDE.name):
         for record in await storage.records(kind):
-            await storage.commit(record_write(kind, record.key, None, revision=record.revision))
+            await storage.commit(record_write(kind, record.key, None, revision=record.revision), by=NO_REQUEST)
 
 
 def test_a_store_without_histories_knows_what_was_published_before() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.registry.store.writes import NO_REQUEST
 from counterfoil.registry.subjects.reading import PARSED_AT_ONCE
 from counterfoil.registry.subjects.versions import SchemaRequest
 from counterfoil.registry.use_cases import use_cases
@@ -51,12 +52,12 @@ def test_versions_of_another_length_are_read_once_and_never_again() -> None:
     async def main() -> None:
         storage = CountingStorage()
         for fields in range(40):
-            await use_cases(storage).registration.register(ORDERS, record(fields))
+            await use_cases(storage).registration.register(ORDERS, record(fields), by=NO_REQUEST)
         cases = use_cases(storage)
-        await cases.registration.register(ORDERS, record(50))
+        await cases.registration.register(ORDERS, record(50), by=NO_REQUEST)
         storage.reads = 0
         for fields in range(60, 70):
-            await cases.registration.register(ORDERS, record(fields))
+            await cases.registration.register(ORDERS, record(fields), by=NO_REQUEST)
         assert storage.reads == 0
 
     asyncio.run(main())
@@ -68,9 +69,11 @@ def test_versions_that_are_as_long_are_read_once_and_never_again_unless_their_ch
         cases = use_cases(storage, memory_chars=1)
         for number in range(20):
             request = SchemaRequest(text=json.dumps(with_field(f"f{number:04}")))
-            await cases.registration.register(ORDERS, request, force=True)
+            await cases.registration.register(ORDERS, request, force=True, by=NO_REQUEST)
         storage.guids.clear()
-        await cases.registration.register(ORDERS, SchemaRequest(text=json.dumps(with_field("f2000"))), force=True)
+        await cases.registration.register(
+            ORDERS, SchemaRequest(text=json.dumps(with_field("f2000"))), force=True, by=NO_REQUEST
+        )
         history = await storage.history(ORDERS)
         read = [entry.version - 1 for entry in history.entries if entry.guid in storage.guids]
         assert read == [
@@ -86,12 +89,12 @@ def test_the_same_in_another_order_is_found_among_many() -> None:
     async def main() -> None:
         cases = use_cases(MemoryStorage())
         for fields in range(12):
-            await cases.registration.register(ORDERS, record(fields))
+            await cases.registration.register(ORDERS, record(fields), by=NO_REQUEST)
         for fields in range(12):
             document = json.loads(record(fields).text or "")
             swapped = [dict(reversed(field.items())) for field in document["fields"]]
             again = SchemaRequest(text=json.dumps({"fields": swapped, "name": "R", "type": "record"}))
-            found = await cases.registration.register(ORDERS, again)
+            found = await cases.registration.register(ORDERS, again, by=NO_REQUEST)
             assert (found.schema_id, found.version) == (fields + 1, fields + 1)
 
     asyncio.run(main())

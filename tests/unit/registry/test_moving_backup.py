@@ -25,7 +25,7 @@ from registry_histories import HISTORIES, ITEM, all_answers, live
 
 if TYPE_CHECKING:
     from counterfoil.registry.store.changes import WrittenChanges
-    from counterfoil.registry.store.writes import StoragePlan
+    from counterfoil.registry.store.writes import Requester, StoragePlan
 
 QUIET = MoveProgress()
 
@@ -69,11 +69,11 @@ def test_an_import_that_was_cut_off_is_completed_by_the_next(history: list[Any],
     class Failing(MemoryStorage):
         left = writes
 
-        async def commit(self, plan: StoragePlan) -> WrittenChanges:
+        async def commit(self, plan: StoragePlan, *, by: Requester) -> WrittenChanges:
             if self.left == 0:
                 raise StoreUnavailable("cut off")
             self.left -= 1
-            return await super().commit(plan)
+            return await super().commit(plan, by=by)
 
     async def check(folder: Path) -> None:
         first, second = MemoryStorage(), Failing()

@@ -208,18 +208,20 @@ async def get_user(administration: Administration, name: Name) -> Any:
     return SHOWN_USER.write(await administration.user(name))
 
 
-async def put_user(administration: Administration, name: Name, body: UserBody) -> Any:
+async def put_user(administration: Administration, call: CallOfRequest, name: Name, body: UserBody) -> Any:
     """Store a user, or change what is stored of one."""
     if body.password is not None and body.hash is not None:
         raise InvalidAccess("A user is stored with a password or with the hash of one, not with both")
     password = None if body.password is None else body.password.encode("utf-8", "surrogatepass")
-    stored = await administration.put_user(name, password=password, hashed=body.hash, is_disabled=body.disabled)
+    stored = await administration.put_user(
+        name, password=password, hashed=body.hash, is_disabled=body.disabled, by=call.requester
+    )
     return SHOWN_USER.write(stored)
 
 
-async def delete_user(administration: Administration, name: Name) -> None:
+async def delete_user(administration: Administration, call: CallOfRequest, name: Name) -> None:
     """Delete a user, with the tokens of it and the bindings to it."""
-    await administration.delete_user(name)
+    await administration.delete_user(name, by=call.requester)
 
 
 async def list_services(administration: Administration) -> Any:
@@ -232,16 +234,18 @@ async def get_service(administration: Administration, name: Name) -> Any:
     return SERVICE_FORM.write(await administration.service(name))
 
 
-async def put_service(administration: Administration, name: Name, body: ServiceBody) -> Any:
+async def put_service(administration: Administration, call: CallOfRequest, name: Name, body: ServiceBody) -> Any:
     """Store a service, or change what is stored of one."""
     return SERVICE_FORM.write(
-        await administration.put_service(name, description=body.description, is_disabled=body.disabled)
+        await administration.put_service(
+            name, description=body.description, is_disabled=body.disabled, by=call.requester
+        )
     )
 
 
-async def delete_service(administration: Administration, name: Name) -> None:
+async def delete_service(administration: Administration, call: CallOfRequest, name: Name) -> None:
     """Delete a service, with the tokens of it and the bindings to it."""
-    await administration.delete_service(name)
+    await administration.delete_service(name, by=call.requester)
 
 
 # --- tokens
@@ -269,7 +273,9 @@ async def create_token(administration: Administration, call: CallOfRequest, body
         require_administrator(call)
         permit = _anything
     scopes = None if body.scopes is None else tuple(each.scope() for each in body.scopes)
-    made, text = await administration.create_token(TokenRequest(owner, body.name, scopes, body.days), permit=permit)
+    made, text = await administration.create_token(
+        TokenRequest(owner, body.name, scopes, body.days), permit=permit, by=call.requester
+    )
     return MADE_TOKEN.write(MadeToken(made.id, text, made.expires))
 
 
@@ -296,7 +302,7 @@ async def revoke_token(administration: Administration, call: CallOfRequest, name
         _require_password(call)
     else:
         require_administrator(call)
-    await administration.revoke_token(name)
+    await administration.revoke_token(name, by=call.requester)
 
 
 # --- roles and bindings
@@ -309,14 +315,14 @@ async def list_roles(administration: Administration) -> Any:
     return [ROLE.write(each) for each in (*built_in, *stored.roles.values())]
 
 
-async def put_role(administration: Administration, name: Name, body: RoleBody) -> Any:
+async def put_role(administration: Administration, call: CallOfRequest, name: Name, body: RoleBody) -> Any:
     """Store a role: a name for operations."""
-    return ROLE.write(await administration.put_role(name, tuple(body.operations)))
+    return ROLE.write(await administration.put_role(name, tuple(body.operations), by=call.requester))
 
 
-async def delete_role(administration: Administration, name: Name) -> None:
+async def delete_role(administration: Administration, call: CallOfRequest, name: Name) -> None:
     """Delete a role that nothing names."""
-    await administration.delete_role(name)
+    await administration.delete_role(name, by=call.requester)
 
 
 async def list_bindings(administration: Administration) -> Any:
@@ -336,6 +342,7 @@ async def create_binding(administration: Administration, call: CallOfRequest, bo
         maker=call.caller_name,
         permit=partial(permit_rule, call),
         permit_held=partial(permit_held_rule, call),
+        by=call.requester,
     )
     return SHOWN_BINDING.write(ShownBinding.of(*made))
 
@@ -351,6 +358,7 @@ async def change_binding(
         permit=partial(permit_rule, call),
         permit_held=partial(permit_held_rule, call),
         revision=revision,
+        by=call.requester,
     )
     return SHOWN_BINDING.write(ShownBinding.of(*changed))
 
@@ -358,7 +366,9 @@ async def change_binding(
 async def delete_binding(administration: Administration, call: CallOfRequest, name: Name, revision: Revision) -> None:
     """Delete a rule, if it has the revision in ``If-Match``."""
     await _require_known(administration, call, name)
-    await administration.delete_binding(name, permit_held=partial(permit_held_rule, call), revision=revision)
+    await administration.delete_binding(
+        name, permit_held=partial(permit_held_rule, call), revision=revision, by=call.requester
+    )
 
 
 async def _require_known(administration: AccessAdministration, call: ApiCall, binding_id: str) -> None:

@@ -223,8 +223,9 @@ def init(*, store: str, name: str, password_stdin: bool, as_json: bool) -> ExitC
     """
     with needed_by("The registry", extra="registry"):
         import counterfoil.registry.app  # noqa: F401  to name the extra where it is missing
+        from counterfoil.registry.store.writes import NO_REQUEST
     made = password(from_stdin=True) if password_stdin else secrets.token_urlsafe(_PASSWORD_BYTES).encode()
-    asyncio.run(over_store(store, lambda cases: cases.require(name, made)))
+    asyncio.run(over_store(store, lambda cases: cases.require(name, made, by=NO_REQUEST)))
     if as_json:
         print_json({"user": name} if password_stdin else {"user": name, "password": made.decode()})
     elif not password_stdin:
@@ -238,7 +239,8 @@ def disable(*, store: str) -> ExitCode:
     """Have servers on the store demand no credentials, unless they have an access file. Users and rules stay."""
     with needed_by("The registry", extra="registry"):
         import counterfoil.registry.app  # noqa: F401  to name the extra where it is missing
-    asyncio.run(over_store(store, lambda cases: cases.disable()))
+        from counterfoil.registry.store.writes import NO_REQUEST
+    asyncio.run(over_store(store, lambda cases: cases.disable(by=NO_REQUEST)))
     return ExitCode.OK
 
 

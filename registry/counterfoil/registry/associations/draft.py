@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.associations.records import AssociationIndex
     from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.store.writes import Requester
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.registry.subjects.registration import Registered, SchemaRegistration
     from counterfoil.registry.subjects.versions import SchemaRequest
@@ -171,6 +172,7 @@ class AssociationDraft:
         index: AssociationIndex,
         registration: SchemaRegistration,
         permit: Permit,
+        by: Requester,
     ) -> None:
         self._resource = resource
         self._before = {each.type: each for each in found}
@@ -182,6 +184,7 @@ class AssociationDraft:
         self._index = index
         self._registration = registration
         self._permit = permit
+        self._by = by
         self._new_versions: list[StoragePlan] = []
         self._removed: dict[QualifiedSubject, SubjectState] = {}
         self._relied: list[AtRevision] = []
@@ -302,7 +305,7 @@ class AssociationDraft:
     async def _register(self, subject: QualifiedSubject, request: AssociationRequest) -> Registered | PutVersion | None:
         if request.schema is None:
             return None
-        planned = await self._registration.plan(subject, request.schema, normalize=request.normalize)
+        planned = await self._registration.plan(subject, request.schema, by=self._by, normalize=request.normalize)
         if not isinstance(planned, StoragePlan):
             return planned
         self._new_versions.append(planned)
@@ -316,7 +319,9 @@ class AssociationDraft:
         differing = self._differences(before, request)
         if request.schema is not None and not differing:
             try:
-                planned = await self._registration.plan(before.subject, request.schema, normalize=request.normalize)
+                planned = await self._registration.plan(
+                    before.subject, request.schema, by=self._by, normalize=request.normalize
+                )
             except IncompatibleSchema:
                 planned = None
             if planned is None or isinstance(planned, StoragePlan):

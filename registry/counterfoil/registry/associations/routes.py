@@ -134,7 +134,9 @@ async def _put(call: ApiCall, operation: AssociationOperation, *, resource_id: s
         await call.json(), context=_context(call), operation=operation, resource_id=resource_id
     )
     call.asks()
-    done = await associations.put(request, dry_run=call.flag("dryRun"), permit=partial(_permit, call))
+    done = await associations.put(
+        request, dry_run=call.flag("dryRun"), permit=partial(_permit, call), by=call.requester
+    )
     return outcome_document(done)
 
 
@@ -164,6 +166,7 @@ async def delete(call: ApiCall) -> Any:
         cascades=call.flag("cascadeLifecycle"),
         dry_run=call.flag("dryRun"),
         permit=partial(_permit, call),
+        by=call.requester,
     )
     return NOTHING
 
@@ -231,7 +234,9 @@ async def batch_mutate(call: ApiCall) -> Any:
     async def result(item: object) -> Document:
         try:
             request = read_resource_request(item, context=context)
-            return outcome_document(await associations.put(request, dry_run=dry_run, permit=partial(_permit, call)))
+            return outcome_document(
+                await associations.put(request, dry_run=dry_run, permit=partial(_permit, call), by=call.requester)
+            )
         except InvalidSchema as error:
             raise InvalidAssociation(f"The association's property 'schema' is not valid: {error.message}") from None
 

@@ -14,7 +14,7 @@ from counterfoil.registry.access.resources import subject_resource
 from counterfoil.registry.audit.events import AuditEvent, EventKind, EventPlace, KeptIn, time_text, time_text_of
 from counterfoil.registry.audit.file import unsigned
 from counterfoil.registry.logs import tried
-from counterfoil.registry.store.writes import DropEvents, RecordEvents, StoragePlan
+from counterfoil.registry.store.writes import NO_REQUEST, DropEvents, RecordEvents, StoragePlan
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class AuditRecords:
         if not events and not gap:
             return
         try:
-            await self._storage.commit(StoragePlan((), (RecordEvents((*events, *gap)),)))
+            await self._storage.commit(StoragePlan((), (RecordEvents((*events, *gap)),)), by=NO_REQUEST)
         except Exception as error:
             self._lost += lost
             later, self._waiting = self._waiting, events
@@ -220,7 +220,9 @@ class AuditRecords:
             found = await self._storage.audit_events(EventPlace(0), _EVER, _CUT_AT_ONCE)
             old = [each for each in found if each.ts < before_ms]
             cut = AuditEvent(EventKind.AUDIT_CUT, {"count": len(old), "until": time_text_of(old[-1].ts)})
-            await self._storage.commit(StoragePlan((), (RecordEvents((cut,)), DropEvents(old[-1].place.number))))
+            await self._storage.commit(
+                StoragePlan((), (RecordEvents((cut,)), DropEvents(old[-1].place.number))), by=NO_REQUEST
+            )
             if self._file is not None:
                 self._file.record(cut)
         begins_ms = oldest[0].ts if oldest else now_ms

@@ -240,7 +240,9 @@ async def register_bridge(
 ) -> Any:
     """Register a bridge, and the schema of its source if requested; the plan must be complete."""
     request = body.request(registers=body.register_source)
-    return BRIDGE.write(await cases.bridges.create(request, dry_run=dry_run, permit=partial(_permit, call)))
+    return BRIDGE.write(
+        await cases.bridges.create(request, dry_run=dry_run, permit=partial(_permit, call), by=call.requester)
+    )
 
 
 def _permit(call: ApiCall, file: BridgeFile, request: BridgeRequest) -> None:
@@ -270,13 +272,15 @@ async def change_bridge(
 ) -> Any:
     """Change a bridge; its plan only while nothing relies on it."""
     call.asks()
-    changed = await cases.bridges.change(name, body.request(), dry_run=dry_run, permit=partial(_permit, call))
+    changed = await cases.bridges.change(
+        name, body.request(), dry_run=dry_run, permit=partial(_permit, call), by=call.requester
+    )
     return BRIDGE.write(changed)
 
 
-async def delete_bridge(cases: CasesOfRequest, name: BridgeName) -> None:
+async def delete_bridge(cases: CasesOfRequest, call: CallOfRequest, name: BridgeName) -> None:
     """Delete a bridge that does not run, and the reports about it."""
-    await cases.bridges.delete(name)
+    await cases.bridges.delete(name, by=call.requester)
 
 
 async def list_possible_transitions(cases: CasesOfRequest, name: BridgeName) -> Any:
@@ -291,27 +295,34 @@ async def list_transitions(cases: CasesOfRequest, name: BridgeName) -> Any:
 
 async def change_state(
     cases: CasesOfRequest,
+    call: CallOfRequest,
     name: BridgeName,
     body: TransitionBody,
     dry_run: DryRun = False,  # noqa: FBT002 - FastAPI passes it by name
 ) -> Any:
     """Change the state of a bridge, if the gates are met."""
-    return BRIDGE.write(await cases.bridges.transit(name, body.request(), dry_run=dry_run))
+    return BRIDGE.write(await cases.bridges.transit(name, body.request(), dry_run=dry_run, by=call.requester))
 
 
-async def report_progress(cases: CasesOfRequest, name: BridgeName, body: ProgressToReportBody) -> None:
+async def report_progress(
+    cases: CasesOfRequest, call: CallOfRequest, name: BridgeName, body: ProgressToReportBody
+) -> None:
     """Report the progress of the job; the latest report is kept."""
-    await cases.bridges.report_progress(name, body.report())
+    await cases.bridges.report_progress(name, body.report(), by=call.requester)
 
 
-async def report_verification(cases: CasesOfRequest, name: BridgeName, body: VerificationToReportBody) -> None:
+async def report_verification(
+    cases: CasesOfRequest, call: CallOfRequest, name: BridgeName, body: VerificationToReportBody
+) -> None:
     """Report the result of a verification; the latest report is kept."""
-    await cases.bridges.report_verification(name, body.report())
+    await cases.bridges.report_verification(name, body.report(), by=call.requester)
 
 
-async def report_readers(cases: CasesOfRequest, name: BridgeName, body: ReadersToReportBody) -> None:
+async def report_readers(
+    cases: CasesOfRequest, call: CallOfRequest, name: BridgeName, body: ReadersToReportBody
+) -> None:
     """Report which programs still depend on the old schema; the latest report is kept."""
-    await cases.bridges.report_readers(name, body.report())
+    await cases.bridges.report_readers(name, body.report(), by=call.requester)
 
 
 # The routes under ``/bridges/v1``.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.changes import JournalChange
     from counterfoil.registry.store.name_ranges import SubjectRange
     from counterfoil.registry.store.protocol import Load, Observer, Storage, StorageRecord, StoreContact
-    from counterfoil.registry.store.writes import StoragePlan
+    from counterfoil.registry.store.writes import Requester, StoragePlan
     from counterfoil.registry.subjects.versions import Content, VersionUse
     from counterfoil.schema.contexts import QualifiedSubject
 
@@ -274,9 +274,9 @@ class AsOf:
         """True: the past does not change."""
         return True
 
-    async def commit(self, plan: StoragePlan) -> NoReturn:
+    async def commit(self, plan: StoragePlan, *, by: Requester) -> NoReturn:
         """Raise, since the past cannot be changed."""
-        del plan
+        del plan, by
         raise _not_then("a write cannot be carried out")
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.contracts.events import Events
     from counterfoil.registry.contracts.records import ContractRecords
     from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.store.writes import Requester
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.schema.rest.observations import NewVerification
     from counterfoil.schema.rest.verdicts import NewApproval
@@ -67,13 +68,13 @@ class ApprovalCases:
         held, _ = await self._held(approval_id)
         return _at(held, self._now_ms())
 
-    async def add(self, new: NewApproval) -> Approval:
+    async def add(self, new: NewApproval, *, by: Requester) -> Approval:
         """Store an approval; one that is equal to a stored one is that one.
 
         Raises ``InvalidApproval`` if its day is over.
         """
         new = replace(new, fingerprints=tuple(sorted(set(new.fingerprints))), until=self._day(new.until).isoformat())
-        return await self._turns.take(partial(self._add, new), written=new)
+        return await self._turns.take(partial(self._add, new, by=by), written=new)
 
     def _day(self, text: str) -> date:
         """Return the day in a text, which must not be over."""
@@ -86,7 +87,7 @@ class ApprovalCases:
             raise InvalidApproval(f"until is {day}, which is over: it is {iso_time(now_ms)} here")
         return day
 
-    async def _add(self, new: NewApproval) -> Approval:
+    async def _add(self, new: NewApproval, *, by: Requester) -> Approval:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
         approval_id = content_id(NEW_APPROVAL.write(new))
         held = await self._records.find(APPROVALS, (approval_id,))
@@ -102,17 +103,17 @@ class ApprovalCases:
             new.by,
             create_ts=self._now_ms(),
         )
-        await self._storage.commit(APPROVALS.write(approval, revision=held.revision))
+        await self._storage.commit(APPROVALS.write(approval, revision=held.revision), by=by)
         return approval
 
-    async def revoke(self, approval_id: str) -> None:
+    async def revoke(self, approval_id: str, *, by: Requester) -> None:
         """Delete an approval; raise ``ApprovalNotFound`` if there is none with this id."""
-        await self._turns.take(partial(self._revoke, approval_id), written=approval_id)
+        await self._turns.take(partial(self._revoke, approval_id, by=by), written=approval_id)
 
-    async def _revoke(self, approval_id: str) -> None:
+    async def _revoke(self, approval_id: str, *, by: Requester) -> None:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
         _, revision = await self._held(approval_id)
-        await self._storage.commit(record_write(APPROVALS.name, (approval_id,), None, revision=revision))
+        await self._storage.commit(record_write(APPROVALS.name, (approval_id,), None, revision=revision), by=by)
 
     async def _held(self, approval_id: str) -> tuple[Approval, int]:
         held = await self._records.find(APPROVALS, (approval_id,))
@@ -172,14 +173,14 @@ class VerificationCases:
         """Return the error for a verification that does not exist."""
         return VerificationNotFound(f"There is no verification with the id {verification_id[:_SHOWN_TEXT]!r}")
 
-    async def add(self, new: NewVerification) -> Verification:
+    async def add(self, new: NewVerification, *, by: Requester) -> Verification:
         """Store a verification instead of that of records that were read before; a later one is kept.
 
         Raises ``EnvironmentNotFound``, ``ContractNotFound``, ``InvalidVerification``.
         """
-        return await self._turns.take(partial(self._add, new), written=(new.contract, new.environment))
+        return await self._turns.take(partial(self._add, new, by=by), written=(new.contract, new.environment))
 
-    async def _add(self, new: NewVerification) -> Verification:
+    async def _add(self, new: NewVerification, *, by: Requester) -> Verification:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
         await self._records.environment(new.environment)
         verification = self._made(new, await self._hash(new))
@@ -189,7 +190,7 @@ class VerificationCases:
         if held.value is None or held.value.id != verification.id:
             events = () if verification.is_passed else (_failed(verification),)
             stored = VERIFICATIONS.write(verification, revision=held.revision)
-            await self._storage.commit(together((stored, await self._events.plan(*events))))
+            await self._storage.commit(together((stored, await self._events.plan(*events))), by=by)
             return verification
         return held.value
 

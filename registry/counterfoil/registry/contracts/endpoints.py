@@ -76,9 +76,13 @@ async def get_application(cases: CasesOfRequest, application: ApplicationName) -
     return APPLICATION.write(await cases.contracts.environments.application(application))
 
 
-async def put_application(cases: CasesOfRequest, application: ApplicationName, body: ApplicationToPutBody) -> Any:
+async def put_application(
+    cases: CasesOfRequest, call: CallOfRequest, application: ApplicationName, body: ApplicationToPutBody
+) -> Any:
     """Store what is known of an application."""
-    return APPLICATION.write(await cases.contracts.environments.put_application(body.application(application)))
+    return APPLICATION.write(
+        await cases.contracts.environments.put_application(body.application(application), by=call.requester)
+    )
 
 
 async def list_versions_of_application(cases: CasesOfRequest, application: ApplicationName) -> Any:
@@ -92,11 +96,15 @@ async def get_version_of_application(cases: CasesOfRequest, application: Applica
 
 
 async def put_version_of_application(
-    cases: CasesOfRequest, application: ApplicationName, version: VersionName, body: VersionToPutBody
+    cases: CasesOfRequest,
+    call: CallOfRequest,
+    application: ApplicationName,
+    version: VersionName,
+    body: VersionToPutBody,
 ) -> Any:
     """Store what is known of a version; the contracts that it has published stay."""
     given = body.version(application, version)
-    return APPLICATION_VERSION.write(await cases.contracts.environments.put_version(given))
+    return APPLICATION_VERSION.write(await cases.contracts.environments.put_version(given, by=call.requester))
 
 
 # --- contracts
@@ -107,7 +115,9 @@ async def publish(cases: CasesOfRequest, call: CallOfRequest, body: PublicationB
     new = body.publication()
     call.require(AccessOperation.WRITE, visible.application(new.application))
     try:
-        published = await cases.contracts.publishing.publish(new, dry_run=dry_run, permit=call.require_on)
+        published = await cases.contracts.publishing.publish(
+            new, dry_run=dry_run, permit=call.require_on, by=call.requester
+        )
     except OtherContent as other:
         if call.may(AccessOperation.READ, visible.application(other.application)):
             raise
@@ -185,9 +195,13 @@ async def get_environment(cases: CasesOfRequest, environment: EnvironmentName) -
     return ENVIRONMENT.write(await cases.contracts.environments.environment(environment))
 
 
-async def put_environment(cases: CasesOfRequest, environment: EnvironmentName, body: EnvironmentToPutBody) -> Any:
+async def put_environment(
+    cases: CasesOfRequest, call: CallOfRequest, environment: EnvironmentName, body: EnvironmentToPutBody
+) -> Any:
     """Store what is known of an environment."""
-    return ENVIRONMENT.write(await cases.contracts.environments.put_environment(body.environment(environment)))
+    return ENVIRONMENT.write(
+        await cases.contracts.environments.put_environment(body.environment(environment), by=call.requester)
+    )
 
 
 async def list_deployments(
@@ -223,7 +237,7 @@ async def record_deployment(
 ) -> Any:
     """Record a deployment, which replaces that of the same instance; the version must have been published."""
     call.require(AccessOperation.WRITE, visible.application(body.application))
-    return DEPLOYMENT.write(await cases.contracts.environments.record(body.deployment(environment)))
+    return DEPLOYMENT.write(await cases.contracts.environments.record(body.deployment(environment), by=call.requester))
 
 
 async def get_deployment(
@@ -241,7 +255,7 @@ async def end_deployment(
 ) -> None:
     """Record that a version is no longer deployed."""
     await _deployment(cases, call, environment, Liveness.DEPLOYED, deployment, operation=AccessOperation.WRITE)
-    await cases.contracts.environments.end(environment, Liveness.DEPLOYED, deployment)
+    await cases.contracts.environments.end(environment, Liveness.DEPLOYED, deployment, by=call.requester)
 
 
 async def list_releases(
@@ -257,7 +271,7 @@ async def record_release(
 ) -> Any:
     """Record a release beside those before it; the version must have been published."""
     call.require(AccessOperation.WRITE, visible.application(body.application))
-    return DEPLOYMENT.write(await cases.contracts.environments.record(body.deployment(environment)))
+    return DEPLOYMENT.write(await cases.contracts.environments.record(body.deployment(environment), by=call.requester))
 
 
 async def get_release(
@@ -275,7 +289,7 @@ async def end_release(
 ) -> None:
     """Record that the support of a released version has ended."""
     await _deployment(cases, call, environment, Liveness.RELEASED, deployment, operation=AccessOperation.WRITE)
-    await cases.contracts.environments.end(environment, Liveness.RELEASED, deployment)
+    await cases.contracts.environments.end(environment, Liveness.RELEASED, deployment, by=call.requester)
 
 
 # --- verdicts
@@ -288,7 +302,7 @@ async def check_proposal(cases: CasesOfRequest, call: CallOfRequest, body: Check
     if proposal.environment is not None:
         visible.require_known(call, visible.environment(proposal.environment))
     proposal = replace(proposal, is_application_known=call.may_know_application(proposal.application))
-    found = await cases.contracts.checking.verdict(proposal, permit=call.require_on)
+    found = await cases.contracts.checking.verdict(proposal, permit=call.require_on, by=call.requester)
     return await _answer(cases, call, found, is_strict=strict)
 
 

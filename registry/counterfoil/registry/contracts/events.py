@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.contracts.records import ContractRecords
     from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.store.writes import Requester
     from counterfoil.schema.rest.object_forms import Document
 
 
@@ -134,11 +135,11 @@ class Events:
         """Return whether a webhook wants events of a type."""
         return any(is_wanted(each, kind) for each in await self._records.all(WEBHOOKS))
 
-    async def publish(self, *events: Event) -> None:
+    async def publish(self, *events: Event, by: Requester) -> None:
         """Store events that report no write."""
         plan = await self.plan(*events)
         if plan.effects:
-            await self._storage.commit(plan)
+            await self._storage.commit(plan, by=by)
 
     def _delivery(self, webhook: str, event: Event) -> Delivery:
         """Return a new delivery; ids sort by time, and those of this server in their order."""

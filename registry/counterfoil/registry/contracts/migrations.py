@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.contracts.records import ContractRecords
     from counterfoil.registry.contracts.verdicts.counterparts import Counterparts
     from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.store.writes import Requester
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.schema.agreements.pairs import Pair
     from counterfoil.schema.agreements.sides import ConsumerReading
@@ -171,7 +172,7 @@ class Migrations:
             raise MigrationNotFound(f"There is no migration {migration_id[:_SHOWN]!r}")
         return found
 
-    async def put(self, given: ContractMigration) -> ContractMigration:
+    async def put(self, given: ContractMigration, *, by: Requester) -> ContractMigration:
         """Store a migration, instead of what was stored under its id; the time of its creation stays.
 
         Its versions may be given in full, such as ``v2.1.0``; their major versions are stored. Raises
@@ -179,9 +180,9 @@ class Migrations:
         """
         given = replace(given, source=major_of(given.source), target=major_of(given.target))
         _check(given)
-        return await self._turns.take(partial(self._put, given), written=(MIGRATIONS.name, given.id))
+        return await self._turns.take(partial(self._put, given, by=by), written=(MIGRATIONS.name, given.id))
 
-    async def _put(self, given: ContractMigration) -> ContractMigration:
+    async def _put(self, given: ContractMigration, *, by: Requester) -> ContractMigration:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
         versions = [
             version
@@ -199,7 +200,7 @@ class Migrations:
             raise InvalidContract(f"The migration {given.id!r} is one of another contract; take another id")
         value = replace(given, create_ts=self._now_ms() if held.value is None else held.value.create_ts)
         if value != held.value:
-            await self._storage.commit(MIGRATIONS.write(value, revision=held.revision))
+            await self._storage.commit(MIGRATIONS.write(value, revision=held.revision), by=by)
         return value
 
     # --- how it stands

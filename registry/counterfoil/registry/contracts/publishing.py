@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.contracts.records import ContractRecords
     from counterfoil.registry.contracts.verdicts.sides import Comparing, Sides
     from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.store.writes import Requester
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.registry.subjects.reading import SchemaReader
     from counterfoil.schema.agreements.model import Agreement, AgreementFault, SchemaLink
@@ -341,7 +342,9 @@ class Publishing:
         self._now_ms = now_ms
         self._turns = WriteTurns(storage.catch_up)
 
-    async def publish(self, new: NewPublication, *, dry_run: bool = False, permit: Permit = permit_all) -> Publication:
+    async def publish(
+        self, new: NewPublication, *, by: Requester, dry_run: bool = False, permit: Permit = permit_all
+    ) -> Publication:
         """Store the contracts of a version of an application, all or none; with ``dry_run`` only check them.
 
         ``permit`` raises unless the caller may write the subjects of promises.
@@ -356,9 +359,13 @@ class Publishing:
         named = [(each.contract.id, each.contract.kind) for each in read]
         if twice := next((each for each in named if named.count(each) > 1), None):
             raise InvalidContract(f"Contract {twice[0]!r} is in the publication more than once")
-        return await self._turns.take(partial(self._publish, new, read, dry_run=dry_run), written=new.application)
+        return await self._turns.take(
+            partial(self._publish, new, read, dry_run=dry_run, by=by), written=new.application
+        )
 
-    async def _publish(self, new: NewPublication, read: list[ReadContract], *, dry_run: bool) -> Publication:
+    async def _publish(
+        self, new: NewPublication, read: list[ReadContract], *, by: Requester, dry_run: bool
+    ) -> Publication:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
         read = [await self._as_stored(each) for each in read]
         found = await self._records.find(VERSIONS, (new.application, new.version))
@@ -379,7 +386,7 @@ class Publishing:
         }:
             draft.values.append(await self._histories.published(new.application, new.version, news))
         if draft.plan.effects and not dry_run:
-            await self._storage.commit(together((draft.plan, await self._events.plan(*draft.events))))
+            await self._storage.commit(together((draft.plan, await self._events.plan(*draft.events))), by=by)
         return Publication(new.application, new.version, version.contracts, tuple(draft.notices))
 
     async def _as_stored(self, read: ReadContract) -> ReadContract:

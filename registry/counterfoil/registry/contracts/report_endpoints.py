@@ -91,9 +91,9 @@ async def list_approvals(cases: CasesOfRequest, fingerprint: Filter = None) -> A
     return APPROVALS.write(await cases.contracts.approvals.all(fingerprint))
 
 
-async def add_approval(cases: CasesOfRequest, body: ApprovalBody) -> Any:
+async def add_approval(cases: CasesOfRequest, call: CallOfRequest, body: ApprovalBody) -> Any:
     """Approve findings until the end of a day; an equal approval is stored once."""
-    return APPROVAL.write(await cases.contracts.approvals.add(body.approval()))
+    return APPROVAL.write(await cases.contracts.approvals.add(body.approval(), by=call.requester))
 
 
 async def get_approval(cases: CasesOfRequest, approval: ApprovalId) -> Any:
@@ -101,9 +101,9 @@ async def get_approval(cases: CasesOfRequest, approval: ApprovalId) -> Any:
     return APPROVAL.write(await cases.contracts.approvals.get(approval))
 
 
-async def revoke_approval(cases: CasesOfRequest, approval: ApprovalId) -> None:
+async def revoke_approval(cases: CasesOfRequest, call: CallOfRequest, approval: ApprovalId) -> None:
     """Delete an approval: its findings count again."""
-    await cases.contracts.approvals.revoke(approval)
+    await cases.contracts.approvals.revoke(approval, by=call.requester)
 
 
 # The endpoints of verifications.
@@ -200,7 +200,7 @@ async def add_verification(cases: CasesOfRequest, call: CallOfRequest, body: Ver
     """Store a verification, instead of that of records that were read before."""
     await visible.require_contract(cases, call, AccessOperation.WRITE, body.contract)
     visible.require_known(call, visible.environment(body.environment))
-    return VERIFICATION.write(await cases.contracts.verifications.add(body.verification()))
+    return VERIFICATION.write(await cases.contracts.verifications.add(body.verification(), by=call.requester))
 
 
 async def get_verification(cases: CasesOfRequest, call: CallOfRequest, verification: VerificationId) -> Any:
@@ -271,7 +271,7 @@ async def put_migration(
 ) -> Any:
     """Store a migration; the new major version of its contract must have been published."""
     await visible.require_on_subjects(cases, call, AccessOperation.ALTER_CONFIGS, body.contract)
-    return MIGRATION.write(await cases.contracts.migrations.put(body.migration(migration)))
+    return MIGRATION.write(await cases.contracts.migrations.put(body.migration(migration), by=call.requester))
 
 
 async def get_migration_status(cases: CasesOfRequest, call: CallOfRequest, migration: MigrationId) -> Any:
@@ -402,7 +402,7 @@ async def post_usage(cases: CasesOfRequest, call: CallOfRequest, body: UsageBatc
     for read in batch.reads:
         if read.subject:
             call.require_on(AccessOperation.READ, parse_subject(read.subject))
-    return USAGE_RECEIPT.write(await cases.contracts.usage.post(batch, shows=call.readable))
+    return USAGE_RECEIPT.write(await cases.contracts.usage.post(batch, shows=call.readable, by=call.requester))
 
 
 async def list_usage(

@@ -20,7 +20,7 @@ from counterfoil.registry.contracts.verdicts.verdict import BLOCKING
 from counterfoil.registry.http.access import FOUND, FROM_BODY, on, the, the_registry, the_scope
 from counterfoil.registry.http.envelope import ROUTE_HOLDER
 from counterfoil.registry.http.route import DeclaredRoute, ValidatedRoute, described_errors
-from counterfoil.registry.http.services import CasesOfRequest, ServicesOfApp
+from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest, ServicesOfApp
 from counterfoil.registry.http.shapes import ANY_OBJECT
 from counterfoil.registry.store.committing import until_current
 from counterfoil.registry.topics.routes import TOPIC_ROUTES
@@ -189,9 +189,9 @@ async def list_webhooks(cases: CasesOfRequest) -> Any:
     return [WEBHOOK.write(each) for each in await cases.contracts.webhooks.all()]
 
 
-async def create_webhook(cases: CasesOfRequest, body: WebhookBody) -> Any:
+async def create_webhook(cases: CasesOfRequest, call: CallOfRequest, body: WebhookBody) -> Any:
     """Create a webhook."""
-    return WEBHOOK.write(await cases.contracts.webhooks.create(body.webhook()))
+    return WEBHOOK.write(await cases.contracts.webhooks.create(body.webhook(), by=call.requester))
 
 
 async def get_webhook(cases: CasesOfRequest, webhook: WebhookId) -> Any:
@@ -199,9 +199,9 @@ async def get_webhook(cases: CasesOfRequest, webhook: WebhookId) -> Any:
     return WEBHOOK.write(await cases.contracts.webhooks.get(webhook))
 
 
-async def delete_webhook(cases: CasesOfRequest, webhook: WebhookId) -> None:
+async def delete_webhook(cases: CasesOfRequest, call: CallOfRequest, webhook: WebhookId) -> None:
     """Delete a webhook with its deliveries."""
-    await cases.contracts.webhooks.delete(webhook)
+    await cases.contracts.webhooks.delete(webhook, by=call.requester)
 
 
 async def list_deliveries(cases: CasesOfRequest, webhook: WebhookId) -> Any:
@@ -209,9 +209,9 @@ async def list_deliveries(cases: CasesOfRequest, webhook: WebhookId) -> Any:
     return [DELIVERY.write(each) for each in await cases.contracts.webhooks.deliveries(webhook)]
 
 
-async def redeliver(cases: CasesOfRequest, webhook: WebhookId, delivery: DeliveryId) -> Any:
+async def redeliver(cases: CasesOfRequest, call: CallOfRequest, webhook: WebhookId, delivery: DeliveryId) -> Any:
     """Send an ended delivery again, with the same event."""
-    return DELIVERY.write(await cases.contracts.webhooks.redeliver(webhook, delivery))
+    return DELIVERY.write(await cases.contracts.webhooks.redeliver(webhook, delivery, by=call.requester))
 
 
 _webhook_route = partial(ValidatedRoute, access=on(AccessOperation.WEBHOOKS, the_registry), tag="contracts")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -35,7 +34,7 @@ from counterfoil.registry.http.replies import (
     EveryWrite,
     request_key,
 )
-from counterfoil.registry.store.writes import SIGNATURE, Author, Signature
+from counterfoil.registry.store.writes import Author, Requester
 from counterfoil.registry.subjects.compatibility import RefusedVersion
 from counterfoil.registry.subjects.levels import alias_target
 from counterfoil.registry.subjects.versions import NEXT_VERSION, ReferredTo
@@ -44,7 +43,7 @@ from counterfoil.schema.errors import Forbidden, NotFound, ReferenceExists, Regi
 from counterfoil.schema.rest.object_forms import unknown_members
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from starlette.types import Receive, Scope
 
@@ -300,17 +299,12 @@ class ApiCall:
         """
         return absent if self._hides_denials and absent is not None else Forbidden(DENIED)
 
-    @contextmanager
-    def authorship(self) -> Iterator[None]:
-        """Note the changes that are written during the block as those of this request."""
+    @property
+    def requester(self) -> Requester:
+        """The requester of what the operation writes."""
         request_id = self._scope[REQUEST_ID_KEY].decode("latin-1")
         principal = None if self.caller is None else self.caller.name
-        author = Author(principal, request_id if request_id.isprintable() else None)
-        token = SIGNATURE.set(Signature(author, self._trail))
-        try:
-            yield
-        finally:
-            SIGNATURE.reset(token)
+        return Requester(Author(principal, request_id if request_id.isprintable() else None), self._trail)
 
     @property
     def _trail(self) -> RequestTrail | None:

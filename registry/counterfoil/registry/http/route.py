@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import nullcontext
 from functools import partial, update_wrapper, wraps
 from http import HTTPStatus
 from inspect import Signature
@@ -123,7 +122,6 @@ class Endpoint:
         self._path = route.path_format
         self._status = route.status_code or HTTPStatus.OK
         self._has_body = route.method in _BODY_METHODS
-        self._may_write = route.method != "GET"
         self._has_tag = route.has_tag
         self._reads_store = route.reads_store
         self._may_be_stale = route.may_be_stale
@@ -147,8 +145,7 @@ class Endpoint:
             media_type = _agree(scope, has_body=self._has_body)
             if call.has_query and call.texts(AS_OF):
                 call.cases = await self._cases_as_of(call.text(AS_OF), services)
-            with call.authorship() if self._may_write else nullcontext():
-                value, is_stale = await self._value_for_caller(call, services)
+            value, is_stale = await self._value_for_caller(call, services)
         except RegistryError as error:
             # no variable keeps the error: with its traceback, that would be a cycle of all that the request had
             return error_answer(

@@ -156,7 +156,7 @@ async def create_kek(call: ApiCall) -> Any:
     call.require(AccessOperation.WRITE, AccessResource(ResourceKind.KEK, kek.name))
     if kek.shared:
         call.require(AccessOperation.UNWRAP, AccessResource(ResourceKind.KEK, kek.name))
-    return _shown_kek(call, await call.cases.keks.create(kek, test=call.flag("testSharing")))
+    return _shown_kek(call, await call.cases.keks.create(kek, test=call.flag("testSharing"), by=call.requester))
 
 
 async def change_kek(call: ApiCall) -> Any:
@@ -165,14 +165,16 @@ async def change_kek(call: ApiCall) -> Any:
     call.asks()
     if changes.get("shared"):
         call.require(AccessOperation.UNWRAP, AccessResource(ResourceKind.KEK, name))
-    return _shown_kek(call, await call.cases.keks.change(name, changes, test=call.flag("testSharing")))
+    return _shown_kek(
+        call, await call.cases.keks.change(name, changes, test=call.flag("testSharing"), by=call.requester)
+    )
 
 
 async def delete_kek(call: ApiCall) -> Any:
     """Soft-delete a key encryption key, or remove it with ``permanent=true``."""
     name = call.segment("name")
     try:
-        await call.cases.keks.delete(name, permanent=call.flag("permanent"))
+        await call.cases.keks.delete(name, permanent=call.flag("permanent"), by=call.requester)
     except KeyInUse:
         if call.visible(AccessOperation.DESCRIBE) is None:
             raise
@@ -182,7 +184,7 @@ async def delete_kek(call: ApiCall) -> Any:
 
 async def undelete_kek(call: ApiCall) -> Any:
     """Restore a soft-deleted key encryption key."""
-    await call.cases.keks.undelete(call.segment("name"))
+    await call.cases.keks.undelete(call.segment("name"), by=call.requester)
     return NOTHING
 
 
@@ -245,19 +247,19 @@ async def get_dek_version(call: ApiCall) -> Any:
 async def create_dek(call: ApiCall) -> Any:
     """Store the data encryption key in the body; without one, generate a key and store it."""
     request = read_dek(await call.json(), call.segment("name"), await _subject(call))
-    return _shown_dek(call, await call.cases.deks.create(request, rewrap=call.flag("rewrap")))
+    return _shown_dek(call, await call.cases.deks.create(request, rewrap=call.flag("rewrap"), by=call.requester))
 
 
 async def create_dek_of_body(call: ApiCall) -> Any:
     """Store or generate a data encryption key; the body names the subject, as in requests of older clients."""
     request = read_dek(await call.json(), call.segment("name"), None)
     call.require_on(AccessOperation.WRITE, request.id.subject)
-    return _shown_dek(call, await call.cases.deks.create(request, rewrap=call.flag("rewrap")))
+    return _shown_dek(call, await call.cases.deks.create(request, rewrap=call.flag("rewrap"), by=call.requester))
 
 
 async def delete_deks(call: ApiCall) -> Any:
     """Soft-delete all versions of a subject's key, or remove them with ``permanent=true``."""
-    await call.cases.deks.delete(await _group(call), None, permanent=call.flag("permanent"))
+    await call.cases.deks.delete(await _group(call), None, permanent=call.flag("permanent"), by=call.requester)
     return NOTHING
 
 
@@ -268,13 +270,13 @@ async def delete_dek_version(call: ApiCall) -> Any:
     group = await _group(call)
     if version is None:
         version = await call.cases.deks.latest_version(group, deleted=permanent)
-    await call.cases.deks.delete(group, version, permanent=permanent)
+    await call.cases.deks.delete(group, version, permanent=permanent, by=call.requester)
     return NOTHING
 
 
 async def undelete_deks(call: ApiCall) -> Any:
     """Restore all soft-deleted versions of a subject's key."""
-    await call.cases.deks.undelete(await _group(call), None)
+    await call.cases.deks.undelete(await _group(call), None, by=call.requester)
     return NOTHING
 
 
@@ -284,7 +286,7 @@ async def undelete_dek_version(call: ApiCall) -> Any:
     group = await _group(call)
     if version is None:
         version = await call.cases.deks.latest_version(group, deleted=True)
-    await call.cases.deks.undelete(group, version)
+    await call.cases.deks.undelete(group, version, by=call.requester)
     return NOTHING
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.audit.events import EventPlace, StoredEvent
     from counterfoil.registry.store.changes import JournalChange, ScopeSettings, WrittenChanges
     from counterfoil.registry.store.name_ranges import SubjectRange
-    from counterfoil.registry.store.writes import StoragePlan
+    from counterfoil.registry.store.writes import Requester, StoragePlan
     from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionUse
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
     from counterfoil.schema.errors import RegistryError
@@ -168,8 +168,8 @@ class Storage(Protocol):
         Then a cached value about an id, or about a caller, needs no :meth:`catch_up`.
         """
 
-    async def commit(self, plan: StoragePlan) -> WrittenChanges:
-        """Carry out ``plan`` durably and return its changes.
+    async def commit(self, plan: StoragePlan, *, by: Requester) -> WrittenChanges:
+        """Carry out ``plan`` durably for ``by``, whose trail has its changes then, and return them.
 
         Raise the refusal of a guard that does not hold, ``StoreUnavailable``, ``StoreTimeout``.
         """

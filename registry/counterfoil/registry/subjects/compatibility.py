@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.access.rights import Knows
     from counterfoil.registry.contracts.verdicts.proposals import ConsumerDecision, ConsumerGate
     from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.store.writes import Requester
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.registry.subjects.merging import Candidate
     from counterfoil.registry.subjects.reading import SchemaReader
@@ -419,10 +420,10 @@ class Admission:
             "is incompatible with an earlier version of", verdict.messages, decision, verdict.make_messages
         )
 
-    async def report(self, subject: QualifiedSubject, refusal: AdmissionRefusal) -> None:
+    async def report(self, subject: QualifiedSubject, refusal: AdmissionRefusal, *, by: Requester) -> None:
         """Report a registration that was refused for its consumers to webhooks."""
         if refusal.decision is not None and refusal.is_of_consumers:
-            await self._gate.report(subject, refusal.decision)
+            await self._gate.report(subject, refusal.decision, by=by)
 
 
 def _of_consumers(decision: ConsumerDecision) -> AdmissionRefusal:

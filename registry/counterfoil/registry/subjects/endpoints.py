@@ -96,8 +96,8 @@ async def delete_subject(call: ApiCall) -> Any:
     """Soft-delete all versions of a subject, or remove them with ``permanent=true``; return their numbers."""
     subject = await call.subject()
     if call.flag("permanent"):
-        return list(await call.cases.deletion.hard_delete_subject(subject))
-    return list(await call.cases.deletion.soft_delete_subject(subject))
+        return list(await call.cases.deletion.hard_delete_subject(subject, by=call.requester))
+    return list(await call.cases.deletion.soft_delete_subject(subject, by=call.requester))
 
 
 async def look_up(call: ApiCall) -> Any:
@@ -154,7 +154,7 @@ async def register(call: ApiCall) -> Any:
     if {request.schema_id, request.version} <= {None, NEXT_VERSION}:
         call.kept_for_subject(AccessOperation.WRITE, subject)
     registered = await call.cases.registration.register(
-        subject, request, normalize=call.flag("normalize"), force=call.flag("force")
+        subject, request, normalize=call.flag("normalize"), force=call.flag("force"), by=call.requester
     )
     text = await _formatted_as_sent(call, request.text, subject.context, registered.content)
     return registered_document(registered, text=text)
@@ -166,7 +166,7 @@ async def tag_version(call: ApiCall) -> Any:
     request = read_tag_request(await call.json())
     check_subject(subject)
     version = parse_version(call.segment("version"))
-    registered = await call.cases.tagging.tag(subject, version, request, shown=call.readable)
+    registered = await call.cases.tagging.tag(subject, version, request, shown=call.readable, by=call.requester)
     return registered_document(registered, text=registered.content.text)
 
 
@@ -241,8 +241,8 @@ async def delete_version(call: ApiCall) -> Any:
     subject = await call.subject()
     version = parse_version(call.segment("version"))
     if call.flag("permanent"):
-        return await call.cases.deletion.hard_delete_version(subject, version)
-    return await call.cases.deletion.soft_delete_version(subject, version)
+        return await call.cases.deletion.hard_delete_version(subject, version, by=call.requester)
+    return await call.cases.deletion.soft_delete_version(subject, version, by=call.requester)
 
 
 # Operations on config, mode and compatibility.
@@ -272,12 +272,12 @@ async def put_config(call: ApiCall) -> Any:
     changes = read_config_changes(request)
     call.ignored += unread_settings(request.members(), changes)
     call.require_targets(call.scope_subject(), (changes.get("alias"), changes.get("alias_for_deks")))
-    return config_document(await call.cases.settings.put_config(call.scope_subject(), changes))
+    return config_document(await call.cases.settings.put_config(call.scope_subject(), changes, by=call.requester))
 
 
 async def delete_config(call: ApiCall) -> Any:
     """Delete the config of a subject, a context or the top level, and return it."""
-    return stored_config_document(await call.cases.settings.delete_config(call.scope_subject()))
+    return stored_config_document(await call.cases.settings.delete_config(call.scope_subject(), by=call.requester))
 
 
 # --- mode
@@ -297,7 +297,7 @@ async def put_mode(call: ApiCall) -> Any:
     mode: Mode | None = None if text is None else parse_mode(text, scope)
     for operation in _NEEDED_BY_MODE.get(mode, (AccessOperation.ALTER_MODE,)):
         call.require(operation, scope_resource(scope))
-    await call.cases.settings.put_mode(scope, mode, force=call.flag("force"))
+    await call.cases.settings.put_mode(scope, mode, force=call.flag("force"), by=call.requester)
     return {"mode": text}
 
 
@@ -312,7 +312,9 @@ def _mode_text(body: object) -> str | None:
 
 async def delete_mode(call: ApiCall) -> Any:
     """Delete the mode of a subject, a context or the top level, and return it."""
-    mode = await call.cases.settings.delete_mode(call.scope_subject(), recursive=call.flag("recursive"))
+    mode = await call.cases.settings.delete_mode(
+        call.scope_subject(), recursive=call.flag("recursive"), by=call.requester
+    )
     return {} if mode is None else {"mode": mode.value}
 
 

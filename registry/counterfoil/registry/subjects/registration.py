@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.bridges.records import BridgeAcceptance, BridgeTarget
     from counterfoil.registry.store.committing import WriteTurns
     from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import Guard, StoragePlan
+    from counterfoil.registry.store.writes import Guard, Requester, StoragePlan
     from counterfoil.registry.subjects.catalog import Catalog
     from counterfoil.registry.subjects.compatibility import Admission
     from counterfoil.registry.subjects.levels import Scopes, ScopeTerms
@@ -191,7 +191,13 @@ class SchemaRegistration:
         self._turns = turns
 
     async def register(
-        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool = False, force: bool = False
+        self,
+        subject: QualifiedSubject,
+        request: SchemaRequest,
+        *,
+        by: Requester,
+        normalize: bool = False,
+        force: bool = False,
     ) -> Registered:
         """Store the schema of ``request`` under ``subject`` unless it exists there, and return its id and version.
 
@@ -201,17 +207,17 @@ class SchemaRegistration:
         check_rule_set(request.rule_set)
         check_subject(subject)
         request = replace(request, rule_set=with_key_names(request.rule_set))
-        attempt = partial(self._attempt, subject, request, normalize=normalize, force=force)
+        attempt = partial(self._attempt, subject, request, normalize=normalize, force=force, by=by)
         return await self._turns.take(attempt, written=subject)
 
     async def _attempt(
-        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, force: bool
+        self, subject: QualifiedSubject, request: SchemaRequest, *, by: Requester, normalize: bool, force: bool
     ) -> Registered:
-        found = await self._plan(subject, request, normalize=normalize, force=force)
+        found = await self._plan(subject, request, normalize=normalize, force=force, by=by)
         if isinstance(found, Registered):
             return found
         [put] = found.new_versions
-        [(schema_id, version)] = (await self._storage.commit(found)).registered
+        [(schema_id, version)] = (await self._storage.commit(found, by=by)).registered
         self._reader.keep(put.content)
         return Registered(schema_id, version, put.content)
 
@@ -220,6 +226,7 @@ class SchemaRegistration:
         subject: QualifiedSubject,
         request: SchemaRequest,
         *,
+        by: Requester,
         normalize: bool = False,
         bridged_to: BridgeTarget | None = None,
     ) -> Registered | StoragePlan:
@@ -229,13 +236,14 @@ class SchemaRegistration:
         """
         check_rule_set(request.rule_set)
         check_subject(subject)
-        return await self._plan(subject, request, normalize=normalize, force=False, bridged_to=bridged_to)
+        return await self._plan(subject, request, normalize=normalize, force=False, bridged_to=bridged_to, by=by)
 
     async def _plan(
         self,
         subject: QualifiedSubject,
         request: SchemaRequest,
         *,
+        by: Requester,
         normalize: bool,
         force: bool,
         bridged_to: BridgeTarget | None = None,
@@ -265,7 +273,7 @@ class SchemaRegistration:
             there = await self._same_content(now, request, reading.candidate)
             if there is not None:
                 return there
-        guard = await self._check_compatible(now, reading.candidate)
+        guard = await self._check_compatible(now, reading.candidate, by=by)
         plan = await self._plan_version(now, request, reading)
         return plan if guard is None else replace(plan, guards=(*plan.guards, guard))
 
@@ -336,7 +344,7 @@ class SchemaRegistration:
         match = await self._matcher.find(now.subject.context, candidate, _wanted(now.history, request))
         return None if match is None else _registered(match)
 
-    async def _check_compatible(self, now: _Situation, candidate: Candidate) -> Guard | None:
+    async def _check_compatible(self, now: _Situation, candidate: Candidate, *, by: Requester) -> Guard | None:
         """Raise ``IncompatibleSchema`` unless the schema may be registered.
 
         Return the guard of the bridge if it may only because of one that is stored.
@@ -355,7 +363,7 @@ class SchemaRegistration:
             if guard is not None:
                 return guard
             hint = "; it can be registered together with a bridge from it to the latest version (POST /bridges/v1)"
-        await self._admission.report(now.subject, refusal)
+        await self._admission.report(now.subject, refusal, by=by)
         await refusal.make_messages()
         raise RefusedVersion(now.subject, refusal, hint=hint)
 
@@ -441,6 +449,7 @@ class TagVersion:
         version: int | None,
         request: TagRequest,
         *,
+        by: Requester,
         shown: Shown = everything,
     ) -> Registered:
         """Make a new version of ``version`` (None: the latest) with other tags, and return it.
@@ -465,7 +474,7 @@ class TagVersion:
             is_complete=True,
         )
         try:
-            return await self._registration.register(subject, registered)
+            return await self._registration.register(subject, registered, by=by)
         except OperationNotPermitted:
             if request.new_version is not None and request.new_version != NEXT_VERSION:
                 check_next_version(subject, await self._storage.history(subject), request.new_version)

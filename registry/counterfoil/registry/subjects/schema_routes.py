@@ -250,7 +250,7 @@ async def list_contexts(call: ApiCall) -> Any:
 
 async def delete_context(call: ApiCall) -> Any:
     """Delete an empty context."""
-    await call.cases.deletion.drop_context(parse_subject(call.segment("context")).context)
+    await call.cases.deletion.drop_context(parse_subject(call.segment("context")).context, by=call.requester)
     return NOTHING
 
 

@@ -93,7 +93,7 @@ async def post_topic_stats(cases: CasesOfRequest, call: CallOfRequest, topic: To
     """Store statistics of a topic in an environment, instead of those before."""
     if body.environment:
         visible.require_known(call, visible.environment(body.environment))
-    return _shown(call, await cases.contracts.topics.put(body.stats(topic)))
+    return _shown(call, await cases.contracts.topics.put(body.stats(topic), by=call.requester))
 
 
 def _shown(call: ApiCall, stats: TopicStats) -> Any:
@@ -158,14 +158,14 @@ async def get_sketch(cases: CasesOfRequest, subject: ScopeSubject) -> Any:
     return await cases.sketches.get(subject)
 
 
-async def put_sketch(cases: CasesOfRequest, subject: ScopeSubject, body: SketchBody) -> None:
+async def put_sketch(cases: CasesOfRequest, call: CallOfRequest, subject: ScopeSubject, body: SketchBody) -> None:
     """Store a sketch with its subject, instead of the one before."""
-    await cases.sketches.put(subject, body)
+    await cases.sketches.put(subject, body, by=call.requester)
 
 
-async def delete_sketch(cases: CasesOfRequest, subject: ScopeSubject) -> None:
+async def delete_sketch(cases: CasesOfRequest, call: CallOfRequest, subject: ScopeSubject) -> None:
     """Delete the sketch of a subject."""
-    await cases.sketches.delete(subject)
+    await cases.sketches.delete(subject, by=call.requester)
 
 
 # The routes under ``/sketches/v1``.

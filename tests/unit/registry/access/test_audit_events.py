@@ -22,7 +22,7 @@ from counterfoil.registry.http.envelope import CONNECTION
 from counterfoil.registry.keys.records import KEK_KIND
 from counterfoil.registry.keys.services import open_kms
 from counterfoil.registry.store.memory import MemoryStorage
-from counterfoil.registry.store.writes import RecordEvents, StoragePlan
+from counterfoil.registry.store.writes import NO_REQUEST, RecordEvents, Requester, StoragePlan
 from counterfoil.schema.errors import StoreUnavailable
 from counterfoil.schema.sketch import PartSketch, TopicSketch
 from counterfoil.schema.sketch.document import sketch_document
@@ -450,7 +450,7 @@ def test_old_events_are_removed_and_that_is_an_event() -> None:
         storage = MemoryStorage()
         old = datetime.now(UTC) - timedelta(days=11)
         events = [AuditEvent(EventKind.KEY_TESTED, {}, old)] * 2500 + [AuditEvent(EventKind.KEY_TESTED)]
-        await storage.commit(StoragePlan((), (RecordEvents(tuple(events)),)))
+        await storage.commit(StoragePlan((), (RecordEvents(tuple(events)),)), by=NO_REQUEST)
         audit = AuditRecords(storage, keep_days=10)
         await audit.write_minute()
         found = await storage.audit_events(EventPlace(0), _EVER, 9999)
@@ -478,7 +478,7 @@ def test_events_are_read_for_removal_only_when_one_is_old() -> None:
     async def story() -> None:
         storage = Counting()
         audit = AuditRecords(storage, keep_days=10)
-        await storage.commit(StoragePlan((), (RecordEvents((AuditEvent(EventKind.KEY_TESTED),) * 50),)))
+        await storage.commit(StoragePlan((), (RecordEvents((AuditEvent(EventKind.KEY_TESTED),) * 50),)), by=NO_REQUEST)
         for _ in range(20):
             await audit.write_minute()
         assert storage.events_read == 1
@@ -491,10 +491,10 @@ class AwayStorage(MemoryStorage):
 
     is_away = False
 
-    async def commit(self, plan: StoragePlan) -> WrittenChanges:
+    async def commit(self, plan: StoragePlan, *, by: Requester) -> WrittenChanges:
         if self.is_away:
             raise StoreUnavailable("away")
-        return await super().commit(plan)
+        return await super().commit(plan, by=by)
 
 
 def test_events_wait_for_a_store_that_is_away() -> None:
@@ -521,11 +521,11 @@ def test_an_error_that_nobody_has_foreseen_ends_neither_the_task_nor_what_waits(
     class Faulty(MemoryStorage):
         is_faulty = True
 
-        async def commit(self, plan: StoragePlan) -> WrittenChanges:
+        async def commit(self, plan: StoragePlan, *, by: Requester) -> WrittenChanges:
             if self.is_faulty:
                 self.is_faulty = False
                 raise LookupError("no foreseen error")
-            return await super().commit(plan)
+            return await super().commit(plan, by=by)
 
     async def story() -> None:
         storage = Faulty()

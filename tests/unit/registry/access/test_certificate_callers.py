@@ -17,6 +17,7 @@ from counterfoil.registry.access.control import ServerAccess
 from counterfoil.registry.access.gate import CERTIFICATE
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.registry.store.writes import NO_REQUEST
 from registry_driver import MEDIA_TYPE, InProcessRegistry, Reply
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class World:
         self._storage = storage
 
     async def start(self) -> World:
-        await self.access.administration.require("root", b"right")
+        await self.access.administration.require("root", b"right", by=NO_REQUEST)
         await self.access.start()
         self._registry = InProcessRegistry(self._storage, server=self.access)
         self._app = self._registry.app
@@ -151,9 +152,9 @@ def test_the_names_of_a_server_are_checked_while_it_demands_no_credentials() -> 
 
         async with running(registry):
             await become((403, 403))
-            await access.administration.require("root", b"right")
+            await access.administration.require("root", b"right", by=NO_REQUEST)
             await become((200, 401))
-            await access.administration.disable()
+            await access.administration.disable(by=NO_REQUEST)
             await become((403, 403))
 
     asyncio.run(story())
@@ -180,7 +181,7 @@ def test_a_stream_that_began_without_credentials_ends_when_they_are_demanded() -
         async with running(registry):
             stream = asyncio.create_task(registry.app(scope, receive, send))
             await begun.wait()
-            await access.administration.require("root", b"right")
+            await access.administration.require("root", b"right", by=NO_REQUEST)
             async with asyncio.timeout(300):
                 await stream
         assert sent[-1] == b""

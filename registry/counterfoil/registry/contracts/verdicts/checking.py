@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.contracts.verdicts.proposals import ProposedSchemas
     from counterfoil.registry.contracts.verdicts.sides import Sides
     from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.store.writes import Requester
     from counterfoil.registry.subjects.compatibility import CompatibilityCheck
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.registry.subjects.reading import SchemaReader
@@ -102,17 +103,17 @@ class Checking:
         self._retained = retained
         self._events = events
 
-    async def verdict(self, proposal: Proposal, *, permit: Permit = permit_all) -> DeploymentVerdict:
+    async def verdict(self, proposal: Proposal, *, by: Requester, permit: Permit = permit_all) -> DeploymentVerdict:
         """Return the verdict on a proposal; ``permit`` raises unless the caller may read the subjects that it names.
 
         Raises ``EnvironmentNotFound``, ``InvalidContract``, ``InvalidSchema``.
         """
         verdict = await self._verdict(proposal, permit)
         if verdict.deployable is False:
-            await self._report(proposal, verdict)
+            await self._report(proposal, verdict, by=by)
         return verdict
 
-    async def _report(self, proposal: Proposal, verdict: DeploymentVerdict) -> None:
+    async def _report(self, proposal: Proposal, verdict: DeploymentVerdict, *, by: Requester) -> None:
         """Store an event for webhooks; a verdict is returned even if the store takes no writes."""
         about = str(proposal.subject) if proposal.subject is not None else proposal.application
         facts = {
@@ -120,7 +121,7 @@ class Checking:
             "reasons": [VERDICT_REASON.write(each) for each in verdict.reasons],
         }
         with suppress(StoreUnavailable, StoreTimeout):
-            await self._events.publish(Event(EventType.CHECK_FAILED, about, facts))
+            await self._events.publish(Event(EventType.CHECK_FAILED, about, facts), by=by)
 
     async def _verdict(self, proposal: Proposal, permit: Permit) -> DeploymentVerdict:
         if proposal.environment is not None:

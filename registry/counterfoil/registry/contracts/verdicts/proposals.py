@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.contracts.verdicts.known_writers import Major
     from counterfoil.registry.contracts.verdicts.sides import Sides
     from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.store.writes import Requester
     from counterfoil.registry.subjects.merging import Candidate
     from counterfoil.registry.subjects.reading import SchemaReader
     from counterfoil.schema.agreements.pairs import Pair
@@ -286,12 +287,12 @@ class ConsumerGate:
         not_ready = tuple(each for each in missing if each.reason is ReasonCode.MIGRATION_NOT_READY)
         return ConsumerDecision(broken=tuple(broken.values()), missing=not_ready)
 
-    async def report(self, subject: QualifiedSubject, decision: ConsumerDecision) -> None:
+    async def report(self, subject: QualifiedSubject, decision: ConsumerDecision, *, by: Requester) -> None:
         """Store an event about a registration that was refused for its consumers."""
         facts = {"reasons": [VERDICT_REASON.write(each) for each in decision.broken]}
         event = Event(EventType.CHECK_FAILED, str(subject), facts)
         with suppress(StoreUnavailable, StoreTimeout):  # the refusal is returned in any case
-            await self._events.publish(event)
+            await self._events.publish(event, by=by)
 
     async def _unknown(self, subject: QualifiedSubject) -> tuple[str, ...]:
         """Return the consumers because of which the others cannot decide: nothing is known of what they read."""

@@ -11,7 +11,7 @@ from counterfoil.registry.contracts.events import ANNOUNCED, Announced, Event
 from counterfoil.registry.contracts.stored import APPROVALS, VERSIONS
 from counterfoil.registry.contracts.verdicts.counterparts import VersionPlace
 from counterfoil.registry.contracts.verdicts.verdict import day_at, verdict_of
-from counterfoil.registry.store.writes import StaleWrite, together
+from counterfoil.registry.store.writes import NO_REQUEST, StaleWrite, together
 from counterfoil.schema.agreements.findings import Activity
 from counterfoil.schema.agreements.model import major_of
 from counterfoil.schema.agreements.sides import consumer_groups_of
@@ -341,5 +341,5 @@ class Announcing:
         if (await self._records.find(ANNOUNCED, ANNOUNCED.key(announced))).value is None:
             with suppress(StaleWrite):
                 await self._storage.commit(
-                    together((ANNOUNCED.write(announced, revision=0), await self._events.plan(event)))
+                    together((ANNOUNCED.write(announced, revision=0), await self._events.plan(event))), by=NO_REQUEST
                 )

@@ -24,7 +24,7 @@ from counterfoil.registry.store.postgres.news import LEASE_S, NewsFromElsewhere,
 from counterfoil.registry.store.postgres.plans import batch_of, outcomes_of
 from counterfoil.registry.store.postgres.reads import PostgresReads
 from counterfoil.registry.store.protocol import FORMAT, Load, StoreContact, check_format
-from counterfoil.registry.store.writes import StoreNotUsable, noted, signed
+from counterfoil.registry.store.writes import StoreNotUsable
 from counterfoil.schema.errors import SchemaTooLarge, StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.postgres.address import Functions, PostgresAddress
     from counterfoil.registry.store.postgres.plans import CommitBatch
     from counterfoil.registry.store.protocol import Observer
-    from counterfoil.registry.store.writes import StoragePlan
+    from counterfoil.registry.store.writes import Requester, StoragePlan
     from counterfoil.registry.subjects.versions import SubjectHistory, VersionUse
     from counterfoil.schema.contexts import QualifiedSubject
 
@@ -270,10 +270,10 @@ class PostgresStorage(PostgresReads):
         """Return the revision of the settings."""
         return (await self._news.seen()).settings
 
-    async def commit(self, plan: StoragePlan) -> WrittenChanges:
+    async def commit(self, plan: StoragePlan, *, by: Requester) -> WrittenChanges:
         """Carry out ``plan``; when this returns it is durable, and no server uses the old state of ids or of access."""
-        plan = signed(plan)
-        written = noted(await self._committer.commit(plan), plan)
+        plan = by.signed(plan)
+        written = by.noted(await self._committer.commit(plan), plan)
         if written.is_leased:
             await asyncio.sleep(LEASE_S)
         return written
