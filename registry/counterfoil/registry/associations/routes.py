@@ -11,7 +11,7 @@ from counterfoil.registry.associations import documents as bodies
 from counterfoil.registry.associations.documents import outcome_document, read_resource_request, resource_document
 from counterfoil.registry.associations.draft import AssociationOperation
 from counterfoil.registry.http.access import FOUND, FROM_BODY
-from counterfoil.registry.http.answers import NOTHING, error_document
+from counterfoil.registry.http.answers import NOTHING, Answer, error_document
 from counterfoil.registry.http.route import ConfluentRoute
 from counterfoil.registry.http.shapes import PAGE
 from counterfoil.registry.subjects.documents import ASSOCIATION
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.associations.draft import AssociationRequest
     from counterfoil.registry.associations.use_cases import Associations
-    from counterfoil.registry.http.call import ApiCall
+    from counterfoil.registry.http.access import RequestCaller
+    from counterfoil.registry.http.request import ApiRequest
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.object_forms import Document
     from counterfoil.schema.rest.subjects import Association
@@ -48,53 +49,55 @@ _BAD_ITEM: Final = 500
 """The code of an item of a batch that cannot be read, as in this API; the batch itself gets a response."""
 
 
-def _associations(call: ApiCall) -> Associations:
-    if call.cases.associations is None:
+def _associations(request: ApiRequest) -> Associations:
+    if request.cases.associations is None:
         raise NotFound("This registry keeps no associations: they are turned off")
-    return call.cases.associations
+    return request.cases.associations
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-async def list_of_subject(call: ApiCall) -> Any:
+async def list_of_subject(request: ApiRequest, caller: RequestCaller) -> Any:
     """List the associations of a subject; a subject of another context is written ``:.context:name``."""
-    text = call.segment("subject")
+    text = request.segment("subject")
     named = parse_subject(text)
-    subject = await call.subject()
-    call.asks()
+    subject = await request.subject()
+    caller.filters()
     if subject == named and str(named) != text:
         return []
-    return _listed(call, await _associations(call).of_subject(subject))
+    return _listed(request, caller, await _associations(request).of_subject(subject))
 
 
-async def list_named(call: ApiCall) -> Any:
+async def list_named(request: ApiRequest, caller: RequestCaller) -> Any:
     """List the associations of the resources of a name; ``-`` is any name, or any namespace."""
-    found = await _associations(call).named(call.segment("namespace"), call.segment("name"))
-    return _listed(call, found)
+    found = await _associations(request).named(request.segment("namespace"), request.segment("name"))
+    return _listed(request, caller, found)
 
 
-async def list_of_resource(call: ApiCall) -> Any:
+async def list_of_resource(request: ApiRequest, caller: RequestCaller) -> Any:
     """List the associations of the resource with an id."""
-    resource_type = call.text("resourceType") or TOPIC
-    return _listed(call, await _associations(call).of_resource(resource_type, call.segment("resourceId")))
+    resource_type = request.text("resourceType") or TOPIC
+    return _listed(
+        request, caller, await _associations(request).of_resource(resource_type, request.segment("resourceId"))
+    )
 
 
-def _listed(call: ApiCall, found: list[Association]) -> list[Document]:
-    first, last = call.bounds(default_limit=_PAGE)
-    found = _shown(call, found)
-    resource_type = call.text("resourceType") or TOPIC
-    lifecycles = requested_lifecycles(call, {each.value for each in Lifecycle})
-    kept = _of_types(found, call.texts("associationType"))
+def _listed(request: ApiRequest, caller: RequestCaller, found: list[Association]) -> list[Document]:
+    first, last = request.bounds(default_limit=_PAGE)
+    found = _shown(caller, found)
+    resource_type = request.text("resourceType") or TOPIC
+    lifecycles = requested_lifecycles(request, {each.value for each in Lifecycle})
+    kept = _of_types(found, request.texts("associationType"))
     kept = [each for each in kept if each.resource.type == resource_type]
     kept = [each for each in kept if not lifecycles or each.lifecycle in lifecycles]
     return [association_document(each) for each in kept[first:last]]
 
 
-def _shown(call: ApiCall, found: Iterable[Association]) -> list[Association]:
+def _shown(caller: RequestCaller, found: Iterable[Association]) -> list[Association]:
     """Return the associations of subjects that the caller may know."""
-    call.asks()
-    return [each for each in found if call.may_describe(each.subject)]
+    caller.filters()
+    return [each for each in found if caller.may_describe(each.subject)]
 
 
 def _of_types(found: Iterable[Association], types: Iterable[str]) -> list[Association]:
@@ -102,9 +105,9 @@ def _of_types(found: Iterable[Association], types: Iterable[str]) -> list[Associ
     return [each for each in found if not wanted or each.type in wanted]
 
 
-def requested_lifecycles(call: ApiCall, known: Collection[str]) -> set[str]:
+def requested_lifecycles(request: ApiRequest, known: Collection[str]) -> set[str]:
     """Return the query's lifecycles; raise ``NotFound`` unless all are ``known``."""
-    requested = {text for text in call.texts("lifecycle") if text}
+    requested = {text for text in request.texts("lifecycle") if text}
     for text in sorted(requested - set(known)):
         raise NotFound(f"lifecycle is {text[:80]!r}; expected {' or '.join(sorted(known))}")
     return requested
@@ -113,60 +116,62 @@ def requested_lifecycles(call: ApiCall, known: Collection[str]) -> set[str]:
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def _context(call: ApiCall) -> str:
+def _context(request: ApiRequest) -> str:
     """Return the context of the subjects that a body names without one."""
-    return parse_subject(call.text("context")).context
+    return parse_subject(request.text("context")).context
 
 
-async def create(call: ApiCall) -> Any:
+async def create(request: ApiRequest, caller: RequestCaller) -> Any:
     """Create associations of a resource, and register the schemas in the body."""
-    return await _put(call, AssociationOperation.CREATE)
+    return await _put(request, caller, AssociationOperation.CREATE)
 
 
-async def upsert(call: ApiCall) -> Any:
+async def upsert(request: ApiRequest, caller: RequestCaller) -> Any:
     """Create or change associations of a resource."""
-    return await _put(call, AssociationOperation.UPSERT, resource_id=call.segment("resourceId"))
+    return await _put(request, caller, AssociationOperation.UPSERT, resource_id=request.segment("resourceId"))
 
 
-async def _put(call: ApiCall, operation: AssociationOperation, *, resource_id: str | None = None) -> Any:
-    associations = _associations(call)
-    request = read_resource_request(
-        await call.json(), context=_context(call), operation=operation, resource_id=resource_id
+async def _put(
+    request: ApiRequest, caller: RequestCaller, operation: AssociationOperation, *, resource_id: str | None = None
+) -> Any:
+    associations = _associations(request)
+    given = read_resource_request(
+        await request.json(), context=_context(request), operation=operation, resource_id=resource_id
     )
-    call.asks()
+    caller.filters()
     done = await associations.put(
-        request, dry_run=call.flag("dryRun"), permit=partial(_permit, call), by=call.requester
+        given, dry_run=request.flag("dryRun"), permit=partial(_permit, caller), by=caller.requester
     )
     return outcome_document(done)
 
 
-def _permit(call: ApiCall, subject: QualifiedSubject, request: AssociationRequest) -> None:
+def _permit(caller: RequestCaller, subject: QualifiedSubject, request: AssociationRequest) -> None:
     """Raise ``Forbidden`` unless the caller may write an association of ``subject`` as requested.
 
     The subject of an association that exists is not named to those who may not know it.
     """
     named = parse_subject(request.subject, context=subject.context) if request.subject else None
     if named != subject:
-        call.require_found(Right.ALTER_CONFIGS, subject_resource(subject))
-    call.require_on(Right.ALTER_CONFIGS, subject)
+        caller.require_found(Right.ALTER_CONFIGS, subject_resource(subject))
+    caller.require_on(Right.ALTER_CONFIGS, subject)
     if request.schema is not None:
-        call.require_on(Right.WRITE, subject)
-        call.require_registration(subject, request.schema)
+        caller.require_on(Right.WRITE, subject)
+        caller.require_registration(subject, request.schema)
     if request.cascades:
-        call.require_on(Right.PURGE, subject)
+        caller.require_on(Right.PURGE, subject)
 
 
-async def delete(call: ApiCall) -> Any:
+async def delete(request: ApiRequest, caller: RequestCaller) -> Any:
     """Delete the associations of a resource; with ``cascadeLifecycle=true`` also subjects that belong to it only."""
-    call.asks()
-    await _associations(call).delete(
-        call.text("resourceType") or TOPIC,
-        call.segment("resourceId"),
-        types=[text for text in call.texts("associationType") if text],
-        cascades=call.flag("cascadeLifecycle"),
-        dry_run=call.flag("dryRun"),
-        permit=partial(_permit, call),
-        by=call.requester,
+    caller.filters()
+    await _associations(request).delete(
+        request.text("resourceType") or TOPIC,
+        request.segment("resourceId"),
+        types=[text for text in request.texts("associationType") if text],
+        cascades=request.flag("cascadeLifecycle"),
+        dry_run=request.flag("dryRun"),
+        permit=partial(_permit, caller),
+        by=caller.requester,
     )
     return NOTHING
 
@@ -174,21 +179,28 @@ async def delete(call: ApiCall) -> Any:
 # --- batches ----------------------------------------------------------------------------------------------------------
 
 
-async def batch_get(call: ApiCall) -> Any:
+async def batch_get(request: ApiRequest, caller: RequestCaller) -> Any:
     """Return the associations of several resources; each result is a list or an error."""
-    associations, with_schemas = _associations(call), call.flag("includeSchemas")
-    call.asks()
+    associations, with_schemas = _associations(request), request.flag("includeSchemas")
+    caller.filters()
+
+    texts: list[tuple[QualifiedSubject, int]] = []
 
     async def result(item: object) -> Document:
         try:
-            return await _got(call, associations, item, with_schemas=with_schemas)
+            document, read = await _got(caller, associations, item, with_schemas=with_schemas)
         except (BadRequest, InvalidAssociation) as error:
             raise RegistryError(error.message, status=_BAD_ITEM, code=_BAD_ITEM) from None
+        texts.extend(read)
+        return document
 
-    return await _results(call, result)
+    return Answer(await _results(request, caller, result), texts=tuple(texts))
 
 
-async def _got(call: ApiCall, associations: Associations, item: object, *, with_schemas: bool) -> Document:
+async def _got(
+    caller: RequestCaller, associations: Associations, item: object, *, with_schemas: bool
+) -> tuple[Document, list[tuple[QualifiedSubject, int]]]:
+    """Return the result of one item, and the versions whose texts it has."""
     query = RequestJson(item, root="The request")
     resource_type = query.optional("resourceType", read_text) or TOPIC
     resource_id = query.optional("resourceId", read_text)
@@ -203,20 +215,20 @@ async def _got(call: ApiCall, associations: Associations, item: object, *, with_
         found = await associations.named(namespace, name)
     else:
         raise InvalidAssociation("A request names neither resourceId nor resourceName with resourceNamespace")
-    found = _shown(call, found)
+    found = _shown(caller, found)
     kept = [each for each in _of_types(found, types) if each.resource.type == resource_type]
     kept = [each for each in kept if not lifecycle or each.lifecycle == lifecycle]
     schemas = [
-        await associations.latest_schema(each.subject) if with_schemas and call.may_read(each.subject) else None
+        await associations.latest_schema(each.subject) if with_schemas and caller.may_read(each.subject) else None
         for each in kept
     ]
-    for each, schema in zip(kept, schemas, strict=True):
-        if schema is not None:
-            call.gives(each.subject, schema.version)
     if found:
-        return resource_document(found[0].resource, zip(kept, schemas, strict=True))
+        read = [
+            (each.subject, schema.version) for each, schema in zip(kept, schemas, strict=True) if schema is not None
+        ]
+        return resource_document(found[0].resource, zip(kept, schemas, strict=True)), read
     requested = {"resourceName": name, "resourceNamespace": namespace, "resourceId": resource_id}
-    return {**{key: value for key, value in requested.items() if value}, "resourceType": resource_type}
+    return {**{key: value for key, value in requested.items() if value}, "resourceType": resource_type}, []
 
 
 def _check_known(texts: Iterable[str], known: Iterable[str], what: str) -> None:
@@ -226,26 +238,28 @@ def _check_known(texts: Iterable[str], known: Iterable[str], what: str) -> None:
             raise InvalidAssociation(f"The property {what!r} holds {text[:80]!r}; expected {' or '.join(words)}")
 
 
-async def batch_mutate(call: ApiCall) -> Any:
+async def batch_mutate(request: ApiRequest, caller: RequestCaller) -> Any:
     """Change the associations of several resources, for each all or none; each result is an outcome or an error."""
-    associations, context, dry_run = _associations(call), _context(call), call.flag("dryRun")
-    call.asks()
+    associations, context, dry_run = _associations(request), _context(request), request.flag("dryRun")
+    caller.filters()
 
     async def result(item: object) -> Document:
         try:
-            request = read_resource_request(item, context=context)
+            given = read_resource_request(item, context=context)
             return outcome_document(
-                await associations.put(request, dry_run=dry_run, permit=partial(_permit, call), by=call.requester)
+                await associations.put(given, dry_run=dry_run, permit=partial(_permit, caller), by=caller.requester)
             )
         except InvalidSchema as error:
             raise InvalidAssociation(f"The association's property 'schema' is not valid: {error.message}") from None
 
-    return await _results(call, result)
+    return await _results(request, caller, result)
 
 
-async def _results(call: ApiCall, result: Callable[[object], Awaitable[Document]]) -> Document:
+async def _results(
+    request: ApiRequest, caller: RequestCaller, result: Callable[[object], Awaitable[Document]]
+) -> Document:
     """Return the results of the items of a batch; if the store fails, the whole batch fails."""
-    items = RequestJson(await call.json()).optional("requests", read_each(lambda item: item.value)) or ()
+    items = RequestJson(await request.json()).optional("requests", read_each(lambda item: item.value)) or ()
     results: list[Document] = []
     for item in items:
         try:
@@ -253,7 +267,7 @@ async def _results(call: ApiCall, result: Callable[[object], Awaitable[Document]
         except (StoreUnavailable, StoreTimeout):
             raise
         except RegistryError as error:
-            results.append({"error": error_document(call.shown_error(error))})
+            results.append({"error": error_document(caller.shown_error(error))})
     return {"results": results}
 
 

@@ -14,10 +14,10 @@ from counterfoil.registry.access.resources import REGISTRY, AccessOperation, Acc
 from counterfoil.registry.audit.events import EventKind, EventPlace, EventSelection, time_text
 from counterfoil.registry.audit.journal import first_place, read_events
 from counterfoil.registry.changes.routes import DEFAULT_LIMIT, Limit
-from counterfoil.registry.http.access import FOUND
+from counterfoil.registry.http.access import FOUND, CallerOfRequest
 from counterfoil.registry.http.paths import expected
 from counterfoil.registry.http.route import ValidatedRoute
-from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest
+from counterfoil.registry.http.services import CasesOfRequest
 from counterfoil.schema.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -93,17 +93,17 @@ def _wanted(
     )
 
 
-def _audited(call: CallOfRequest) -> Callable[[str], bool] | None:
+def _audited(caller: CallerOfRequest) -> Callable[[str], bool] | None:
     """Return whether the caller may see events about a context; None if it may see all events.
 
     Raises ``Forbidden`` if it may see none, before anything else of the request is examined.
     """
-    if call.caller is None or call.may(AccessOperation.AUDIT, REGISTRY):
-        call.asks()
+    if caller.authenticated is None or caller.may(AccessOperation.AUDIT, REGISTRY):
+        caller.filters()
         return None
-    if not call.caller.rights.has_on_context(AccessOperation.AUDIT):
-        raise call.denial(AccessOperation.AUDIT, REGISTRY)
-    return lambda name: call.may(AccessOperation.AUDIT, AccessResource(ResourceKind.CONTEXT, context=name))
+    if not caller.authenticated.rights.has_on_context(AccessOperation.AUDIT):
+        raise caller.denial(AccessOperation.AUDIT, REGISTRY)
+    return lambda name: caller.may(AccessOperation.AUDIT, AccessResource(ResourceKind.CONTEXT, context=name))
 
 
 async def list_events(

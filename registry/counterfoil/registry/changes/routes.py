@@ -25,12 +25,12 @@ from counterfoil.registry.changes.feed import (
     read_page,
     shows_author,
 )
-from counterfoil.registry.http.access import FOUND, on, the_scope
+from counterfoil.registry.http.access import FOUND, CallerOfRequest, on, the_scope
 from counterfoil.registry.http.answers import accepts
 from counterfoil.registry.http.envelope import HEAD_ONLY, ROUTE_HOLDER
 from counterfoil.registry.http.paths import decode_segment, expected
 from counterfoil.registry.http.route import DeclaredRoute, ValidatedRoute
-from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest
+from counterfoil.registry.http.services import CasesOfRequest
 from counterfoil.registry.judges.judging import Pauses
 from counterfoil.registry.store.changes import JournalChangeKind
 from counterfoil.schema import errors
@@ -182,17 +182,17 @@ def change_body(change: JournalChange, *, has_author: bool) -> ChangeBody:
 
 
 async def list_changes(
-    cases: CasesOfRequest, call: CallOfRequest, wanted: Wanted, after: After = 0, limit: Limit = DEFAULT_LIMIT
+    cases: CasesOfRequest, caller: CallerOfRequest, wanted: Wanted, after: After = 0, limit: Limit = DEFAULT_LIMIT
 ) -> ChangesBody:
     """List changes in their order; with ``Accept: text/event-stream`` they are sent as events when they happen."""
     storage = cases.storage
-    page = await read_page(storage, await position(storage, after), limit, wanted=call.visible_changes(wanted))
-    return await _body(page, call)
+    page = await read_page(storage, await position(storage, after), limit, wanted=caller.visible_changes(wanted))
+    return await _body(page, caller)
 
 
 async def list_changes_of_subject(
     cases: CasesOfRequest,
-    call: CallOfRequest,
+    caller: CallerOfRequest,
     subject: ScopeSubject,
     wanted: Wanted,
     *,
@@ -201,19 +201,19 @@ async def list_changes_of_subject(
 ) -> ChangesBody:
     """List the changes of one subject, or of the settings of one context."""
     seq = await position(cases.storage, after)
-    wanted = call.visible_changes(wanted)
+    wanted = caller.visible_changes(wanted)
     changes = await cases.storage.changes_of(subject, EVER)
     found = [change for change in changes if change.seq > seq and wanted.wants(change)]
     page = tuple(found[:limit])
-    return await _body(ChangePage(page, page[-1].seq if page else seq, has_more=len(found) > limit), call)
+    return await _body(ChangePage(page, page[-1].seq if page else seq, has_more=len(found) > limit), caller)
 
 
-async def _body(page: ChangePage, call: CallOfRequest) -> ChangesBody:
+async def _body(page: ChangePage, caller: CallerOfRequest) -> ChangesBody:
     changes: list[ChangeBody] = []
     pauses = Pauses()
     for each in page.changes:
         await pauses.pause_if_due()
-        changes.append(change_body(each, has_author=shows_author(each, call.caller)))
+        changes.append(change_body(each, has_author=shows_author(each, caller.authenticated)))
     return ChangesBody(changes=changes, next=page.next, more=page.has_more)
 
 

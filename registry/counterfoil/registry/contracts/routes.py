@@ -17,10 +17,10 @@ from counterfoil.registry.contracts import report_endpoints as reports
 from counterfoil.registry.contracts.bodies import ContractId, Filter, segment
 from counterfoil.registry.contracts.report_endpoints import USAGE_ROUTES
 from counterfoil.registry.contracts.verdicts.verdict import BLOCKING
-from counterfoil.registry.http.access import FOUND, FROM_BODY, on, the, the_registry, the_scope
+from counterfoil.registry.http.access import FOUND, FROM_BODY, CallerOfRequest, on, the, the_registry, the_scope
 from counterfoil.registry.http.envelope import ROUTE_HOLDER
 from counterfoil.registry.http.route import DeclaredRoute, ValidatedRoute, described_errors
-from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest, ServicesOfApp
+from counterfoil.registry.http.services import CasesOfRequest, ServicesOfApp
 from counterfoil.registry.http.shapes import ANY_OBJECT
 from counterfoil.registry.store.committing import until_current
 from counterfoil.registry.topics.routes import TOPIC_ROUTES
@@ -54,7 +54,8 @@ from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
     from counterfoil.registry.access.resources import AccessResource
-    from counterfoil.registry.http.call import ApiCall
+    from counterfoil.registry.http.access import RequestCaller
+    from counterfoil.registry.http.request import ApiRequest
     from counterfoil.schema.rest.verdicts import DeploymentVerdict
 
 
@@ -115,20 +116,22 @@ def _image(name: str, state: str, colour: str, *, status: int = HTTPStatus.OK) -
     return Response(text, status_code=int(status), media_type=_TYPE, headers=headers)
 
 
-async def _the_publisher(call: ApiCall) -> AccessResource:
+async def _the_publisher(request: ApiRequest, caller: RequestCaller) -> AccessResource:
     """Return the application that offers the contract in the path; the registry where nobody whom the caller may know.
 
     So a denial is the same for a contract of others as for one that does not exist.
     """
-    parties = await call.cases.contracts.library.applications(segment(call.segment("contract")), ContractKind.ODCS)
-    known = [each for each in parties if call.may_know_application(each)]
+    parties = await request.cases.contracts.library.applications(
+        segment(request.segment("contract")), ContractKind.ODCS
+    )
+    known = [each for each in parties if caller.may_know_application(each)]
     return visible.application(min(known)) if known else REGISTRY
 
 
-async def _the_environment(call: ApiCall) -> AccessResource:
+async def _the_environment(request: ApiRequest, caller: RequestCaller) -> AccessResource:
     """Return the environment in the query; without one, what the badge needs besides."""
-    environment = call.text("environment")
-    return visible.environment(environment) if environment else await _the_publisher(call)
+    environment = request.text("environment")
+    return visible.environment(environment) if environment else await _the_publisher(request, caller)
 
 
 def _responses() -> dict[int | str, dict[str, Any]]:
@@ -189,9 +192,9 @@ async def list_webhooks(cases: CasesOfRequest) -> Any:
     return [WEBHOOK.write(each) for each in await cases.contracts.webhooks.all()]
 
 
-async def create_webhook(cases: CasesOfRequest, call: CallOfRequest, body: WebhookBody) -> Any:
+async def create_webhook(cases: CasesOfRequest, caller: CallerOfRequest, body: WebhookBody) -> Any:
     """Create a webhook."""
-    return WEBHOOK.write(await cases.contracts.webhooks.create(body.webhook(), by=call.requester))
+    return WEBHOOK.write(await cases.contracts.webhooks.create(body.webhook(), by=caller.requester))
 
 
 async def get_webhook(cases: CasesOfRequest, webhook: WebhookId) -> Any:
@@ -199,9 +202,9 @@ async def get_webhook(cases: CasesOfRequest, webhook: WebhookId) -> Any:
     return WEBHOOK.write(await cases.contracts.webhooks.get(webhook))
 
 
-async def delete_webhook(cases: CasesOfRequest, call: CallOfRequest, webhook: WebhookId) -> None:
+async def delete_webhook(cases: CasesOfRequest, caller: CallerOfRequest, webhook: WebhookId) -> None:
     """Delete a webhook with its deliveries."""
-    await cases.contracts.webhooks.delete(webhook, by=call.requester)
+    await cases.contracts.webhooks.delete(webhook, by=caller.requester)
 
 
 async def list_deliveries(cases: CasesOfRequest, webhook: WebhookId) -> Any:
@@ -209,9 +212,9 @@ async def list_deliveries(cases: CasesOfRequest, webhook: WebhookId) -> Any:
     return [DELIVERY.write(each) for each in await cases.contracts.webhooks.deliveries(webhook)]
 
 
-async def redeliver(cases: CasesOfRequest, call: CallOfRequest, webhook: WebhookId, delivery: DeliveryId) -> Any:
+async def redeliver(cases: CasesOfRequest, caller: CallerOfRequest, webhook: WebhookId, delivery: DeliveryId) -> Any:
     """Send an ended delivery again, with the same event."""
-    return DELIVERY.write(await cases.contracts.webhooks.redeliver(webhook, delivery, by=call.requester))
+    return DELIVERY.write(await cases.contracts.webhooks.redeliver(webhook, delivery, by=caller.requester))
 
 
 _webhook_route = partial(ValidatedRoute, access=on(AccessOperation.WEBHOOKS, the_registry), tag="contracts")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -18,10 +19,12 @@ from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.errors import Forbidden, NotAcceptable, UnsupportedMediaType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from counterfoil.registry.access.resources import AccessResource
-    from counterfoil.registry.access.rights import Caller
+    from counterfoil.registry.access.rights import Caller, Needs
+    from counterfoil.registry.audit.events import EventKind
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.errors import RegistryError
 
 
@@ -187,6 +190,33 @@ class RawText(str):
     """A body that is this text itself: a schema's own text, or a JSON text that was printed before."""
 
     __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedUse:
+    """An event of the audit about ``resource``. ``is_required``: without the event the answer must not be sent."""
+
+    kind: EventKind
+    resource: AccessResource
+    facts: Mapping[str, str] = field(default_factory=dict)
+    is_required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A result of an operation with what its route cannot declare, since it depends on what was read.
+
+    ``needs`` is the right of all callers who get the same; ``is_cached`` is False if it depends on more than the route
+    declares. The audit records ``events``, and reads of ``texts``: the versions whose texts the response has.
+    ``ignored`` are members of the body that have no effect.
+    """
+
+    value: Any
+    needs: Needs | None = None
+    is_cached: bool = True
+    texts: tuple[tuple[QualifiedSubject, int], ...] = ()
+    events: tuple[AuditedUse, ...] = ()
+    ignored: tuple[str, ...] = ()
 
 
 NOTHING: Final = object()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from counterfoil.registry.access.rights import Needs
+    from counterfoil.registry.http.request import ApiRequest
     from counterfoil.registry.store.changes import JournalChange, WrittenChanges
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.schema.contexts import QualifiedSubject
@@ -46,6 +47,24 @@ class OfId(int):
 
 Ground: TypeAlias = "str | OfId | type[EveryWrite]"
 """The dependency of a response beside all config and modes: subjects of one name in all contexts, an id, or all."""
+
+Lifetime: TypeAlias = "Callable[[ApiRequest], Awaitable[Ground]]"
+"""Returns what the response to a request depends on. A route declares it, if its responses are cached."""
+
+
+async def until_any_write(_: ApiRequest) -> Ground:
+    """Cache a response until something is written."""
+    return EveryWrite
+
+
+async def until_the_subject_changes(request: ApiRequest) -> Ground:
+    """Cache a response until a subject of the name in the path, or of that whose alias it is, changes in a context."""
+    return (await request.subject()).name
+
+
+async def until_the_id_changes(request: ApiRequest) -> Ground:
+    """Cache a response until the versions with the id in the path change."""
+    return OfId(request.integer_segment("id"))
 
 
 class Basis(NamedTuple):

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.registry.access.rights import Caller
-    from counterfoil.registry.http.call import ApiCall
+    from counterfoil.registry.http.access import RequestCaller
+    from counterfoil.registry.http.request import ApiRequest
     from counterfoil.registry.http.services import StaleReads
     from counterfoil.registry.store.protocol import Storage
 
@@ -38,31 +39,31 @@ if TYPE_CHECKING:
 # Operations on the server itself.
 
 
-async def get_root(_: ApiCall) -> Any:
+async def get_root(_: ApiRequest, __: RequestCaller) -> Any:
     """Return an empty object, which shows that the server responds."""
     return {}
 
 
-async def post_root(call: ApiCall) -> Any:
+async def post_root(request: ApiRequest, _: RequestCaller) -> Any:
     """Return an empty object for any object of texts in the body."""
-    body = await call.raw_body()
+    body = await request.raw_body()
     if body.strip():
         RequestJson(parse_json(body)).members()
     return {}
 
 
-async def get_cluster_id(call: ApiCall) -> Any:
+async def get_cluster_id(request: ApiRequest, _: RequestCaller) -> Any:
     """Return the id of the registry, and of its Kafka cluster, which is empty if it is not configured."""
-    clusters = {"kafka-cluster": call.cases.kafka_cluster_id, "schema-registry-cluster": "counterfoil"}
+    clusters = {"kafka-cluster": request.cases.kafka_cluster_id, "schema-registry-cluster": "counterfoil"}
     return {"scope": {"path": [], "clusters": clusters}}
 
 
-async def get_server_version(_: ApiCall) -> Any:
+async def get_server_version(_: ApiRequest, __: RequestCaller) -> Any:
     """Return the version of the server."""
     return {"version": metadata.version("counterfoil"), "commitId": "unknown"}
 
 
-async def get_deployment(_: ApiCall) -> Any:
+async def get_deployment(_: ApiRequest, __: RequestCaller) -> Any:
     """Return the attributes of the deployment: there are none."""
     return {"attributes": []}
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from fastapi import Depends, Request
 
-from counterfoil.registry.http.call import ApiCall
 from counterfoil.registry.store.protocol import StoreSlow
 from counterfoil.registry.use_cases import UseCases, use_cases
 from counterfoil.schema.errors import Forbidden, RegistryError, StoreTimeout, StoreUnavailable
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 WARNING: Final = (b"warning", b'110 - "Response is Stale"')
 """The header of a response from memory (RFC 7234, section 5.5.1)."""
 
-NOT_KNOWN: Final = object()
-"""The value that stands for a response that is not in memory."""
+_T = TypeVar("_T")
 
 
 class StaleReads:
@@ -75,19 +73,16 @@ class StaleReads:
                 raise type(reason)(reason.message)
         await self._storage.catch_up_soon()
 
-    async def value(
-        self, operation: Callable[[ApiCall], Awaitable[Any]], call: ApiCall, *, failure: RegistryError
-    ) -> Any:
-        """Return the result of ``operation`` from memory, after ``failure``; :data:`NOT_KNOWN` if it is not there."""
+    async def value(self, operation: Callable[[UseCases], Awaitable[_T]], *, failure: RegistryError) -> _T | None:
+        """Return the result of ``operation`` over the memory, after ``failure``; None if it is not there."""
         if self._cases is None or not (self.applies_to(failure) or await self._is_away()):
-            return NOT_KNOWN
-        call.cases = self._cases
+            return None
         try:
-            value = await operation(call)
+            value = await operation(self._cases)
         except Forbidden:
             raise
         except RegistryError:
-            return NOT_KNOWN
+            return None
         self._count()
         return value
 
@@ -177,15 +172,6 @@ def _cases(request: Request) -> UseCases:
 
 ServicesOfApp = Annotated[Services, Depends(_services)]
 """The services of the application, as an endpoint's parameter."""
-
-
-def _call(request: Request) -> ApiCall:
-    call: ApiCall = request.state.call
-    return call
-
-
-CallOfRequest = Annotated[ApiCall, Depends(_call)]
-"""The request as operations see it, by which a validated route's endpoint asks about rights, as its parameter."""
 
 CasesOfRequest = Annotated[UseCases, Depends(_cases)]
 """The use cases that a validated route's endpoint reads and writes with, as its parameter."""

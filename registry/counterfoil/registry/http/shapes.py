@@ -155,7 +155,7 @@ def _shapes_in(described: JsonSchema) -> Iterator[BodyShape]:
 
 # The OpenAPI description of the requests of Confluent's API.
 #
-# FastAPI does not read them: :class:`~counterfoil.registry.http.call.ApiCall` does, as Confluent's registry reads them.
+# FastAPI does not read them: :class:`~counterfoil.registry.http.request.ApiRequest` does, by the rules of that API.
 
 AS_OF: Final = "as_of"
 """The query parameter that requests the past."""

@@ -37,10 +37,10 @@ class Maker:
     """The request of somebody with these rights, as far as permits use it."""
 
     rights: Rights
-    caller_name: str = ALICE
+    name: str = ALICE
 
     @property
-    def caller(self) -> Any:
+    def authenticated(self) -> Any:
         return self
 
     def may(self, operation: AccessOperation, resource: AccessResource) -> bool:
