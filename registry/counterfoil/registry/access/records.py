@@ -281,7 +281,7 @@ class AccessRecords:
         self._lock = asyncio.Lock()
         self.known = StoredAccess()
         """What was read last."""
-        storage.observe(self._note)
+        storage.observe(self._note, of_records=True)
 
     @property
     def is_current(self) -> bool:

@@ -260,7 +260,7 @@ class AsOf:
 
     # --- not possible for the past
 
-    def observe(self, observer: Observer) -> None:
+    def observe(self, observer: Observer, *, of_records: bool = False) -> None:
         """Do nothing: the past does not change."""
 
     async def catch_up(self) -> None:

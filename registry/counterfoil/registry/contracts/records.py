@@ -62,7 +62,7 @@ class KnownRecords:
         self._storage = storage
         self._known: RecentValues[_Place, Sequence[Any]] = RecentValues(_MAX_RECORDS)
         self._being_read: dict[_Place, object] = {}
-        storage.observe(self._note)
+        storage.observe(self._note, of_records=True)
 
     async def under(
         self, kind: str, prefix: Key, read: Callable[[StorageRecord], _KnownValue]

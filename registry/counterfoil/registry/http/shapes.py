@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.rest.json_values import JsonValue, read_text
@@ -50,11 +50,11 @@ class BodyShape(HasJsonSchema):
     name: str
     about: str
     properties: tuple[BodyProperty, ...]
+    member_types: dict[str, JsonSchema] = field(init=False)
+    """The types of the members, by key."""
 
-    @property
-    def member_types(self) -> dict[str, JsonSchema]:
-        """The types of the members, by key."""
-        return {each.key: each.type for each in self.properties}
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "member_types", {each.key: each.type for each in self.properties})
 
     def has(self, key: str) -> bool:
         """Return whether the shape has a member ``key``."""

@@ -89,6 +89,11 @@ class WrittenChanges:
     is_leased: bool = field(default=False, compare=False)
 
     @property
+    def has_records(self) -> bool:
+        """Whether a record was written."""
+        return any(change.kind is JournalChangeKind.RECORD for change in self.changes)
+
+    @property
     def registered(self) -> list[tuple[int, int]]:
         """The ids and numbers of the registered versions, in order."""
         return [

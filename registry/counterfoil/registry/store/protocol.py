@@ -148,9 +148,10 @@ class Storage(Protocol):
         For other data it raises ``StoreUnavailable``. None for a store that needs none, such as a file.
         """
 
-    def observe(self, observer: Observer) -> None:
+    def observe(self, observer: Observer, *, of_records: bool = False) -> None:
         """Call ``observer`` for every write that was carried out, before its caller gets a response.
 
+        With ``of_records`` it is not called for writes of which it is known that they change no record.
         Writes of other servers are reported by :meth:`catch_up`, which is called before a read that is cached, and
         before each use of the cached value.
         """

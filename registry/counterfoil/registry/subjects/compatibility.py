@@ -228,7 +228,9 @@ async def _quickly_judged(question: CompatibilityQuestion) -> Judgement:
     fails is the only one that is reported.
     """
     budget = QUICK_BUDGETS[question.candidate.schema_type]
-    first, *others = [replace(question, history=[each]) for each in question.history] or [question]
+    if len(question.history) <= 1:
+        return judged(question, budget)
+    first, *others = [replace(question, history=[each]) for each in question.history]
     pauses = Pauses()
     judgement = judged(first, budget)
     for each in others if judgement.report.is_compatible and question.level.is_transitive else ():

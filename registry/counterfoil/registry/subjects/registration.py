@@ -206,7 +206,8 @@ class SchemaRegistration:
         """
         check_rule_set(request.rule_set)
         check_subject(subject)
-        request = replace(request, rule_set=with_key_names(request.rule_set))
+        if request.rule_set is not None:
+            request = replace(request, rule_set=with_key_names(request.rule_set))
         attempt = partial(self._attempt, subject, request, normalize=normalize, force=force, by=by)
         return await self._turns.take(attempt, written=subject)
 
@@ -266,7 +267,8 @@ class SchemaRegistration:
             reading = sent  # no other validation could refuse it
         else:
             reading = await self._read(now, request)
-        await self._guard.check_targets(subject, reading.targets)
+        if reading.targets:
+            await self._guard.check_targets(subject, reading.targets)
         if not terms.mode.takes_ids:
             await check_sound(reading.candidate.parsed, terms.config, self._reader)
         if compared is None or compared.candidate.content != reading.candidate.content:

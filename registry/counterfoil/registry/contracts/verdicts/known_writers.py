@@ -77,7 +77,7 @@ class MetWriters:
         self._sides = sides
         self._found: RecentValues[Hashable, KnownWriters] = RecentValues(_MAX_READERS)
         self._writes = 0
-        storage.observe(self._note)
+        storage.observe(self._note, of_records=True)
 
     def _note(self, written: WrittenChanges | None, /) -> None:
         """Forget what was found if a write may change it."""

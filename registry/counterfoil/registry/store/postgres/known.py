@@ -238,7 +238,7 @@ class LastKnown(PostgresReads):
         self._settings = settings
         self._ids = ids
 
-    def observe(self, observer: Observer) -> None:
+    def observe(self, observer: Observer, *, of_records: bool = False) -> None:
         """Do nothing: nothing is written here."""
 
     async def catch_up(self) -> None:

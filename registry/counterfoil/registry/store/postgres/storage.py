@@ -179,6 +179,7 @@ class PostgresStorage(PostgresReads):
         self._connections = Connections(address)
         super().__init__(self._connections)
         self._observers: list[Observer] = []
+        self._observers_of_records: list[Observer] = []
         self._recovery: asyncio.Task[None] | None = None
         self.contact = StoreContact(self._begin_recovery)
         self._news = NewsFromElsewhere(self.journal, announce=self._announce, contact=self.contact)
@@ -192,13 +193,16 @@ class PostgresStorage(PostgresReads):
         self._analysis: asyncio.Task[None] | None = None
         self._committer = GroupCommit(self._transact, announce=self._announce, limits=limits, contact=self.contact)
 
-    def observe(self, observer: Observer) -> None:
+    def observe(self, observer: Observer, *, of_records: bool = False) -> None:
         """Call ``observer`` for every write of this server, and for the writes of others."""
-        self._observers.append(observer)
+        (self._observers_of_records if of_records else self._observers).append(observer)
 
     def _announce(self, written: WrittenChanges | None) -> None:
         for observer in self._observers:
             observer(written)
+        if written is None or written.has_records:
+            for observer in self._observers_of_records:
+                observer(written)
 
     async def catch_up(self) -> None:
         """Wait until the observers were called for every write, on any server, that was answered before."""
