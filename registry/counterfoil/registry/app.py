@@ -37,14 +37,24 @@ from counterfoil.registry.contracts.report_endpoints import MIGRATION_ROUTES
 from counterfoil.registry.contracts.routes import CONTRACT_ROUTES
 from counterfoil.registry.contracts.usage import ActivityLimits
 from counterfoil.registry.contracts.webhooks import Courier, Sender
-from counterfoil.registry.http.answers import error_answer
-from counterfoil.registry.http.bodies import Packing
-from counterfoil.registry.http.dialects import choose_dialects
-from counterfoil.registry.http.envelope import Deadlines, Envelope, Methods, Paths, PresentSender, unforeseen
-from counterfoil.registry.http.fast_lane import FastLane
-from counterfoil.registry.http.origins import ANY_HOST, ANY_ORIGIN, HostGuard, OriginGuard, PlainPort, is_loopback
-from counterfoil.registry.http.paths import refusal
-from counterfoil.registry.http.replies import Replies
+from counterfoil.registry.http.access import ServerLifecycle, Services
+from counterfoil.registry.http.answers import choose_dialects, error_answer
+from counterfoil.registry.http.envelope import (
+    ANY_HOST,
+    ANY_ORIGIN,
+    Deadlines,
+    Envelope,
+    HostGuard,
+    Methods,
+    OriginGuard,
+    Paths,
+    PlainPort,
+    PresentSender,
+    is_loopback,
+    unforeseen,
+)
+from counterfoil.registry.http.replies import FastLane, Replies, StaleReads
+from counterfoil.registry.http.request import Packing, refusal
 from counterfoil.registry.http.server_routes import (
     DESCRIPTION_ROUTE,
     OPEN_TO_EVERYONE,
@@ -52,7 +62,6 @@ from counterfoil.registry.http.server_routes import (
     SERVER_ROUTES,
     Description,
 )
-from counterfoil.registry.http.services import ServerLifecycle, Services, StaleReads
 from counterfoil.registry.judges.judging import LongJudgements
 from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, Mailbox
 from counterfoil.registry.keys.routes import KEY_ROUTES
@@ -80,7 +89,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.access.gate import AccessControl
     from counterfoil.registry.access.identity import ListedProxies
     from counterfoil.registry.access.rules import ResourcePattern
-    from counterfoil.registry.http.dialects import ResponseDialect
+    from counterfoil.registry.http.answers import ResponseDialect
     from counterfoil.registry.http.route import DeclaredRoute
     from counterfoil.registry.judges.judging import Judges
     from counterfoil.registry.keys.services import KeyWrapping

@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.registry.http.answers import V1, check_consumed, negotiate
-from counterfoil.registry.http.bodies import parse_json, read_body
-from counterfoil.registry.http.paths import decode_segment, rewrite
-from counterfoil.registry.http.request import parse_integer
+from counterfoil.registry.http.request import decode_segment, parse_integer, parse_json, read_body, rewrite
 from counterfoil.registry.store.committing import MAX_BATCH, Committer
 from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.errors import (

@@ -11,23 +11,21 @@ from counterfoil.registry.subjects.levels import (
     level_of,
     parse_mode,
 )
-from counterfoil.registry.subjects.merging import (
-    check_rule_set,
-    may_match,
-    merge_metadata,
-    merge_rule_sets,
-    merged_metadata,
-    stamp_of,
-    stamped,
-    unstamped,
-)
 from counterfoil.registry.subjects.versions import (
     SubjectHistory,
     VersionEntry,
     check_name,
+    check_rule_set,
     check_subject,
     make_content,
+    may_match,
+    merge_metadata,
+    merge_rule_sets,
+    merged_metadata,
     parse_version,
+    stamp_of,
+    stamped,
+    unstamped,
 )
 from counterfoil.schema.compatibility.policies import CompatibilityLevel
 from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, parse_subject

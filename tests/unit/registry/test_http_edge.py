@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.registry.app import ROUTES
-from counterfoil.registry.http.bodies import Packing, accepts_gzip, unpacking
 from counterfoil.registry.http.replies import entity_tag, is_matched
+from counterfoil.registry.http.request import Packing, accepts_gzip, unpacking
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.errors import BadRequest, RequestTooLarge, UnsupportedMediaType
 from registry_driver import InProcessRegistry, Reply

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.http.dialects import DIALECT_BY_VERSION
+from counterfoil.registry.http.answers import DIALECT_BY_VERSION
 from counterfoil.registry.settings import COMPAT_VERSIONS
 from registry_driver import MEDIA_TYPE, InProcessRegistry
 

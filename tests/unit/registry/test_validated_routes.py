@@ -12,12 +12,11 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.applications import Starlette
 
-from counterfoil.registry.http.access import MEMBER
-from counterfoil.registry.http.dialects import Dialects
+from counterfoil.registry.http.access import MEMBER, CasesOfRequest
+from counterfoil.registry.http.answers import Dialects
 from counterfoil.registry.http.envelope import REQUEST_ID_KEY, ROUTE_HOLDER
-from counterfoil.registry.http.paths import expected
+from counterfoil.registry.http.request import expected
 from counterfoil.registry.http.route import DeclaredRoute, ValidatedRoute
-from counterfoil.registry.http.services import CasesOfRequest
 from counterfoil.registry.in_process import exchange
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.registry.use_cases import use_cases

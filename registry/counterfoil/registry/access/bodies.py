@@ -21,7 +21,7 @@ from counterfoil.registry.access.resources import (
 from counterfoil.registry.access.rules import ANONYMOUS
 from counterfoil.registry.http.access import request_of
 from counterfoil.registry.http.answers import DENIED
-from counterfoil.registry.http.paths import rewrite
+from counterfoil.registry.http.request import rewrite
 from counterfoil.registry.http.shapes import ANY_OBJECT
 from counterfoil.schema.errors import Forbidden, InvalidAccess
 from counterfoil.schema.rest.object_forms import INTEGER, REQUIRED, TEXT, TEXTS, JsonType, ListOf, Member, ObjectForm

@@ -12,7 +12,7 @@ from counterfoil.registry.access.gate import AccessControl
 from counterfoil.registry.access.questions import FileFacts
 from counterfoil.registry.access.records import AccessRecords
 from counterfoil.registry.audit.events import AuditEvent, EventKind
-from counterfoil.registry.http.origins import is_loopback
+from counterfoil.registry.http.envelope import is_loopback
 from counterfoil.registry.logs import LOGGER, tried
 from counterfoil.schema.errors import CounterfoilError, RegistryError
 from counterfoil.schema.exit_codes import ExitCode

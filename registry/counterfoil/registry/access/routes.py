@@ -43,10 +43,9 @@ from counterfoil.registry.access.questions import (
 from counterfoil.registry.access.records import ROLE, SERVICE_FORM, SHOWN_TOKEN, SHOWN_USER, AccessRole
 from counterfoil.registry.access.resources import REGISTRY, ROLES, AccessOperation, allowed_by
 from counterfoil.registry.access.rules import ANONYMOUS, USER, rule_text
-from counterfoil.registry.http.access import FROM_BODY, MEMBER, CallerOfRequest, on, the_registry
-from counterfoil.registry.http.paths import decode_segment
+from counterfoil.registry.http.access import FROM_BODY, MEMBER, CallerOfRequest, ServicesOfApp, on, the_registry
+from counterfoil.registry.http.request import decode_segment
 from counterfoil.registry.http.route import ValidatedRoute
-from counterfoil.registry.http.services import ServicesOfApp
 from counterfoil.schema import errors
 from counterfoil.schema.errors import AccessRecordNotFound, BadRequest, Forbidden, InvalidAccess
 from counterfoil.schema.rest.object_forms import ListOf

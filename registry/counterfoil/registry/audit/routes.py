@@ -14,10 +14,9 @@ from counterfoil.registry.access.resources import REGISTRY, AccessOperation, Acc
 from counterfoil.registry.audit.events import EventKind, EventPlace, EventSelection, time_text
 from counterfoil.registry.audit.journal import first_place, read_events
 from counterfoil.registry.changes.routes import DEFAULT_LIMIT, Limit
-from counterfoil.registry.http.access import FOUND, CallerOfRequest
-from counterfoil.registry.http.paths import expected
+from counterfoil.registry.http.access import FOUND, CallerOfRequest, CasesOfRequest
+from counterfoil.registry.http.request import expected
 from counterfoil.registry.http.route import ValidatedRoute
-from counterfoil.registry.http.services import CasesOfRequest
 from counterfoil.schema.errors import BadRequest
 
 if TYPE_CHECKING:

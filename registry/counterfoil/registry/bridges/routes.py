@@ -14,10 +14,9 @@ from counterfoil.registry.access.resources import AccessOperation, AccessResourc
 from counterfoil.registry.bridges.records import BridgeRequest
 from counterfoil.registry.bridges.rules import TransitionRequest
 from counterfoil.registry.bridges.use_cases import BridgeFilter
-from counterfoil.registry.http.access import FOUND, FROM_BODY, CallerOfRequest, on, the
-from counterfoil.registry.http.paths import decode_segment, expected
+from counterfoil.registry.http.access import FOUND, FROM_BODY, CallerOfRequest, CasesOfRequest, on, the
+from counterfoil.registry.http.request import decode_segment, expected
 from counterfoil.registry.http.route import ValidatedRoute
-from counterfoil.registry.http.services import CasesOfRequest
 from counterfoil.registry.subjects.documents import read_schema_request
 from counterfoil.schema import errors
 from counterfoil.schema.contexts import parse_subject

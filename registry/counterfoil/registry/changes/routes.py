@@ -25,12 +25,11 @@ from counterfoil.registry.changes.feed import (
     read_page,
     shows_author,
 )
-from counterfoil.registry.http.access import FOUND, CallerOfRequest, on, the_scope
+from counterfoil.registry.http.access import FOUND, CallerOfRequest, CasesOfRequest, on, the_scope
 from counterfoil.registry.http.answers import accepts
 from counterfoil.registry.http.envelope import HEAD_ONLY, ROUTE_HOLDER
-from counterfoil.registry.http.paths import decode_segment, expected
+from counterfoil.registry.http.request import decode_segment, expected
 from counterfoil.registry.http.route import DeclaredRoute, ValidatedRoute
-from counterfoil.registry.http.services import CasesOfRequest
 from counterfoil.registry.judges.judging import Pauses
 from counterfoil.registry.store.changes import JournalChangeKind
 from counterfoil.schema import errors

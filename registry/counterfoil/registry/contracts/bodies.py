@@ -15,7 +15,7 @@ from counterfoil.registry.access.resources import REGISTRY, AccessOperation, Acc
 from counterfoil.registry.contracts.stored import NAME_PATTERN, is_name
 from counterfoil.registry.contracts.verdicts.checking import Proposal
 from counterfoil.registry.contracts.verdicts.verdict import Policy
-from counterfoil.registry.http.paths import decode_segment, expected
+from counterfoil.registry.http.request import decode_segment, expected
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest
 from counterfoil.schema.rest.contracts import (

@@ -34,9 +34,8 @@ from counterfoil.registry.contracts.bodies import (
     VersionToPutBody,
 )
 from counterfoil.registry.contracts.publishing import OtherContent, plain_contract
-from counterfoil.registry.http.access import CallerOfRequest
+from counterfoil.registry.http.access import CallerOfRequest, CasesOfRequest
 from counterfoil.registry.http.answers import V1, answer
-from counterfoil.registry.http.services import CasesOfRequest
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import ContractExists, NotDeployable, VerdictUnknown
 from counterfoil.schema.rest.contracts import (

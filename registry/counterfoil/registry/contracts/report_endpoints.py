@@ -23,10 +23,9 @@ from counterfoil.registry.contracts.bodies import (
     VerificationId,
     segment,
 )
-from counterfoil.registry.http.access import FOUND, FROM_BODY, CallerOfRequest
-from counterfoil.registry.http.paths import expected
+from counterfoil.registry.http.access import FOUND, FROM_BODY, CallerOfRequest, CasesOfRequest
+from counterfoil.registry.http.request import expected
 from counterfoil.registry.http.route import ValidatedRoute
-from counterfoil.registry.http.services import CasesOfRequest
 from counterfoil.schema import errors
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest

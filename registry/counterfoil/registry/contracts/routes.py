@@ -17,10 +17,19 @@ from counterfoil.registry.contracts import report_endpoints as reports
 from counterfoil.registry.contracts.bodies import ContractId, Filter, segment
 from counterfoil.registry.contracts.report_endpoints import USAGE_ROUTES
 from counterfoil.registry.contracts.verdicts.verdict import BLOCKING
-from counterfoil.registry.http.access import FOUND, FROM_BODY, CallerOfRequest, on, the, the_registry, the_scope
+from counterfoil.registry.http.access import (
+    FOUND,
+    FROM_BODY,
+    CallerOfRequest,
+    CasesOfRequest,
+    ServicesOfApp,
+    on,
+    the,
+    the_registry,
+    the_scope,
+)
 from counterfoil.registry.http.envelope import ROUTE_HOLDER
 from counterfoil.registry.http.route import DeclaredRoute, ValidatedRoute, described_errors
-from counterfoil.registry.http.services import CasesOfRequest, ServicesOfApp
 from counterfoil.registry.http.shapes import ANY_OBJECT
 from counterfoil.registry.store.committing import until_current
 from counterfoil.registry.topics.routes import TOPIC_ROUTES

@@ -1,7 +1,7 @@
-"""The caller of a request, and what each route needs of it: declared with the route, checked before and while it runs.
+"""The services of an application, the caller of a request, and what each route needs of it.
 
-Every route has such a declaration: one without it fails when its module is imported. Where no authentication is set
-up, nothing is checked.
+Needs are declared with the route, and checked before and while a request is handled; a route without a declaration
+fails when its module is imported. Where no authentication is set up, nothing is checked.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from counterfoil.registry.changes.feed import is_visible
 from counterfoil.registry.http.answers import DENIED, denied, error_answer, refused_facts
 from counterfoil.registry.http.envelope import REQUEST_ID_KEY
 from counterfoil.registry.http.request import ApiRequest
-from counterfoil.registry.http.services import services_of
 from counterfoil.registry.store.writes import Author, Requester
 from counterfoil.registry.subjects.compatibility import RefusedVersion
 from counterfoil.registry.subjects.levels import alias_target
 from counterfoil.registry.subjects.versions import NEXT_VERSION, ReferredTo
+from counterfoil.registry.use_cases import UseCases
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
 from counterfoil.schema.errors import Forbidden, ReferenceExists, RegistryError
 
@@ -42,15 +42,92 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Send
     from starlette.types import Scope as ASGIScope
 
+    from counterfoil.registry.access.administration import AccessAdministration
+    from counterfoil.registry.access.counting import AccessState
     from counterfoil.registry.access.rights import Caller, Shown
     from counterfoil.registry.changes.feed import ChangeFilter
-    from counterfoil.registry.http.answers import Answer
-    from counterfoil.registry.http.services import Services
+    from counterfoil.registry.http.answers import Answer, Dialects
+    from counterfoil.registry.http.replies import Replies, StaleReads
     from counterfoil.registry.store.writes import RequestTrail
     from counterfoil.registry.subjects.versions import SchemaRequest
+    from counterfoil.registry.telemetry import Counting, Telemetry
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.model import Reference
     from counterfoil.schema.rest.object_forms import HasJsonSchema
+
+
+class ServerLifecycle:
+    """Whether the server accepts requests; ``stopping`` is set when it begins to stop.
+
+    ``is_open_to_everyone``: other machines reach it, and it demands no credentials. ``access_state`` returns the state
+    of its access control, if it demands some.
+    """
+
+    def __init__(self) -> None:
+        self.stopping = False
+        self.is_open_to_everyone = False
+        self.access_state: Callable[[], AccessState] | None = None
+        self._endings: list[Callable[[], None]] = []
+
+    def at_stop(self, ending: Callable[[], None]) -> None:
+        """Register ``ending``, which is called when the server begins to stop.
+
+        It ends the responses that do not end by themselves.
+        """
+        self._endings.append(ending)
+
+    def stop(self) -> None:
+        """Begin to stop."""
+        self.stopping = True
+        for ending in self._endings:
+            ending()
+
+
+# The services that endpoints of one application use.
+#
+# The routes are declared once, for all applications of a process.
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The use cases of one application, and what else its endpoints need; they find it as ``app.state.services``.
+
+    Responses are in one of ``dialects``; those of ``stale`` are sent while the store cannot be reached. With
+    ``nothing``, the use cases over an empty store, what a caller may not read is answered as if it were absent.
+    """
+
+    cases: UseCases
+    replies: Replies
+    stale: StaleReads
+    dialects: Dialects
+    max_body_bytes: int
+    telemetry: Telemetry
+    lifecycle: ServerLifecycle
+    counting: Counting
+    access: AccessAdministration
+    nothing: UseCases | None = None
+
+
+def services_of(scope: ASGIScope) -> Services:
+    """Return the services of the application that handles a request."""
+    services: Services = scope["app"].state.services
+    return services
+
+
+def _services(request: Request) -> Services:
+    return services_of(request.scope)
+
+
+def _cases(request: Request) -> UseCases:
+    cases: UseCases = request.state.cases
+    return cases
+
+
+ServicesOfApp = Annotated[Services, Depends(_services)]
+"""The services of the application, as an endpoint's parameter."""
+
+CasesOfRequest = Annotated[UseCases, Depends(_cases)]
+"""The use cases that a validated route's endpoint reads and writes with, as its parameter."""
 
 
 # The caller of a request: its rights, and what the audit records of it.

@@ -16,7 +16,7 @@ from starlette.routing import Route as StarletteRoute
 
 from counterfoil.registry.access.rights import EVERY_CALLER
 from counterfoil.registry.changes.as_of import AsOf, resolve_moment
-from counterfoil.registry.http.access import guarded, request_of
+from counterfoil.registry.http.access import guarded, request_of, services_of
 from counterfoil.registry.http.answers import (
     DENIED,
     NO_CONTENT,
@@ -28,12 +28,12 @@ from counterfoil.registry.http.answers import (
     error_answer,
     ignored_header,
     negotiate,
+    shaper,
+    tolerates_new_fields,
 )
-from counterfoil.registry.http.dialects import shaper, tolerates_new_fields
 from counterfoil.registry.http.envelope import ROUTE_HOLDER
-from counterfoil.registry.http.paths import refusal
-from counterfoil.registry.http.replies import MAX_KEPT_BODY_BYTES, CachedReply, entity_tag, request_key, tagged
-from counterfoil.registry.http.services import WARNING, services_of
+from counterfoil.registry.http.replies import MAX_KEPT_BODY_BYTES, WARNING, CachedReply, entity_tag, request_key, tagged
+from counterfoil.registry.http.request import refusal
 from counterfoil.registry.http.shapes import AS_OF, SCHEMA_TEXT, described_request, schema_of
 from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.store.committing import until_current
@@ -53,10 +53,9 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from counterfoil.registry.access.rights import Needs
-    from counterfoil.registry.http.access import Access, RequestCaller
+    from counterfoil.registry.http.access import Access, RequestCaller, Services
     from counterfoil.registry.http.replies import Basis, Lifetime
     from counterfoil.registry.http.request import ApiRequest
-    from counterfoil.registry.http.services import Services
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.use_cases import UseCases
 
@@ -301,7 +300,7 @@ class DeclaredRoute(APIRoute):
     """One route, whose ``endpoint`` FastAPI calls. Its path is matched as it was sent.
 
     It is declared once for all applications of the process; the endpoint finds the application by the request
-    (:mod:`~counterfoil.registry.http.services`). ``access`` is what it needs of its callers
+    (:mod:`~counterfoil.registry.http.access`). ``access`` is what it needs of its callers
     (:mod:`~counterfoil.registry.http.access`); there is no default, so that no route is without.
     """
 

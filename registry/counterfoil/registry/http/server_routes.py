@@ -15,11 +15,10 @@ from pydantic import BaseModel
 
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.access.rights import CALLER
-from counterfoil.registry.http.access import MEMBER, OPEN, on, the_registry
+from counterfoil.registry.http.access import MEMBER, OPEN, ServerLifecycle, ServicesOfApp, on, the_registry
 from counterfoil.registry.http.answers import PRODUCED, UNAVAILABLE_HEADERS
-from counterfoil.registry.http.bodies import parse_json
+from counterfoil.registry.http.request import parse_json
 from counterfoil.registry.http.route import ApiRoute, ConfluentRoute, DeclaredRoute
-from counterfoil.registry.http.services import ServerLifecycle, ServicesOfApp
 from counterfoil.registry.http.shapes import ANY_OBJECT, components
 from counterfoil.registry.subjects.documents import ERROR
 from counterfoil.schema.errors import RegistryError
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.access.rights import Caller
     from counterfoil.registry.http.access import RequestCaller
+    from counterfoil.registry.http.replies import StaleReads
     from counterfoil.registry.http.request import ApiRequest
-    from counterfoil.registry.http.services import StaleReads
     from counterfoil.registry.store.protocol import Storage
 
 

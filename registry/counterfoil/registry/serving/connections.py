@@ -17,8 +17,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from counterfoil.registry.access.gate import CERTIFICATE
 from counterfoil.registry.access.identity import no_proxies
 from counterfoil.registry.http.answers import error_answer
-from counterfoil.registry.http.bodies import too_large
 from counterfoil.registry.http.envelope import CONNECTION, REQUEST_ID, FreshIds, fixed_headers
+from counterfoil.registry.http.request import too_large
 from counterfoil.registry.logs import LOGGER
 from counterfoil.schema.errors import BadRequest, HeadTooLarge, RegistryError, SlowRequest, TooManyConnections
 

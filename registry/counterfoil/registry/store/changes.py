@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -158,3 +159,8 @@ SCOPE_SETTINGS: Final = ObjectForm(
     keeps_empty=True,
 )
 """The document of all that is stored for a scope."""
+
+
+def document_text(document: Document | None) -> str | None:
+    """Return the stored text of a document; None for none."""
+    return None if document is None else json.dumps(document)

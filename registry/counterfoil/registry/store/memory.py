@@ -7,11 +7,18 @@ from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.store.changes import TERM_KINDS, JournalChange, ScopeSettings, chain_after, facts_of
+from counterfoil.registry.store.changes import (
+    TERM_KINDS,
+    JournalChange,
+    ScopeSettings,
+    chain_after,
+    document_text,
+    facts_of,
+)
 from counterfoil.registry.store.local import LocalStorage, apply, now_ms
 from counterfoil.registry.store.name_ranges import within
 from counterfoil.registry.store.protocol import StorageRecord, StoreTotals
-from counterfoil.registry.store.records import document_text, event_of, event_row
+from counterfoil.registry.store.records import event_of, event_row
 from counterfoil.registry.store.writes import UNKNOWN
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionUse
 from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix

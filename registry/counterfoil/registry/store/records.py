@@ -97,11 +97,6 @@ def key_range(prefix: Sequence[str]) -> tuple[str, str]:
 # The two databases represent fingerprints, booleans and texts differently; the arguments here are Python's.
 
 
-def document_text(document: Document | None) -> str | None:
-    """Return the stored text of a document; None for none."""
-    return None if document is None else json.dumps(document)
-
-
 def content_of(row: tuple[UUID, str, str, str | None, str | None, str | None]) -> Content:
     """Return the content in a row of ``contents``."""
     guid, schema_type, text, references, metadata, rule_set = row

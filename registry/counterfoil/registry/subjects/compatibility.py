@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.registry.access.rights import knows_all
 from counterfoil.registry.judges.judging import LongJudgements, Pauses
 from counterfoil.registry.subjects.levels import is_decided_by_consumers, level_of, policy_of
-from counterfoil.registry.subjects.merging import reservation_messages
 from counterfoil.registry.subjects.reading import LANGUAGE_CODE, PARSED_AT_ONCE, UnparsedSchema
-from counterfoil.registry.subjects.versions import version_not_found
+from counterfoil.registry.subjects.versions import reservation_messages, version_not_found
 from counterfoil.schema.answers import (
     CompatibilityAnswer,
     CompatibilityQuestion,
@@ -39,9 +38,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.store.writes import Requester
     from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.registry.subjects.merging import Candidate
     from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.registry.subjects.versions import SchemaRequest, VersionEntry
+    from counterfoil.registry.subjects.versions import Candidate, SchemaRequest, VersionEntry
     from counterfoil.schema.answers import FoundDifference
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.judgement import Judgement

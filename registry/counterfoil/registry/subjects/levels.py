@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.writes import Extent, together
-from counterfoil.registry.subjects.merging import check_rule_set
 from counterfoil.registry.subjects.planning import plan_purge, plan_settings
-from counterfoil.registry.subjects.versions import check_name
+from counterfoil.registry.subjects.versions import check_name, check_rule_set
 from counterfoil.schema.compatibility.policies import (
     CompatibilityLevel,
     CompatibilityPolicy,

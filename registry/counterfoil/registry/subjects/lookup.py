@@ -7,9 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.access.rights import everything
-from counterfoil.registry.subjects.merging import may_match, merged_metadata, merged_rule_set
 from counterfoil.registry.subjects.reading import PARSED_AT_ONCE, in_context
-from counterfoil.registry.subjects.versions import parse_schema_type, subject_not_found
+from counterfoil.registry.subjects.versions import (
+    may_match,
+    merged_metadata,
+    merged_rule_set,
+    parse_schema_type,
+    subject_not_found,
+)
 from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import InvalidSchema, SchemaNotFound
@@ -22,9 +27,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.access.rights import Shown
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.registry.subjects.merging import Candidate
     from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.registry.subjects.versions import Content, SchemaRequest, SubjectHistory, VersionEntry
+    from counterfoil.registry.subjects.versions import Candidate, Content, SchemaRequest, SubjectHistory, VersionEntry
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.rest.subjects import Config

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.registry.judges.judging import JudgementThreads, LongJudgements
 from counterfoil.registry.store.writes import ReferenceTarget, StaleWrite
-from counterfoil.registry.subjects.merging import Candidate
-from counterfoil.registry.subjects.versions import Content, make_content, parse_schema_type
+from counterfoil.registry.subjects.versions import Candidate, Content, make_content, parse_schema_type
 from counterfoil.schema.answers import (
     CompatibilityQuestion,
     SchemaSummary,

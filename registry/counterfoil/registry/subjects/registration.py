@@ -12,9 +12,18 @@ from counterfoil.registry.keys.records import with_key_names
 from counterfoil.registry.subjects.compatibility import RefusedVersion, check_sound
 from counterfoil.registry.subjects.levels import check_registration, is_merged, permits_bridged
 from counterfoil.registry.subjects.lookup import completed
-from counterfoil.registry.subjects.merging import check_rule_set, merge_rule_sets, stamp_of, stamped, without_rules
 from counterfoil.registry.subjects.planning import SubjectState, plan_version
-from counterfoil.registry.subjects.versions import NEXT_VERSION, SchemaRequest, check_next_version, check_subject
+from counterfoil.registry.subjects.versions import (
+    NEXT_VERSION,
+    SchemaRequest,
+    check_next_version,
+    check_rule_set,
+    check_subject,
+    merge_rule_sets,
+    stamp_of,
+    stamped,
+    without_rules,
+)
 from counterfoil.schema.answers import TagsAsked, tags_without_effect
 from counterfoil.schema.entity import TagEdit
 from counterfoil.schema.errors import CounterfoilError, InvalidRuleSet, InvalidSchema, OperationNotPermitted
@@ -34,9 +43,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.subjects.compatibility import Admission
     from counterfoil.registry.subjects.levels import Scopes, ScopeTerms
     from counterfoil.registry.subjects.lookup import Match, Matcher
-    from counterfoil.registry.subjects.merging import Candidate
     from counterfoil.registry.subjects.reading import ParsedRequest, SchemaReader
-    from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionEntry
+    from counterfoil.registry.subjects.versions import Candidate, Content, SubjectHistory, VersionEntry
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.model import Metadata, Rule, RuleSet
     from counterfoil.schema.parsed import ParsedSchema

@@ -13,9 +13,8 @@ from counterfoil.registry.access.resources import AccessOperation, subject_resou
 from counterfoil.registry.changes.routes import ScopeSubject
 from counterfoil.registry.contracts import bodies as visible
 from counterfoil.registry.contracts.bodies import Count, Filter, Name, ReportBody, segment
-from counterfoil.registry.http.access import FOUND, CallerOfRequest, on, the_scope
+from counterfoil.registry.http.access import FOUND, CallerOfRequest, CasesOfRequest, on, the_scope
 from counterfoil.registry.http.route import ValidatedRoute
-from counterfoil.registry.http.services import CasesOfRequest
 from counterfoil.schema import errors
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.object_forms import JsonType, ListOf

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.contracts.verdicts.sides import Sides
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.store.writes import Requester
-    from counterfoil.registry.subjects.merging import Candidate
     from counterfoil.registry.subjects.reading import SchemaReader
+    from counterfoil.registry.subjects.versions import Candidate
     from counterfoil.schema.agreements.pairs import Pair
     from counterfoil.schema.compatibility.policies import CompatibilityLevel
     from counterfoil.schema.contexts import QualifiedSubject

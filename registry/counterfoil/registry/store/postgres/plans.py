@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from counterfoil.registry.store.changes import SCOPE_SETTINGS, JournalChangeKind, WrittenChanges
-from counterfoil.registry.store.records import change_of, document_text, event_row, key_text
+from counterfoil.registry.store.changes import SCOPE_SETTINGS, JournalChangeKind, WrittenChanges, document_text
+from counterfoil.registry.store.records import change_of, event_row, key_text
 from counterfoil.registry.store.writes import (
     AtRevision,
     DropContext,
