@@ -24,7 +24,7 @@ from certified_registry import CertifiedRegistry, start_certified_registry
 from codec_tiers import TIERS, use_tier
 from counterfoil.converter.spark.java import check_java
 from counterfoil.registry.store.opening import open_store
-from counterfoil.registry.store.postgres.address import parse_address
+from counterfoil.registry.store.postgres.connections import parse_address
 from counterfoil.registry.store.postgres.storage import PostgresStorage
 from guarded_registry import GuardedRegistry, start_guarded_registry
 from local_services import (

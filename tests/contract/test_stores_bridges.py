@@ -29,7 +29,7 @@ from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.peer.target import PeerTarget
 from counterfoil.registry.moving.sources import facts_of
 from counterfoil.registry.moving.store_facts import StoreSource, StoreTarget
-from counterfoil.registry.store.inspection.reports import write_check
+from counterfoil.registry.store.inspection.invariants import write_check
 from counterfoil.registry.store.memory import MemoryStorage
 from local_services import RegistryProcess
 from registry_driver import InProcessRegistry

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.registry.store.opening import open_store
-from counterfoil.registry.store.postgres.address import parse_address
+from counterfoil.registry.store.postgres.connections import parse_address
 from counterfoil.registry.store.writes import StoreNotUsable
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 from counterfoil.schema.exit_codes import ExitCode

@@ -22,12 +22,10 @@ from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
 from counterfoil.registry.audit.events import AuditEvent, EventKind
 from counterfoil.registry.store.changes import ScopeSettings
-from counterfoil.registry.store.inspection.invariants import INVARIANTS
-from counterfoil.registry.store.inspection.reports import check, measure
+from counterfoil.registry.store.inspection.invariants import INVARIANTS, check, measure
 from counterfoil.registry.store.inspection.rows import PostgresRows, SqliteRows, open_rows
 from counterfoil.registry.store.opening import open_store
-from counterfoil.registry.store.postgres.address import parse_address
-from counterfoil.registry.store.postgres.connections import connect
+from counterfoil.registry.store.postgres.connections import connect, parse_address
 from counterfoil.registry.store.protocol import FORMAT
 from counterfoil.registry.store.sqlite.storage import APPLICATION_ID
 from counterfoil.registry.store.upgrading import SQLITE, upgrade_script

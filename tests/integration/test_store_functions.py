@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.store.postgres.address import Functions, own_functions, parse_address
+from counterfoil.registry.store.postgres.connections import Functions, own_functions, parse_address
 from counterfoil.registry.store.postgres.storage import PostgresStorage, prepare
 from counterfoil.registry.store.protocol import FORMAT
 from counterfoil.registry.store.upgrading import upgrade, upgrade_sql

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.registry.store.changes import JournalChangeKind, ScopeSettings
-from counterfoil.registry.store.inspection.reports import check
+from counterfoil.registry.store.inspection.invariants import check
 from counterfoil.registry.store.inspection.rows import open_rows
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.protocol import FORMAT

@@ -26,9 +26,8 @@ from counterfoil.registry.access.rules import InvalidPattern, parse_pattern
 from counterfoil.registry.associations.routes import ASSOCIATION_ROUTES
 from counterfoil.registry.associations.routes import TAG as ASSOCIATIONS
 from counterfoil.registry.audit.file import AuditFile, unsigned
-from counterfoil.registry.audit.recording import AuditRecords
+from counterfoil.registry.audit.recording import AuditRecords, Recorder
 from counterfoil.registry.audit.routes import AUDIT_ROUTES
-from counterfoil.registry.audit.trail import Recorder
 from counterfoil.registry.bridges.routes import BRIDGE_ROUTES
 from counterfoil.registry.changes.feed import Feed
 from counterfoil.registry.changes.routes import CHANGE_ROUTES, HEARTBEAT_S, EventSource
@@ -85,9 +84,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from counterfoil.registry.access.counting import AccessCounts
     from counterfoil.registry.access.gate import AccessControl
-    from counterfoil.registry.access.identity import ListedProxies
+    from counterfoil.registry.access.identity import AccessCounts, ListedProxies
     from counterfoil.registry.access.rules import ResourcePattern
     from counterfoil.registry.http.answers import ResponseDialect
     from counterfoil.registry.http.route import DeclaredRoute

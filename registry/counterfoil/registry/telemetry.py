@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
-from counterfoil.registry.access.counting import BUCKETS_S, MEMBER, AccessCounts, AccessState, Durations, IssuerState
+from counterfoil.registry.access.identity import BUCKETS_S, MEMBER, AccessCounts, AccessState, Durations, IssuerState
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.schema.errors import RegistryError
 

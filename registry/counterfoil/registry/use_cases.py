@@ -31,12 +31,11 @@ from counterfoil.registry.keys.services import KeyWrapping
 from counterfoil.registry.keys.use_cases import Deks, Keks, KeyLimit
 from counterfoil.registry.settings import DEFAULT_MAX_KEYS
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.subjects.catalog import Catalog
+from counterfoil.registry.subjects.catalog import Catalog, SchemaLookup
 from counterfoil.registry.subjects.compatibility import Admission, CompatibilityCheck, CompatibilityTest
 from counterfoil.registry.subjects.deletion import SubjectDeletion
 from counterfoil.registry.subjects.levels import ConfigAndMode, Scopes
-from counterfoil.registry.subjects.lookup import Matcher, SchemaLookup
-from counterfoil.registry.subjects.reading import MAX_TEXTS, SchemaReader
+from counterfoil.registry.subjects.reading import MAX_TEXTS, Matcher, SchemaReader
 from counterfoil.registry.subjects.registration import SchemaRegistration, TagVersion
 from counterfoil.registry.topics.use_cases import Sketches, TopicCases
 

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.access.counting import Throttle
 from counterfoil.registry.access.file.values import InvalidAccessFile, read_htpasswd
 from counterfoil.registry.access.identities.hashes import (
     InvalidHash,
@@ -25,7 +24,7 @@ from counterfoil.registry.access.identities.hashes import (
     parse_hash,
 )
 from counterfoil.registry.access.identities.passwords import CheckLimits, PasswordChecks, PasswordVerifier, StoredUser
-from counterfoil.registry.access.identity import UnprovenCaller, UnprovenReason
+from counterfoil.registry.access.identity import Throttle, UnprovenCaller, UnprovenReason
 
 # Written by htpasswd of Debian's apache2-utils 2.4.71: `htpasswd -nbB` (cost 5 is its default), `-m`, `-s`, `-d`, `-5`.
 BCRYPT = "$2y$05$JgumHNC5onBUvbXUPvmDL.DyUuz3K.SyDEEkydKZhS4YXGBHHwgDW"  # correct horse

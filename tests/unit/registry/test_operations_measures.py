@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.access.counting import AccessState, IssuerState
-from counterfoil.registry.access.identity import CallerIdentity
+from counterfoil.registry.access.identity import AccessState, CallerIdentity, IssuerState
 from counterfoil.registry.access.rights import CALLER, Caller
 from counterfoil.registry.logs import masked_query
 from counterfoil.registry.store.memory import MemoryStorage

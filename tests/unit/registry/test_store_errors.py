@@ -12,8 +12,15 @@ import pytest
 
 from counterfoil.registry.http.answers import error_answer
 from counterfoil.registry.store.committing import GroupCommit, WriteLimits, WriteTurns
-from counterfoil.registry.store.postgres.address import is_server_verified, parse_address
-from counterfoil.registry.store.postgres.connections import FOREIGN, LOST, NotConnected, of_read, of_write
+from counterfoil.registry.store.postgres.connections import (
+    FOREIGN,
+    LOST,
+    NotConnected,
+    is_server_verified,
+    of_read,
+    of_write,
+    parse_address,
+)
 from counterfoil.registry.store.sqlite import reads as sqlite_errors
 from counterfoil.registry.store.writes import StaleWrite, StoreNotUsable
 from counterfoil.schema.errors import RegistryError, SchemaTooLarge, StoreTimeout, StoreUnavailable

@@ -11,16 +11,19 @@ from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from counterfoil.registry.access.counting import (
+from counterfoil.registry.access.identity import (
     ACCEPTED,
     NO_METHOD,
     OTHER_METHOD,
     AccessCounts,
     AccessState,
     Buckets,
+    PresentedCredentials,
     Rate,
+    UnprovenCaller,
+    UnprovenReason,
+    no_proxies,
 )
-from counterfoil.registry.access.identity import PresentedCredentials, UnprovenCaller, UnprovenReason, no_proxies
 from counterfoil.registry.access.rights import CALLER, NOBODY, RENEWAL, Caller
 from counterfoil.registry.http.answers import V1, error_answer, negotiate
 from counterfoil.registry.http.envelope import CONNECTION, client_network, sender_of
@@ -40,8 +43,13 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from counterfoil.registry.access.counting import IssuerState
-    from counterfoil.registry.access.identity import Authenticator, CallerIdentity, CallerProof, ListedProxies
+    from counterfoil.registry.access.identity import (
+        Authenticator,
+        CallerIdentity,
+        CallerProof,
+        IssuerState,
+        ListedProxies,
+    )
     from counterfoil.registry.access.rules import AccessRule, RulesInForce
     from counterfoil.registry.http.envelope import WholeAnswers
 

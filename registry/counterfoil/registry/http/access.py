@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 from fastapi import Depends, Request
 
-from counterfoil.registry.access import counting
+from counterfoil.registry.access import identity
 from counterfoil.registry.access.resources import (
     REGISTRY,
     AccessOperation,
@@ -23,7 +23,7 @@ from counterfoil.registry.access.resources import (
 )
 from counterfoil.registry.access.rights import CALLER, Needs, Visible, everything
 from counterfoil.registry.audit.events import AuditEvent, context_facts
-from counterfoil.registry.audit.trail import TRAIL
+from counterfoil.registry.audit.recording import TRAIL
 from counterfoil.registry.changes.feed import is_visible
 from counterfoil.registry.http.answers import DENIED, denied, error_answer, refused_facts
 from counterfoil.registry.http.envelope import REQUEST_ID_KEY
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from starlette.types import Scope as ASGIScope
 
     from counterfoil.registry.access.administration import AccessAdministration
-    from counterfoil.registry.access.counting import AccessState
+    from counterfoil.registry.access.identity import AccessState
     from counterfoil.registry.access.rights import Caller, Shown
     from counterfoil.registry.changes.feed import ChangeFilter
     from counterfoil.registry.http.answers import Answer, Dialects
@@ -234,7 +234,7 @@ class RequestCaller:
     def require_member(self) -> None:
         """Raise ``Forbidden`` unless the caller has proven who it is."""
         if self.authenticated is not None and not self.authenticated.is_member:
-            self._services.telemetry.access.denials[counting.MEMBER] += 1
+            self._services.telemetry.access.denials[identity.MEMBER] += 1
             raise Forbidden(DENIED)
 
     def require_references(self, subject: QualifiedSubject, references: Sequence[Reference]) -> None:

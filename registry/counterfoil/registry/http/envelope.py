@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 
 from starlette.responses import RedirectResponse, Response
 
-from counterfoil.registry.access.counting import network_of
-from counterfoil.registry.access.identity import no_proxies
+from counterfoil.registry.access.identity import network_of, no_proxies
 from counterfoil.registry.access.rights import CALLER, NOBODY
 from counterfoil.registry.http.answers import error_answer
 from counterfoil.registry.http.request import CONTENT_ENCODING, accepts_gzip, rewrite, too_large, unpacking

@@ -61,7 +61,7 @@ def sqlite_path(url: str) -> Path | None:
 
 
 def _open_postgres(url: str, limits: WriteLimits) -> Storage:
-    from counterfoil.registry.store.postgres.address import is_server_verified, parse_address
+    from counterfoil.registry.store.postgres.connections import is_server_verified, parse_address
     from counterfoil.registry.store.postgres.storage import PostgresStorage, prepare
 
     address = parse_address(url)

@@ -25,8 +25,7 @@ from counterfoil.schema.rest.subjects import (
 )
 
 if TYPE_CHECKING:
-    from counterfoil.registry.subjects.catalog import ById
-    from counterfoil.registry.subjects.lookup import Stored
+    from counterfoil.registry.subjects.catalog import ById, Stored
     from counterfoil.registry.subjects.registration import Registered
     from counterfoil.registry.subjects.versions import Content, VersionEntry, VersionUse
     from counterfoil.schema.rest.json_values import JsonValue

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.http.access import RequestCaller
     from counterfoil.registry.http.request import ApiRequest
-    from counterfoil.registry.subjects.lookup import Stored
+    from counterfoil.registry.subjects.catalog import Stored
     from counterfoil.registry.subjects.versions import Content, SchemaRequest
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.object_forms import Document

@@ -11,8 +11,8 @@ from counterfoil.registry.access.rights import everything
 from counterfoil.registry.keys.records import with_key_names
 from counterfoil.registry.subjects.compatibility import RefusedVersion, check_sound
 from counterfoil.registry.subjects.levels import check_registration, is_merged, permits_bridged
-from counterfoil.registry.subjects.lookup import completed
 from counterfoil.registry.subjects.planning import SubjectState, plan_version
+from counterfoil.registry.subjects.reading import completed
 from counterfoil.registry.subjects.versions import (
     NEXT_VERSION,
     SchemaRequest,
@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.subjects.catalog import Catalog
     from counterfoil.registry.subjects.compatibility import Admission
     from counterfoil.registry.subjects.levels import Scopes, ScopeTerms
-    from counterfoil.registry.subjects.lookup import Match, Matcher
-    from counterfoil.registry.subjects.reading import ParsedRequest, SchemaReader
+    from counterfoil.registry.subjects.reading import Match, Matcher, ParsedRequest, SchemaReader
     from counterfoil.registry.subjects.versions import Candidate, Content, SubjectHistory, VersionEntry
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.model import Metadata, Rule, RuleSet

@@ -37,8 +37,7 @@ from counterfoil.schema.rest.versions import ContextId, SubjectVersion
 if TYPE_CHECKING:
     from counterfoil.registry.http.access import RequestCaller
     from counterfoil.registry.http.request import ApiRequest
-    from counterfoil.registry.subjects.catalog import ById
-    from counterfoil.registry.subjects.lookup import Stored
+    from counterfoil.registry.subjects.catalog import ById, Stored
     from counterfoil.registry.subjects.versions import VersionUse
     from counterfoil.schema.model import RuleSet
 

@@ -18,9 +18,15 @@ from functools import partial
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Final, Protocol
 
-from counterfoil.registry.access.counting import Buckets, Rate, network_of
 from counterfoil.registry.access.identities.hashes import MAX_PASSWORD_BYTES, TOKEN_PREFIX, hash_password, parse_hash
-from counterfoil.registry.access.identity import CallerIdentity, UnprovenCaller, UnprovenReason
+from counterfoil.registry.access.identity import (
+    Buckets,
+    CallerIdentity,
+    Rate,
+    UnprovenCaller,
+    UnprovenReason,
+    network_of,
+)
 from counterfoil.registry.access.records import StoredAccess
 from counterfoil.registry.access.rules import USER
 from counterfoil.registry.store.writes import StaleWrite
@@ -29,8 +35,8 @@ from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavaila
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from counterfoil.registry.access.counting import Throttle
     from counterfoil.registry.access.identities.hashes import PasswordHash
+    from counterfoil.registry.access.identity import Throttle
     from counterfoil.registry.access.records import AccessUser
     from counterfoil.registry.access.rules import OperationScope
 

@@ -127,8 +127,7 @@ def _file(path: Path) -> Iterator[StoreRows]:
 
 @contextmanager
 def _database(url: str) -> Iterator[StoreRows]:
-    from counterfoil.registry.store.postgres.address import parse_address
-    from counterfoil.registry.store.postgres.connections import FOREIGN, at_start, connect
+    from counterfoil.registry.store.postgres.connections import FOREIGN, at_start, connect, parse_address
 
     address = parse_address(url)
     try:

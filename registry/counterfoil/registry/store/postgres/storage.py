@@ -10,7 +10,6 @@ from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.store.committing import DEFAULT_LIMITS, GroupCommit, WriteLimits
-from counterfoil.registry.store.postgres.address import own_functions
 from counterfoil.registry.store.postgres.connections import (
     FOREIGN,
     Connections,
@@ -18,6 +17,7 @@ from counterfoil.registry.store.postgres.connections import (
     at_start,
     connect,
     of_read,
+    own_functions,
 )
 from counterfoil.registry.store.postgres.known import MAX_SCOPES, KnownHistories, KnownIds, KnownSettings, LastKnown
 from counterfoil.registry.store.postgres.news import LEASE_S, NewsFromElsewhere, Stamps
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from counterfoil.registry.store.changes import ScopeSettings, WrittenChanges
-    from counterfoil.registry.store.postgres.address import Functions, PostgresAddress
+    from counterfoil.registry.store.postgres.connections import Functions, PostgresAddress
     from counterfoil.registry.store.postgres.plans import CommitBatch
     from counterfoil.registry.store.protocol import Observer
     from counterfoil.registry.store.writes import Requester, StoragePlan
