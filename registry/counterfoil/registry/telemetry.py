@@ -7,26 +7,20 @@ import json
 import platform
 import time
 from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from counterfoil.registry.access.identity import BUCKETS_S, MEMBER, AccessCounts, AccessState, Durations, IssuerState
 from counterfoil.registry.access.resources import AccessOperation
+from counterfoil.registry.store.protocol import Storage, StoreTotals
 from counterfoil.schema.errors import RegistryError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from prometheus_client.core import Metric
-
-    from counterfoil.registry.store.protocol import Storage, StoreTotals
-
 
 # The measures of a server that demands credentials, in the classes of Prometheus' library.
 

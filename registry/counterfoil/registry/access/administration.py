@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 from uuid import uuid4
 
-from counterfoil.registry.access.questions import has_administrator, united
+from counterfoil.registry.access.questions import FileDeclarations, United, has_administrator, united
 from counterfoil.registry.access.records import (
     BINDINGS,
     OPERATIONS_BY_WORD,
@@ -20,10 +21,12 @@ from counterfoil.registry.access.records import (
     USERS,
     AccessBinding,
     AccessPolicy,
+    AccessRecords,
     AccessRole,
     AccessService,
     AccessToken,
     AccessUser,
+    StoredAccess,
     TokenScope,
 )
 from counterfoil.registry.access.rules import (
@@ -32,34 +35,29 @@ from counterfoil.registry.access.rules import (
     SERVICE,
     STORE_OWNER,
     USER,
+    AccessRule,
     InvalidPattern,
+    OperationScope,
+    ResourcePattern,
     is_name,
     is_user_name,
     parse_pattern,
 )
 from counterfoil.registry.audit.digests import audit_key, events_of
 from counterfoil.registry.store.committing import WriteTurns
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.records import StoredKind
 from counterfoil.registry.store.writes import (
     NO_REQUEST,
     PutRecord,
     RecordAt,
     RecordEvents,
     RefreshRecord,
+    Requester,
     StoragePlan,
     together,
 )
 from counterfoil.schema.errors import AccessConflict, AccessRecordNotFound, InvalidAccess, RevisionChanged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from counterfoil.registry.access.questions import FileDeclarations, United
-    from counterfoil.registry.access.records import AccessRecords, StoredAccess
-    from counterfoil.registry.access.rules import AccessRule, OperationScope, ResourcePattern
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.records import StoredKind
-    from counterfoil.registry.store.writes import Requester
-
 
 _T = TypeVar("_T")
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
+from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.routing import Match
+from starlette.types import Message
 
-from counterfoil.registry.access.questions import InvalidQuestion
+from counterfoil.registry.access.questions import AccessAnswer, InvalidQuestion
 from counterfoil.registry.access.records import BINDING, MADE, MADE_BY, SHOWN_TOKEN, AccessBinding, TokenScope
 from counterfoil.registry.access.resources import (
     REGISTRY,
@@ -18,26 +21,14 @@ from counterfoil.registry.access.resources import (
     allowed_by,
     subject_resource,
 )
-from counterfoil.registry.access.rules import ANONYMOUS
-from counterfoil.registry.http.access import request_of
+from counterfoil.registry.access.rules import ANONYMOUS, AccessRule, OperationScope, ResourcePattern
+from counterfoil.registry.http.access import On, RequestCaller, request_of
 from counterfoil.registry.http.answers import DENIED
-from counterfoil.registry.http.request import rewrite
+from counterfoil.registry.http.request import ApiRequest, rewrite
+from counterfoil.registry.http.route import DeclaredRoute
 from counterfoil.registry.http.shapes import ANY_OBJECT
 from counterfoil.schema.errors import Forbidden, InvalidAccess
 from counterfoil.schema.rest.object_forms import INTEGER, REQUIRED, TEXT, TEXTS, JsonType, ListOf, Member, ObjectForm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from fastapi import Request
-    from starlette.types import Message
-
-    from counterfoil.registry.access.questions import AccessAnswer
-    from counterfoil.registry.access.rules import AccessRule, OperationScope, ResourcePattern
-    from counterfoil.registry.http.access import On, RequestCaller
-    from counterfoil.registry.http.request import ApiRequest
-    from counterfoil.registry.http.route import DeclaredRoute
-
 
 # The bodies of requests and responses under ``/auth/v1``.
 

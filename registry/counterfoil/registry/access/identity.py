@@ -7,20 +7,15 @@ import math
 import time
 from bisect import bisect_left
 from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from hmac import compare_digest
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from counterfoil.registry.access.rules import GROUP, USER, is_name, is_user_name
+from counterfoil.registry.access.rules import GROUP, USER, OperationScope, is_name, is_user_name
 from counterfoil.schema.caches import cached_if_short
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
-
-    from counterfoil.registry.access.rules import OperationScope
-
 
 # Who calls: what a request brings as proof, and what is known of the caller after it was examined.
 

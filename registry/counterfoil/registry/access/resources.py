@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from counterfoil.schema.contexts import TOP_LEVEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from counterfoil.schema.contexts import QualifiedSubject
-
+from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject
 
 # What callers do: the operations that rules allow or deny, and which operation implies which.
 

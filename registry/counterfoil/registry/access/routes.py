@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, Header, Path, Request
 
@@ -33,6 +34,7 @@ from counterfoil.registry.access.bodies import (
     shown_rule,
 )
 from counterfoil.registry.access.questions import (
+    AccessAnswer,
     InvalidQuestion,
     may,
     parse_operation,
@@ -40,24 +42,23 @@ from counterfoil.registry.access.questions import (
     parse_resource,
     who_can,
 )
-from counterfoil.registry.access.records import ROLE, SERVICE_FORM, SHOWN_TOKEN, SHOWN_USER, AccessRole
+from counterfoil.registry.access.records import ROLE, SERVICE_FORM, SHOWN_TOKEN, SHOWN_USER, AccessRole, StoredAccess
 from counterfoil.registry.access.resources import REGISTRY, ROLES, AccessOperation, allowed_by
-from counterfoil.registry.access.rules import ANONYMOUS, USER, rule_text
-from counterfoil.registry.http.access import FROM_BODY, MEMBER, CallerOfRequest, ServicesOfApp, on, the_registry
+from counterfoil.registry.access.rules import ANONYMOUS, USER, AccessRule, OperationScope, rule_text
+from counterfoil.registry.http.access import (
+    FROM_BODY,
+    MEMBER,
+    CallerOfRequest,
+    RequestCaller,
+    ServicesOfApp,
+    on,
+    the_registry,
+)
 from counterfoil.registry.http.request import decode_segment
 from counterfoil.registry.http.route import ValidatedRoute
 from counterfoil.schema import errors
 from counterfoil.schema.errors import AccessRecordNotFound, BadRequest, Forbidden, InvalidAccess
 from counterfoil.schema.rest.object_forms import ListOf
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from counterfoil.registry.access.questions import AccessAnswer
-    from counterfoil.registry.access.records import StoredAccess
-    from counterfoil.registry.access.rules import AccessRule, OperationScope
-    from counterfoil.registry.http.access import RequestCaller
-
 
 # The endpoints under ``/auth/v1``.
 

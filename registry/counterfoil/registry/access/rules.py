@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.registry.access.resources import AccessOperation, ResourceKind, allowed_by, denied_by
+from counterfoil.registry.access.resources import AccessOperation, AccessResource, ResourceKind, allowed_by, denied_by
 from counterfoil.schema.contexts import DEFAULT_CONTEXT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from counterfoil.registry.access.resources import AccessResource
-
 
 # Patterns of resources: a name itself, a prefix, or a glob; there are no regular expressions.
 

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 from uuid import uuid4
 
-from counterfoil.registry.associations.records import check_name, check_resource_id, check_resource_type, property_fault
+from counterfoil.registry.associations.records import (
+    AssociationIndex,
+    check_name,
+    check_resource_id,
+    check_resource_type,
+    property_fault,
+)
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import (
     AtRevision,
     Extent,
     PutVersion,
+    Requester,
     SameTerms,
     StoragePlan,
     Unreferenced,
     together,
 )
-from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.registry.subjects.levels import Scopes, check_writable
 from counterfoil.registry.subjects.planning import SubjectState, check_unreferenced, plan_hard_deletion, read_state
-from counterfoil.registry.subjects.versions import check_subject
-from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
+from counterfoil.registry.subjects.registration import Registered, SchemaRegistration
+from counterfoil.registry.subjects.versions import SchemaRequest, check_subject
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import (
     AssociatedSubjectEmpty,
     AssociationExists,
@@ -33,18 +43,6 @@ from counterfoil.schema.errors import (
     SubjectOwned,
 )
 from counterfoil.schema.rest.subjects import TOPIC, Association, AssociationType, Lifecycle, Mode, Resource
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from counterfoil.registry.associations.records import AssociationIndex
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import Requester
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.registry.subjects.registration import Registered, SchemaRegistration
-    from counterfoil.registry.subjects.versions import SchemaRequest
-    from counterfoil.schema.contexts import QualifiedSubject
-
 
 # Requests about the associations of one resource: to create, change or delete them.
 

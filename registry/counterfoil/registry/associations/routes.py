@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counterfoil.registry.access.resources import AccessOperation as Right
 from counterfoil.registry.access.resources import subject_resource
-from counterfoil.registry.associations.draft import AssociationOperation, AssociationRequest, ResourceRequest
+from counterfoil.registry.associations.draft import (
+    AssociationOperation,
+    AssociationOutcome,
+    AssociationRequest,
+    ResourceRequest,
+)
 from counterfoil.registry.associations.records import parse_association_type, parse_lifecycle
-from counterfoil.registry.http.access import FOUND, FROM_BODY
+from counterfoil.registry.associations.use_cases import Associations
+from counterfoil.registry.http.access import FOUND, FROM_BODY, RequestCaller
 from counterfoil.registry.http.answers import NOTHING, Answer, error_document
+from counterfoil.registry.http.request import ApiRequest
 from counterfoil.registry.http.route import ConfluentRoute
 from counterfoil.registry.http.shapes import PAGE, BodyProperty, BodyShape, properties_of, required
+from counterfoil.registry.store.writes import PutVersion
 from counterfoil.registry.subjects.documents import (
     ASSOCIATION,
     ERROR,
@@ -24,7 +33,7 @@ from counterfoil.registry.subjects.documents import (
 )
 from counterfoil.registry.subjects.registration import Registered
 from counterfoil.schema import errors
-from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import (
     BadRequest,
     InvalidAssociation,
@@ -34,31 +43,19 @@ from counterfoil.schema.errors import (
     StoreTimeout,
     StoreUnavailable,
 )
-from counterfoil.schema.rest.json_values import RequestJson, read_each, read_flag, read_text, read_texts
-from counterfoil.schema.rest.object_forms import FLAG, TEXT, TEXTS, ListOf
+from counterfoil.schema.rest.json_values import JsonValue, RequestJson, read_each, read_flag, read_text, read_texts
+from counterfoil.schema.rest.object_forms import FLAG, TEXT, TEXTS, Document, ListOf
 from counterfoil.schema.rest.subjects import (
     BOND,
     RESOURCE,
     TOPIC,
+    Association,
     AssociationType,
     Lifecycle,
+    Resource,
     association_document,
     bond_document,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable
-
-    from counterfoil.registry.associations.draft import AssociationOutcome
-    from counterfoil.registry.associations.use_cases import Associations
-    from counterfoil.registry.http.access import RequestCaller
-    from counterfoil.registry.http.request import ApiRequest
-    from counterfoil.registry.store.writes import PutVersion
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.object_forms import Document
-    from counterfoil.schema.rest.subjects import Association, Resource
-
 
 # The documents of associations: the bodies that clients send and receive.
 

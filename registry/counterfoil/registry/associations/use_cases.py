@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.registry.associations.draft import (
     AssociationDraft,
@@ -13,29 +14,21 @@ from counterfoil.registry.associations.draft import (
     AssociationOperation,
     AssociationOutcome,
     AssociationRequest,
+    Permit,
     ResourceRequest,
     no_association,
     permit_all,
 )
-from counterfoil.registry.associations.records import check_resource_type
+from counterfoil.registry.associations.records import AssociationIndex, check_resource_type
 from counterfoil.registry.store.committing import until_current
-from counterfoil.registry.store.writes import PutVersion, StaleWrite
-from counterfoil.registry.subjects.registration import Registered
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import PutVersion, Requester, StaleWrite
+from counterfoil.registry.subjects.levels import Scopes
+from counterfoil.registry.subjects.reading import SchemaReader
+from counterfoil.registry.subjects.registration import Registered, SchemaRegistration
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import AssociationExists, RegistryError, StoreTimeout, StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from counterfoil.registry.associations.draft import Permit
-    from counterfoil.registry.associations.records import AssociationIndex
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import Requester
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.registry.subjects.registration import SchemaRegistration
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.subjects import Association, Resource
-
+from counterfoil.schema.rest.subjects import Association, Resource
 
 # The use cases of associations: reading them, and creating, changing and deleting them for one resource at a time.
 

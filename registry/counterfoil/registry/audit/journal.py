@@ -5,27 +5,29 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from counterfoil.registry.access.records import ACCESS_KINDS
 from counterfoil.registry.associations.records import BY_ID, BY_NAME, BY_SUBJECT
-from counterfoil.registry.audit.events import AuditEvent, EventKind, EventPlace, time_text, time_text_of
+from counterfoil.registry.audit.events import (
+    AuditEvent,
+    EventKind,
+    EventPlace,
+    EventSelection,
+    StoredEvent,
+    time_text,
+    time_text_of,
+)
 from counterfoil.registry.bridges.records import BRIDGE_KIND, BY_SOURCE_KIND, REPORT_RECORD_KINDS
 from counterfoil.registry.contracts import stored as contracts
 from counterfoil.registry.contracts.events import DELIVERY_KINDS, WEBHOOKS
 from counterfoil.registry.keys.records import DEK_KIND, KEK_KIND
-from counterfoil.registry.store.changes import JournalChangeKind
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.schema.contexts import TOP_LEVEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from counterfoil.registry.audit.events import EventSelection, StoredEvent
-    from counterfoil.registry.store.changes import JournalChange
-    from counterfoil.registry.store.protocol import Storage
-
 
 # The event that a change of the journal is.
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from counterfoil.registry.access.identity import ListedProxies, UnprovenReason
 from counterfoil.registry.access.resources import subject_resource
-from counterfoil.registry.access.rights import CALLER
+from counterfoil.registry.access.rights import CALLER, Caller, Shown
+from counterfoil.registry.access.rules import ResourcePattern
 from counterfoil.registry.audit.events import (
     AuditEvent,
+    AuditLog,
     EventKind,
     EventPlace,
     KeptIn,
@@ -23,26 +29,14 @@ from counterfoil.registry.audit.events import (
     time_text,
     time_text_of,
 )
-from counterfoil.registry.audit.file import unsigned
+from counterfoil.registry.audit.file import AuditFile, LineHead, unsigned
 from counterfoil.registry.audit.journal import event_of_change
 from counterfoil.registry.http.envelope import REQUEST_ID_KEY, ROUTE_HOLDER, client_address
 from counterfoil.registry.logs import tried
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import NO_REQUEST, DropEvents, RecordEvents, RequestTrail, StoragePlan
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import RegistryError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from counterfoil.registry.access.identity import ListedProxies, UnprovenReason
-    from counterfoil.registry.access.rights import Caller, Shown
-    from counterfoil.registry.access.rules import ResourcePattern
-    from counterfoil.registry.audit.events import AuditLog
-    from counterfoil.registry.audit.file import AuditFile, LineHead
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.schema.contexts import QualifiedSubject
-
 
 # Refused requests, counted: whoever sends a million of them causes a few rows in the store, not a million.
 

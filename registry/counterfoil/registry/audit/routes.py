@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Depends, Query
 from pydantic import BaseModel, BeforeValidator, Field
@@ -18,10 +19,6 @@ from counterfoil.registry.http.access import FOUND, CallerOfRequest, CasesOfRequ
 from counterfoil.registry.http.request import expected
 from counterfoil.registry.http.route import ValidatedRoute
 from counterfoil.schema.errors import BadRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 # The body of a page of events.
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.errors import InvalidBridge, TransitionRefused
-from counterfoil.schema.rest.bridges import GATE, Bridge, BridgeState, Gate, PossibleTransition, Transition
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.rest.bridges import BridgeReports
-
+from counterfoil.schema.rest.bridges import (
+    GATE,
+    Bridge,
+    BridgeReports,
+    BridgeState,
+    Gate,
+    PossibleTransition,
+    Transition,
+)
 
 # The gates of a bridge's transitions: conditions on the latest reports about it, as pure functions.
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Depends, Header, Path, Query, Request, Response
 from pydantic import BaseModel, BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 from starlette.routing import Match
+from starlette.types import Receive, Scope, Send
 
 from counterfoil.registry.access.gate import OpenStreams, too_many_requests
-from counterfoil.registry.access.identity import no_proxies
+from counterfoil.registry.access.identity import ListedProxies, no_proxies
 from counterfoil.registry.access.resources import AccessOperation
-from counterfoil.registry.access.rights import RENEWAL
+from counterfoil.registry.access.rights import RENEWAL, Caller, Renewal
 from counterfoil.registry.changes.as_of import EVER, iso_time
 from counterfoil.registry.changes.feed import (
     ChangeFilter,
     ChangePage,
+    Feed,
     is_set_within,
     is_visible,
     read_page,
@@ -31,23 +34,12 @@ from counterfoil.registry.http.envelope import HEAD_ONLY, ROUTE_HOLDER
 from counterfoil.registry.http.request import decode_segment, expected
 from counterfoil.registry.http.route import DeclaredRoute, ValidatedRoute
 from counterfoil.registry.judges.judging import Pauses
-from counterfoil.registry.store.changes import JournalChangeKind
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.schema import errors
 from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.contexts import QualifiedSubject, parse_prefix, parse_subject
 from counterfoil.schema.errors import BadRequest, RegistryError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from starlette.types import Receive, Scope, Send
-
-    from counterfoil.registry.access.identity import ListedProxies
-    from counterfoil.registry.access.rights import Caller, Renewal
-    from counterfoil.registry.changes.feed import Feed
-    from counterfoil.registry.store.changes import JournalChange
-    from counterfoil.registry.store.protocol import Storage
-
 
 # The bodies of the change feed.
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.registry.changes.as_of import iso_time
-from counterfoil.registry.contracts.events import Event
+from counterfoil.registry.contracts.events import Event, Events
+from counterfoil.registry.contracts.records import ContractRecords
 from counterfoil.registry.contracts.stored import APPROVALS, VERIFICATIONS, content_id
 from counterfoil.registry.contracts.verdicts.verdict import day_at, is_expired
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.store.writes import record_write, together
-from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import Requester, record_write, together
+from counterfoil.registry.subjects.levels import Scopes, check_writable
 from counterfoil.schema.contexts import TOP_LEVEL
 from counterfoil.schema.errors import (
     ApprovalNotFound,
@@ -23,20 +26,8 @@ from counterfoil.schema.errors import (
     VerificationNotFound,
 )
 from counterfoil.schema.rest.contracts import ContractKind, EventType
-from counterfoil.schema.rest.observations import CHECK_RESULT, VERIFICATION, CheckOutcome, Verification
-from counterfoil.schema.rest.verdicts import NEW_APPROVAL, Approval, Approvals
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from counterfoil.registry.contracts.events import Events
-    from counterfoil.registry.contracts.records import ContractRecords
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import Requester
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.schema.rest.observations import NewVerification
-    from counterfoil.schema.rest.verdicts import NewApproval
-
+from counterfoil.schema.rest.observations import CHECK_RESULT, VERIFICATION, CheckOutcome, NewVerification, Verification
+from counterfoil.schema.rest.verdicts import NEW_APPROVAL, Approval, Approvals, NewApproval
 
 # Approvals: findings that someone answers for until a day.
 

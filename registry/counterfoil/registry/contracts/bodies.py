@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,9 +16,12 @@ from counterfoil.registry.access.resources import REGISTRY, AccessOperation, Acc
 from counterfoil.registry.contracts.stored import NAME_PATTERN, is_name
 from counterfoil.registry.contracts.verdicts.checking import Proposal
 from counterfoil.registry.contracts.verdicts.verdict import Policy
+from counterfoil.registry.http.access import RequestCaller
 from counterfoil.registry.http.request import decode_segment, expected
+from counterfoil.registry.use_cases import UseCases
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest
+from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.contracts import (
     Application,
     ApplicationVersion,
@@ -30,16 +34,7 @@ from counterfoil.schema.rest.contracts import (
 )
 from counterfoil.schema.rest.json_values import RequestJson
 from counterfoil.schema.rest.schemas import SCHEMA
-from counterfoil.schema.rest.verdicts import ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterfoil.registry.http.access import RequestCaller
-    from counterfoil.registry.use_cases import UseCases
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.verdicts import Consumer, DeploymentVerdict, VerdictReason
-
+from counterfoil.schema.rest.verdicts import Consumer, DeploymentVerdict, ReasonCode, VerdictReason
 
 # The parameters of endpoints under ``/contracts/v1``.
 

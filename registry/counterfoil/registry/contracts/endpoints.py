@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from counterfoil.registry.access.resources import AccessOperation, subject_resource
 from counterfoil.registry.contracts import bodies as visible
@@ -34,8 +35,9 @@ from counterfoil.registry.contracts.bodies import (
     VersionToPutBody,
 )
 from counterfoil.registry.contracts.publishing import OtherContent, plain_contract
-from counterfoil.registry.http.access import CallerOfRequest, CasesOfRequest
+from counterfoil.registry.http.access import CallerOfRequest, CasesOfRequest, RequestCaller
 from counterfoil.registry.http.answers import V1, answer
+from counterfoil.registry.use_cases import UseCases
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import ContractExists, NotDeployable, VerdictUnknown
 from counterfoil.schema.rest.contracts import (
@@ -47,17 +49,10 @@ from counterfoil.schema.rest.contracts import (
     ENVIRONMENT,
     PUBLICATION,
     ContractKind,
+    Deployment,
     Liveness,
 )
 from counterfoil.schema.rest.verdicts import CONSUMER, CONTRACT_DIFF, FIELD_USE, DeploymentVerdict, verdict_document
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from counterfoil.registry.http.access import RequestCaller
-    from counterfoil.registry.use_cases import UseCases
-    from counterfoil.schema.rest.contracts import Deployment
-
 
 # --- applications
 

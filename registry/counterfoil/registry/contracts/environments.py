@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from uuid import uuid4
 
-from counterfoil.registry.contracts.events import Event
+from counterfoil.registry.contracts.events import Event, Events
+from counterfoil.registry.contracts.records import ContractRecords
 from counterfoil.registry.contracts.stored import (
     ANYWHERE,
     APPLICATIONS,
@@ -21,26 +23,25 @@ from counterfoil.registry.contracts.stored import (
     ended,
     went_live,
 )
+from counterfoil.registry.contracts.verdicts.sides import Sides
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.store.writes import PutRecord, RecordAt, StoragePlan, together
-from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.records import StoredKind
+from counterfoil.registry.store.writes import PutRecord, RecordAt, Requester, StoragePlan, together
+from counterfoil.registry.subjects.levels import Scopes, check_writable
+from counterfoil.schema.agreements.sides import Numbered
 from counterfoil.schema.contexts import TOP_LEVEL
 from counterfoil.schema.errors import DeploymentNotFound
-from counterfoil.schema.rest.contracts import DEPLOYMENT, ContractKind, EventType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from counterfoil.registry.contracts.events import Events
-    from counterfoil.registry.contracts.records import ContractRecords
-    from counterfoil.registry.contracts.verdicts.sides import Sides
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.records import StoredKind
-    from counterfoil.registry.store.writes import Requester
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.schema.agreements.sides import Numbered
-    from counterfoil.schema.rest.contracts import Application, ApplicationVersion, Deployment, Environment, Liveness
-
+from counterfoil.schema.rest.contracts import (
+    DEPLOYMENT,
+    Application,
+    ApplicationVersion,
+    ContractKind,
+    Deployment,
+    Environment,
+    EventType,
+    Liveness,
+)
 
 # What is stored of the time at which versions were live and published: written beside deployments and publications.
 

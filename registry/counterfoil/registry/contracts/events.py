@@ -11,25 +11,19 @@ Without a webhook that wants the event, the plan is empty.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 from uuid import uuid4
 
+from counterfoil.registry.contracts.records import ContractRecords
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.records import StoredKind
-from counterfoil.registry.store.writes import StoragePlan, together
+from counterfoil.registry.store.writes import Requester, StoragePlan, together
 from counterfoil.schema.rest.contracts import DELIVERY, STORED_WEBHOOK, Delivery, DeliveryState, EventType, Webhook
-from counterfoil.schema.rest.object_forms import INTEGER, REQUIRED, TEXT, Member, ObjectForm, word_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from counterfoil.registry.contracts.records import ContractRecords
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import Requester
-    from counterfoil.schema.rest.object_forms import Document
-
+from counterfoil.schema.rest.object_forms import INTEGER, REQUIRED, TEXT, Document, Member, ObjectForm, word_of
 
 # Webhooks and deliveries as stored documents; CloudEvents. Pure functions.
 #

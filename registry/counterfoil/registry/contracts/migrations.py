@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.registry.bridges import rules as gates
+from counterfoil.registry.bridges.records import BridgeRecords
 from counterfoil.registry.bridges.rules import Situation
+from counterfoil.registry.contracts.records import ContractRecords
 from counterfoil.registry.contracts.stored import MIGRATIONS
-from counterfoil.registry.contracts.verdicts.counterparts import VersionPlace, consumer_of
+from counterfoil.registry.contracts.verdicts.counterparts import Counterparts, VersionPlace, consumer_of
 from counterfoil.registry.contracts.verdicts.verdict import day_at
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import Requester
+from counterfoil.registry.subjects.levels import Scopes, check_writable
 from counterfoil.schema.agreements.model import major_of
+from counterfoil.schema.agreements.pairs import Pair
+from counterfoil.schema.agreements.sides import ConsumerReading
 from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import ContractNotFound, InvalidContract, MigrationNotFound
-from counterfoil.schema.rest.bridges import BridgeDirection, BridgeState
+from counterfoil.schema.rest.bridges import BridgeDirection, BridgeState, Gate
 from counterfoil.schema.rest.contracts import ContractKind
-from counterfoil.schema.rest.verdicts import MigrationStatus, ReasonCode, VerdictReason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterator, Sequence
-
-    from counterfoil.registry.bridges.records import BridgeRecords
-    from counterfoil.registry.contracts.records import ContractRecords
-    from counterfoil.registry.contracts.verdicts.counterparts import Counterparts
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import Requester
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.schema.agreements.pairs import Pair
-    from counterfoil.schema.agreements.sides import ConsumerReading
-    from counterfoil.schema.rest.bridges import Gate
-    from counterfoil.schema.rest.verdicts import Consumer, ContractMigration
-
+from counterfoil.schema.rest.verdicts import Consumer, ContractMigration, MigrationStatus, ReasonCode, VerdictReason
 
 # Whether a migration permits a break now, and what is missing. Pure functions.
 

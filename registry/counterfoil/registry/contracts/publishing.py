@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.bridges.records import schema_request_of
-from counterfoil.registry.contracts.events import Event
+from counterfoil.registry.contracts.environments import Histories
+from counterfoil.registry.contracts.events import Event, Events
+from counterfoil.registry.contracts.records import ContractRecords
 from counterfoil.registry.contracts.stored import (
     APPLICATIONS,
     CONTRACTS,
@@ -22,12 +25,15 @@ from counterfoil.registry.contracts.stored import (
     of_subject_key,
     party_kind,
 )
+from counterfoil.registry.contracts.verdicts.sides import Comparing, Sides
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.store.writes import StoragePlan, record_write, together
-from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import Requester, StoragePlan, record_write, together
+from counterfoil.registry.subjects.levels import Scopes, check_writable
+from counterfoil.registry.subjects.reading import SchemaReader
 from counterfoil.schema.agreements.files import hash_of_file, ports_of, read_agreement, read_if_valid
-from counterfoil.schema.agreements.model import Contract
-from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, parse_subject
+from counterfoil.schema.agreements.model import Agreement, AgreementFault, Contract, SchemaLink
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.documents import plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import ContractExists, ContractNotFound, Forbidden, InvalidContract, InvalidSchema
@@ -39,27 +45,13 @@ from counterfoil.schema.rest.contracts import (
     ContractKind,
     ContractVersions,
     EventType,
+    NewContract,
+    NewPublication,
     Publication,
     PublishedContract,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.registry.contracts.environments import Histories
-    from counterfoil.registry.contracts.events import Events
-    from counterfoil.registry.contracts.records import ContractRecords
-    from counterfoil.registry.contracts.verdicts.sides import Comparing, Sides
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import Requester
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.schema.agreements.model import Agreement, AgreementFault, SchemaLink
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.contracts import NewContract, NewPublication
-    from counterfoil.schema.rest.object_forms import Document
-    from counterfoil.schema.rest.verdicts import ContractDiff
-
+from counterfoil.schema.rest.object_forms import Document
+from counterfoil.schema.rest.verdicts import ContractDiff
 
 # Reading contract files of requests: valid under their standard, and with every schema to which they refer.
 

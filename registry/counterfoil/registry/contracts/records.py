@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from counterfoil.registry.contracts.stored import (
     APPLICATIONS,
@@ -17,33 +18,27 @@ from counterfoil.registry.contracts.stored import (
     of_subject_key,
     party_kind,
 )
-from counterfoil.registry.store.changes import JournalChangeKind
+from counterfoil.registry.store.changes import JournalChangeKind, WrittenChanges
+from counterfoil.registry.store.protocol import Storage, StorageRecord
+from counterfoil.registry.store.records import Key, StoredKind
 from counterfoil.schema.agreements.documents import expectation_of
+from counterfoil.schema.agreements.model import Expectation
+from counterfoil.schema.agreements.sides import Numbered
 from counterfoil.schema.caches import RecentValues
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.documents import node_of_json
 from counterfoil.schema.errors import ApplicationNotFound, ContractNotFound, EnvironmentNotFound
-from counterfoil.schema.rest.contracts import ContractKind
+from counterfoil.schema.model import Schema
+from counterfoil.schema.rest.contracts import (
+    Application,
+    ApplicationVersion,
+    ContractKind,
+    ContractLink,
+    Deployment,
+    Environment,
+    PublishedContract,
+)
 from counterfoil.schema.rest.json_values import ReplyJson
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from counterfoil.registry.store.changes import WrittenChanges
-    from counterfoil.registry.store.protocol import Storage, StorageRecord
-    from counterfoil.registry.store.records import Key, StoredKind
-    from counterfoil.schema.agreements.model import Expectation
-    from counterfoil.schema.agreements.sides import Numbered
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.contracts import (
-        Application,
-        ApplicationVersion,
-        ContractLink,
-        Deployment,
-        Environment,
-        PublishedContract,
-    )
-
 
 # A cache of records, each valid until any server writes one with a key that begins as the request for it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, Path
 from pydantic import BeforeValidator, Field
@@ -23,7 +23,7 @@ from counterfoil.registry.contracts.bodies import (
     VerificationId,
     segment,
 )
-from counterfoil.registry.http.access import FOUND, FROM_BODY, CallerOfRequest, CasesOfRequest
+from counterfoil.registry.http.access import FOUND, FROM_BODY, CallerOfRequest, CasesOfRequest, RequestCaller
 from counterfoil.registry.http.request import expected
 from counterfoil.registry.http.route import ValidatedRoute
 from counterfoil.schema import errors
@@ -51,13 +51,9 @@ from counterfoil.schema.rest.verdicts import (
     MIGRATION,
     MIGRATION_STATUS,
     ContractMigration,
+    MigrationStatus,
     NewApproval,
 )
-
-if TYPE_CHECKING:
-    from counterfoil.registry.http.access import RequestCaller
-    from counterfoil.schema.rest.verdicts import MigrationStatus
-
 
 # The endpoints of approvals.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from html import escape
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from counterfoil.registry.access.resources import REGISTRY, AccessOperation, ResourceKind
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.contracts import bodies as visible
 from counterfoil.registry.contracts import endpoints as contracts
 from counterfoil.registry.contracts import report_endpoints as reports
@@ -22,6 +22,7 @@ from counterfoil.registry.http.access import (
     FROM_BODY,
     CallerOfRequest,
     CasesOfRequest,
+    RequestCaller,
     ServicesOfApp,
     on,
     the,
@@ -29,6 +30,7 @@ from counterfoil.registry.http.access import (
     the_scope,
 )
 from counterfoil.registry.http.envelope import ROUTE_HOLDER
+from counterfoil.registry.http.request import ApiRequest
 from counterfoil.registry.http.route import DeclaredRoute, ValidatedRoute, described_errors
 from counterfoil.registry.http.shapes import ANY_OBJECT
 from counterfoil.registry.store.committing import until_current
@@ -57,16 +59,10 @@ from counterfoil.schema.rest.verdicts import (
     CONTRACT_DIFF,
     FIELD_USE,
     VERDICT,
+    DeploymentVerdict,
     ReasonCode,
 )
 from counterfoil.schema.texts import counted
-
-if TYPE_CHECKING:
-    from counterfoil.registry.access.resources import AccessResource
-    from counterfoil.registry.http.access import RequestCaller
-    from counterfoil.registry.http.request import ApiRequest
-    from counterfoil.schema.rest.verdicts import DeploymentVerdict
-
 
 # Badges: a small image with the state of a contract in an environment, for pages such as a README.
 

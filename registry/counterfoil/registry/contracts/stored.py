@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counterfoil.registry.store.records import Key, StoredKind
+from counterfoil.schema.agreements.sides import Numbered
+from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.contracts import (
     APPLICATION,
     APPLICATION_VERSION,
@@ -26,18 +30,9 @@ from counterfoil.schema.rest.contracts import (
     Liveness,
     PublishedContract,
 )
-from counterfoil.schema.rest.object_forms import REQUIRED, TEXT, JsonType, Member, ObjectForm, object_of
+from counterfoil.schema.rest.object_forms import REQUIRED, TEXT, Document, JsonType, Member, ObjectForm, object_of
 from counterfoil.schema.rest.observations import VERIFICATION, Verification
 from counterfoil.schema.rest.verdicts import MIGRATION, STORED_APPROVAL, Approval, ContractMigration
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from counterfoil.schema.agreements.sides import Numbered
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.object_forms import Document
-
 
 # When versions were live in an environment, and which writers a consumer's version met, as stored. Pure functions.
 #

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.registry.access.rights import everything
-from counterfoil.registry.contracts.events import Event
+from counterfoil.registry.access.rights import Shown, everything
+from counterfoil.registry.contracts.events import Event, Events
+from counterfoil.registry.contracts.records import ContractRecords, HeldRecord
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.store.records import StoredKind
-from counterfoil.registry.store.writes import NO_REQUEST, RecordAt, RefreshRecord, StoragePlan, together
-from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.records import Key, StoredKind
+from counterfoil.registry.store.writes import NO_REQUEST, RecordAt, RefreshRecord, Requester, StoragePlan, together
+from counterfoil.registry.subjects.levels import Scopes, check_writable
 from counterfoil.schema.agreements.findings import Activity, ReaderOrigin
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.rest.contracts import EventType
@@ -20,22 +23,11 @@ from counterfoil.schema.rest.observations import (
     WHOLE_RECORD,
     ObservedUse,
     PathUse,
+    UsageBatch,
     UsageOrigin,
+    UsageRead,
     UsageReceipt,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from counterfoil.registry.access.rights import Shown
-    from counterfoil.registry.contracts.events import Events
-    from counterfoil.registry.contracts.records import ContractRecords, HeldRecord
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.records import Key
-    from counterfoil.registry.store.writes import Requester
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.schema.rest.observations import UsageBatch, UsageRead
-
 
 # What was observed of readers, as stored: one record for an application, subject, environment, origin and schema id.
 #

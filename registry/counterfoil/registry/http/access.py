@@ -6,13 +6,18 @@ fails when its module is imported. Where no authentication is set up, nothing is
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from fastapi import Depends, Request
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as ASGIScope
 
 from counterfoil.registry.access import identity
+from counterfoil.registry.access.administration import AccessAdministration
+from counterfoil.registry.access.identity import AccessState
 from counterfoil.registry.access.resources import (
     REGISTRY,
     AccessOperation,
@@ -21,39 +26,24 @@ from counterfoil.registry.access.resources import (
     scope_resource,
     subject_resource,
 )
-from counterfoil.registry.access.rights import CALLER, Needs, Visible, everything
+from counterfoil.registry.access.rights import CALLER, Caller, Needs, Shown, Visible, everything
 from counterfoil.registry.audit.events import AuditEvent, context_facts
 from counterfoil.registry.audit.recording import TRAIL
-from counterfoil.registry.changes.feed import is_visible
-from counterfoil.registry.http.answers import DENIED, denied, error_answer, refused_facts
+from counterfoil.registry.changes.feed import ChangeFilter, is_visible
+from counterfoil.registry.http.answers import DENIED, Answer, Dialects, denied, error_answer, refused_facts
 from counterfoil.registry.http.envelope import REQUEST_ID_KEY
+from counterfoil.registry.http.replies import Replies, StaleReads
 from counterfoil.registry.http.request import ApiRequest
-from counterfoil.registry.store.writes import Author, Requester
+from counterfoil.registry.store.writes import Author, Requester, RequestTrail
 from counterfoil.registry.subjects.compatibility import RefusedVersion
 from counterfoil.registry.subjects.levels import alias_target
-from counterfoil.registry.subjects.versions import NEXT_VERSION, ReferredTo
+from counterfoil.registry.subjects.versions import NEXT_VERSION, ReferredTo, SchemaRequest
+from counterfoil.registry.telemetry import Counting, Telemetry
 from counterfoil.registry.use_cases import UseCases
-from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import Forbidden, ReferenceExists, RegistryError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
-
-    from starlette.types import ASGIApp, Receive, Send
-    from starlette.types import Scope as ASGIScope
-
-    from counterfoil.registry.access.administration import AccessAdministration
-    from counterfoil.registry.access.identity import AccessState
-    from counterfoil.registry.access.rights import Caller, Shown
-    from counterfoil.registry.changes.feed import ChangeFilter
-    from counterfoil.registry.http.answers import Answer, Dialects
-    from counterfoil.registry.http.replies import Replies, StaleReads
-    from counterfoil.registry.store.writes import RequestTrail
-    from counterfoil.registry.subjects.versions import SchemaRequest
-    from counterfoil.registry.telemetry import Counting, Telemetry
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.model import Reference
-    from counterfoil.schema.rest.object_forms import HasJsonSchema
+from counterfoil.schema.model import Reference
+from counterfoil.schema.rest.object_forms import HasJsonSchema
 
 
 class ServerLifecycle:

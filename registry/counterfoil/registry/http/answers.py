@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
 import orjson
 from starlette.responses import Response
 
-from counterfoil.registry.access.resources import REGISTRY, AccessOperation
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource
+from counterfoil.registry.access.rights import Caller, Needs
 from counterfoil.registry.access.rules import GROUP, pattern_of
-from counterfoil.registry.audit.events import context_facts
+from counterfoil.registry.audit.events import EventKind, context_facts
 from counterfoil.registry.http.shapes import BodyShape
 from counterfoil.registry.subjects.documents import REGISTERED, SCHEMA_BY_ID
 from counterfoil.schema.caches import cached_if_short
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import (
     ConfigNotFound,
     Forbidden,
@@ -30,15 +33,6 @@ from counterfoil.schema.errors import (
     UnsupportedMediaType,
 )
 from counterfoil.schema.rest.object_forms import ListOf
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from counterfoil.registry.access.resources import AccessResource
-    from counterfoil.registry.access.rights import Caller, Needs
-    from counterfoil.registry.audit.events import EventKind
-    from counterfoil.schema.contexts import QualifiedSubject
-
 
 _NEW_FIELDS: Final = frozenset({"guid", "ts", "deleted"})
 _NEW_PATHS: Final = ("/schemas/guids", "/associations")

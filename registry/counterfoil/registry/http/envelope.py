@@ -7,31 +7,23 @@ import ipaddress
 import os
 import time
 from binascii import hexlify
+from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from counterfoil.registry.access.identity import network_of, no_proxies
-from counterfoil.registry.access.rights import CALLER, NOBODY
+from counterfoil.registry.access.identity import ListedProxies, network_of, no_proxies
+from counterfoil.registry.access.rights import CALLER, NOBODY, Caller
 from counterfoil.registry.http.answers import error_answer
-from counterfoil.registry.http.request import CONTENT_ENCODING, accepts_gzip, rewrite, too_large, unpacking
+from counterfoil.registry.http.request import CONTENT_ENCODING, Packing, accepts_gzip, rewrite, too_large, unpacking
 from counterfoil.registry.logs import LOGGER, masked_query
+from counterfoil.registry.telemetry import Telemetry
 from counterfoil.schema.errors import AnswerTimeout, Forbidden, RegistryError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from starlette.routing import Route
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from counterfoil.registry.access.identity import ListedProxies
-    from counterfoil.registry.access.rights import Caller
-    from counterfoil.registry.http.request import Packing
-    from counterfoil.registry.telemetry import Telemetry
-
 
 # Requests of web pages of other origins, which are refused: a user who visits such a page does not intend them.
 #

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
+from collections.abc import Awaitable, Callable
 from hashlib import blake2b, sha256
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from counterfoil.registry.access.rights import CALLER, EVERY_CALLER
+from counterfoil.registry.access.rights import CALLER, EVERY_CALLER, Caller, Needs
 from counterfoil.registry.http.answers import (
     CLIENT_VERSION,
     VARY,
@@ -17,25 +19,22 @@ from counterfoil.registry.http.answers import (
     negotiate,
     tolerates_new_fields,
 )
-from counterfoil.registry.http.envelope import CONNECTION, ENVELOPE, REQUEST_ID, ROUTE_HOLDER, fixed_headers
-from counterfoil.registry.store.changes import JournalChangeKind
-from counterfoil.registry.store.protocol import StoreSlow
+from counterfoil.registry.http.envelope import (
+    CONNECTION,
+    ENVELOPE,
+    REQUEST_ID,
+    ROUTE_HOLDER,
+    PlainEnvelope,
+    WholeAnswers,
+    fixed_headers,
+)
+from counterfoil.registry.http.request import ApiRequest
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, WrittenChanges
+from counterfoil.registry.store.protocol import Storage, StoreSlow
 from counterfoil.registry.use_cases import UseCases, use_cases
 from counterfoil.schema.caches import RecentValues, cached_if_short
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import Forbidden, RegistryError, StoreTimeout, StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from counterfoil.registry.access.rights import Caller, Needs
-    from counterfoil.registry.http.envelope import PlainEnvelope, WholeAnswers
-    from counterfoil.registry.http.request import ApiRequest
-    from counterfoil.registry.store.changes import JournalChange, WrittenChanges
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.schema.contexts import QualifiedSubject
-
 
 # Responses cached as bytes, for requests that are repeated.
 #

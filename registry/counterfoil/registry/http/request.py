@@ -5,29 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import zlib
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import parse_qs, parse_qsl, quote, unquote_to_bytes, urlencode
 
 import orjson
+from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError, WrapValidator
 from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
 
 from counterfoil.registry.http.answers import MAX_IGNORED, comes_from_python
+from counterfoil.registry.use_cases import UseCases
 from counterfoil.schema.caches import RecentValues, cached_if_short
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest, MissingBody, NotFound, RequestTooLarge, UnsupportedMediaType
-from counterfoil.schema.rest.object_forms import unknown_members
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from fastapi.exceptions import RequestValidationError
-    from starlette.types import Message, Receive, Scope, Send
-
-    from counterfoil.registry.use_cases import UseCases
-    from counterfoil.schema.rest.object_forms import HasJsonSchema
-
+from counterfoil.schema.rest.object_forms import HasJsonSchema, unknown_members
 
 # Paths before routing: still percent-encoded, and with the context of ``/contexts/{ctx}/…`` moved into the names.
 #

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
 from functools import partial, update_wrapper, wraps
 from http import HTTPStatus
 from inspect import Signature
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.convertors import CONVERTOR_TYPES, StringConvertor
+from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from counterfoil.registry.access.rights import EVERY_CALLER
+from counterfoil.registry.access.rights import EVERY_CALLER, Needs
 from counterfoil.registry.changes.as_of import AsOf, resolve_moment
-from counterfoil.registry.http.access import guarded, request_of, services_of
+from counterfoil.registry.http.access import Access, RequestCaller, Services, guarded, request_of, services_of
 from counterfoil.registry.http.answers import (
     DENIED,
     NO_CONTENT,
@@ -32,33 +37,26 @@ from counterfoil.registry.http.answers import (
     tolerates_new_fields,
 )
 from counterfoil.registry.http.envelope import ROUTE_HOLDER
-from counterfoil.registry.http.replies import MAX_KEPT_BODY_BYTES, WARNING, CachedReply, entity_tag, request_key, tagged
-from counterfoil.registry.http.request import refusal
+from counterfoil.registry.http.replies import (
+    MAX_KEPT_BODY_BYTES,
+    WARNING,
+    Basis,
+    CachedReply,
+    Lifetime,
+    entity_tag,
+    request_key,
+    tagged,
+)
+from counterfoil.registry.http.request import ApiRequest, refusal
 from counterfoil.registry.http.shapes import AS_OF, SCHEMA_TEXT, described_request, schema_of
 from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.store.committing import until_current
-from counterfoil.registry.store.protocol import StoreSlow
+from counterfoil.registry.store.protocol import Storage, StoreSlow
 from counterfoil.registry.subjects.documents import ERROR
-from counterfoil.registry.use_cases import use_cases
+from counterfoil.registry.use_cases import UseCases, use_cases
 from counterfoil.schema import errors
 from counterfoil.schema.errors import BadRequest, Forbidden, RegistryError, StoreTimeout, StoreUnavailable
 from counterfoil.schema.rest.object_forms import HasJsonSchema
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from fastapi import Request
-    from pydantic import BaseModel
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from counterfoil.registry.access.rights import Needs
-    from counterfoil.registry.http.access import Access, RequestCaller, Services
-    from counterfoil.registry.http.replies import Basis, Lifetime
-    from counterfoil.registry.http.request import ApiRequest
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.use_cases import UseCases
-
 
 # The errors that each route can respond with, for the OpenAPI description.
 

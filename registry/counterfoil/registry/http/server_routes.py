@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import cached_property, partial
 from http import HTTPStatus
 from importlib import metadata
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Depends, Request, Response
 from fastapi.openapi.utils import get_openapi
@@ -14,26 +15,26 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel
 
 from counterfoil.registry.access.resources import AccessOperation
-from counterfoil.registry.access.rights import CALLER
-from counterfoil.registry.http.access import MEMBER, OPEN, ServerLifecycle, ServicesOfApp, on, the_registry
+from counterfoil.registry.access.rights import CALLER, Caller
+from counterfoil.registry.http.access import (
+    MEMBER,
+    OPEN,
+    RequestCaller,
+    ServerLifecycle,
+    ServicesOfApp,
+    on,
+    the_registry,
+)
 from counterfoil.registry.http.answers import PRODUCED, UNAVAILABLE_HEADERS
-from counterfoil.registry.http.request import parse_json
+from counterfoil.registry.http.replies import StaleReads
+from counterfoil.registry.http.request import ApiRequest, parse_json
 from counterfoil.registry.http.route import ApiRoute, ConfluentRoute, DeclaredRoute
 from counterfoil.registry.http.shapes import ANY_OBJECT, components
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.subjects.documents import ERROR
 from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.rest.json_values import RequestJson
 from counterfoil.schema.rest.object_forms import TEXT_BY_KEY, HasJsonSchema
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterfoil.registry.access.rights import Caller
-    from counterfoil.registry.http.access import RequestCaller
-    from counterfoil.registry.http.replies import StaleReads
-    from counterfoil.registry.http.request import ApiRequest
-    from counterfoil.registry.store.protocol import Storage
-
 
 # Operations on the server itself.
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counterfoil.schema.rest.json_values import JsonValue, read_text
-from counterfoil.schema.rest.object_forms import HasJsonSchema, JsonType, ListOf, ObjectForm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from counterfoil.schema.rest.object_forms import Document, JsonSchema
-
+from counterfoil.schema.rest.object_forms import Document, HasJsonSchema, JsonSchema, JsonType, ListOf, ObjectForm
 
 # The shapes of bodies in the OpenAPI description, made from the forms of :mod:`counterfoil.schema.rest`.
 

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.registry.audit.digests import audit_key, digest_of_record
 from counterfoil.registry.audit.events import facts_about
-from counterfoil.registry.store.writes import StoragePlan, record_write, together
+from counterfoil.registry.store.protocol import Storage, StorageRecord
+from counterfoil.registry.store.writes import Requester, StoragePlan, record_write, together
 from counterfoil.registry.subjects.versions import MAX_VERSION
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import InvalidKey, KeyNotFound
+from counterfoil.schema.model import Rule, RuleSet
 from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from counterfoil.registry.store.protocol import Storage, StorageRecord
-    from counterfoil.registry.store.writes import Requester
-    from counterfoil.schema.model import Rule, RuleSet
-    from counterfoil.schema.rest.object_forms import Document
-
+from counterfoil.schema.rest.object_forms import Document
 
 # Which names, fields and subjects of encryption keys are valid.
 #

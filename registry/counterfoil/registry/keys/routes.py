@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counterfoil.registry.access.resources import AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.audit.events import EventKind, facts_about
-from counterfoil.registry.http.access import FOUND, FROM_BODY, on, the, the_subject_of_keys
+from counterfoil.registry.http.access import FOUND, FROM_BODY, RequestCaller, on, the, the_subject_of_keys
 from counterfoil.registry.http.answers import NOTHING, Answer, AuditedUse
+from counterfoil.registry.http.request import ApiRequest
 from counterfoil.registry.http.route import ConfluentRoute
 from counterfoil.registry.http.shapes import PAGE, BodyProperty, BodyShape, properties_of
 from counterfoil.registry.keys.records import FIRST_VERSION, without_secrets
 from counterfoil.registry.keys.use_cases import DekGroup, DekRequest
 from counterfoil.registry.subjects.versions import parse_version
 from counterfoil.schema import errors
-from counterfoil.schema.contexts import parse_prefix, parse_subject
+from counterfoil.schema.contexts import QualifiedSubject, parse_prefix, parse_subject
 from counterfoil.schema.errors import InvalidKey, KeyInUse, NotFound
-from counterfoil.schema.rest.json_values import RequestJson, read_flag, read_integer, read_text
+from counterfoil.schema.rest.json_values import JsonValue, RequestJson, read_flag, read_integer, read_text
 from counterfoil.schema.rest.keys import (
     CHANGEABLE,
     DEFAULT_ALGORITHM,
@@ -30,18 +31,10 @@ from counterfoil.schema.rest.keys import (
     Algorithm,
     DekId,
     Kek,
+    ShownDek,
     dek_document,
 )
-from counterfoil.schema.rest.object_forms import FLAG, INTEGER, INTEGERS, TEXT, TEXTS
-
-if TYPE_CHECKING:
-    from counterfoil.registry.http.access import RequestCaller
-    from counterfoil.registry.http.request import ApiRequest
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.keys import ShownDek
-    from counterfoil.schema.rest.object_forms import Document
-
+from counterfoil.schema.rest.object_forms import FLAG, INTEGER, INTEGERS, TEXT, TEXTS, Document
 
 # The bodies about keys that clients send.
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from counterfoil.registry.keys.records import (
     HeldDek,
     HeldKek,
+    KeyRecords,
     check_kek_name,
     check_key_subject,
     check_key_version,
     check_kms,
 )
+from counterfoil.registry.keys.services import KeyWrapping
 from counterfoil.registry.store.committing import WriteTurns, until_current
-from counterfoil.registry.subjects.levels import check_writable
-from counterfoil.schema.contexts import TOP_LEVEL
+from counterfoil.registry.store.writes import Requester
+from counterfoil.registry.subjects.levels import Scopes, check_writable
+from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, SubjectPrefix
 from counterfoil.schema.errors import (
     InvalidKey,
     KeyEncryptionKeyDeleted,
@@ -29,17 +33,7 @@ from counterfoil.schema.errors import (
 )
 from counterfoil.schema.keys import new_material
 from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek, ShownDek
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    from counterfoil.registry.keys.records import KeyRecords
-    from counterfoil.registry.keys.services import KeyWrapping
-    from counterfoil.registry.store.writes import Requester
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
-    from counterfoil.schema.rest.subjects import Mode
-
+from counterfoil.schema.rest.subjects import Mode
 
 # Key encryption keys: reading, creating and changing their entries, and deleting those that wrap no keys.
 

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from uuid import UUID
 
-from counterfoil.schema.rest.object_forms import JsonType, Member, ObjectForm, word_of
-from counterfoil.schema.rest.subjects import Mode, config_document, read_config
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from uuid import UUID
-
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.object_forms import Document
-    from counterfoil.schema.rest.subjects import Config
-
+from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.rest.object_forms import Document, JsonType, Member, ObjectForm, word_of
+from counterfoil.schema.rest.subjects import Config, Mode, config_document, read_config
 
 # The changes of a registry, in the order in which they were committed.
 

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
+from uuid import UUID
 
-from counterfoil.registry.store.writes import StoreNotUsable
-from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from uuid import UUID
-
-    from counterfoil.registry.audit.events import EventPlace, StoredEvent
-    from counterfoil.registry.store.changes import JournalChange, ScopeSettings, WrittenChanges
-    from counterfoil.registry.store.name_ranges import SubjectRange
-    from counterfoil.registry.store.writes import Requester, StoragePlan
-    from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionUse
-    from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
-    from counterfoil.schema.errors import RegistryError
-    from counterfoil.schema.rest.object_forms import Document
-    from counterfoil.schema.rest.versions import Visibility
-
+from counterfoil.registry.audit.events import EventPlace, StoredEvent
+from counterfoil.registry.store.changes import JournalChange, ScopeSettings, WrittenChanges
+from counterfoil.registry.store.name_ranges import SubjectRange
+from counterfoil.registry.store.writes import Requester, StoragePlan, StoreNotUsable
+from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionUse
+from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
+from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable
+from counterfoil.schema.rest.object_forms import Document
+from counterfoil.schema.rest.versions import Visibility
 
 # Whether the store responds: recorded at each use, logged once when it is lost and once when it responds again.
 

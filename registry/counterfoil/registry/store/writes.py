@@ -13,22 +13,18 @@ A storage decides nothing: under its lock it checks the guards, allots ids, carr
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
+from uuid import UUID
 
+from counterfoil.registry.audit.events import AuditEvent, AuditLog
+from counterfoil.registry.store.changes import JournalChange, ScopeSettings, WrittenChanges
+from counterfoil.registry.subjects.versions import Content, VersionEntry, VersionUse
 from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject
 from counterfoil.schema.errors import CounterfoilError, OperationNotPermitted, StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from uuid import UUID
-
-    from counterfoil.registry.audit.events import AuditEvent, AuditLog
-    from counterfoil.registry.store.changes import JournalChange, ScopeSettings, WrittenChanges
-    from counterfoil.registry.subjects.versions import Content, VersionEntry, VersionUse
-    from counterfoil.schema.rest.object_forms import Document
-
+from counterfoil.schema.rest.object_forms import Document
 
 # The errors of the registry, besides those of the API.
 

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from uuid import UUID
 
-from counterfoil.registry.access.rights import everything
+from counterfoil.registry.access.rights import Shown, Visible, everything
 from counterfoil.registry.store.name_ranges import SubjectRange, intersection, of_prefix
-from counterfoil.registry.subjects.reading import Matcher, completed, in_context
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.subjects.levels import Scopes
+from counterfoil.registry.subjects.reading import Matcher, SchemaReader, completed, in_context
 from counterfoil.registry.subjects.versions import (
+    Content,
+    SchemaRequest,
     VersionEntry,
+    VersionUse,
     parse_schema_type,
     subject_not_found,
 )
 from counterfoil.schema.answers import formatted_text
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, SubjectPrefix, parse_subject
+from counterfoil.schema.entity import Entity
 from counterfoil.schema.errors import InvalidSchema, SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.schema.tags import find_tags
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
-    from uuid import UUID
-
-    from counterfoil.registry.access.rights import Shown, Visible
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.registry.subjects.versions import Content, SchemaRequest, VersionUse
-    from counterfoil.schema.entity import Entity
-
 
 # Looking a schema up by its content, or by its metadata.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from counterfoil.registry.store.writes import Extent, Unreferenced
-from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.registry.associations.records import SubjectGuard
+from counterfoil.registry.store.committing import WriteTurns
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import Extent, Requester, Unreferenced
+from counterfoil.registry.subjects.levels import Scopes, check_writable
 from counterfoil.registry.subjects.planning import (
     SubjectState,
     check_unreferenced,
@@ -14,22 +16,14 @@ from counterfoil.registry.subjects.planning import (
     plan_hard_deletion,
     plan_soft_deletion,
 )
-from counterfoil.registry.subjects.versions import subject_not_found, version_not_found
+from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry, subject_not_found, version_not_found
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import (
     SubjectNotSoftDeleted,
     SubjectSoftDeleted,
     VersionNotSoftDeleted,
     VersionSoftDeleted,
 )
-
-if TYPE_CHECKING:
-    from counterfoil.registry.associations.records import SubjectGuard
-    from counterfoil.registry.store.committing import WriteTurns
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import Requester
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
-    from counterfoil.schema.contexts import QualifiedSubject
 
 
 class SubjectDeletion:

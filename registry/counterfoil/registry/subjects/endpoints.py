@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counterfoil.registry.access.resources import AccessOperation, scope_resource
 from counterfoil.registry.access.rights import EVERY_CALLER
+from counterfoil.registry.http.access import RequestCaller
 from counterfoil.registry.http.answers import Answer, RawText
+from counterfoil.registry.http.request import ApiRequest
+from counterfoil.registry.subjects.catalog import Stored
 from counterfoil.registry.subjects.documents import (
     read_registration,
     read_schema_request,
@@ -17,26 +21,22 @@ from counterfoil.registry.subjects.documents import (
     version_document,
 )
 from counterfoil.registry.subjects.levels import parse_mode
-from counterfoil.registry.subjects.versions import NEXT_VERSION, check_name, check_subject, parse_version
-from counterfoil.schema.contexts import parse_prefix
+from counterfoil.registry.subjects.versions import (
+    NEXT_VERSION,
+    Content,
+    SchemaRequest,
+    check_name,
+    check_subject,
+    parse_version,
+)
+from counterfoil.schema.contexts import QualifiedSubject, parse_prefix
 from counterfoil.schema.errors import InvalidMode, SchemaNotFound, SubjectNotFound
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.json_values import RequestJson, read_text
+from counterfoil.schema.rest.object_forms import Document
 from counterfoil.schema.rest.schemas import COMPATIBILITY
 from counterfoil.schema.rest.subjects import Mode, config_document, read_config_changes, unread_settings
-from counterfoil.schema.rest.versions import Visibility
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.registry.http.access import RequestCaller
-    from counterfoil.registry.http.request import ApiRequest
-    from counterfoil.registry.subjects.catalog import Stored
-    from counterfoil.registry.subjects.versions import Content, SchemaRequest
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.object_forms import Document
-    from counterfoil.schema.rest.versions import Compatibility
-
+from counterfoil.schema.rest.versions import Compatibility, Visibility
 
 # Operations under ``/subjects``.
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from counterfoil.registry.store.changes import ScopeSettings
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.store.writes import Extent, together
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import Extent, Requester, together
 from counterfoil.registry.subjects.planning import plan_purge, plan_settings
 from counterfoil.registry.subjects.versions import check_name, check_rule_set
 from counterfoil.schema.compatibility.policies import (
@@ -19,14 +22,6 @@ from counterfoil.schema.compatibility.policies import (
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import ConfigNotFound, InvalidMode, ModeNotFound, OperationNotPermitted, SubjectNotFound
 from counterfoil.schema.rest.subjects import Config, IncompatibleVersions, Mode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from counterfoil.registry.store.changes import ScopeSettings
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import Requester
-
 
 # What a config asks of the schemas in its scope, and which of several levels' configs is in force.
 #

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
+from uuid import UUID
 
 from counterfoil.registry.judges.judging import JudgementThreads, LongJudgements
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import ReferenceTarget, StaleWrite
 from counterfoil.registry.subjects.versions import (
     Candidate,
     Content,
+    SchemaRequest,
+    SubjectHistory,
+    VersionEntry,
     make_content,
     may_match,
     merged_metadata,
@@ -24,6 +30,7 @@ from counterfoil.registry.subjects.versions import (
 )
 from counterfoil.schema.answers import (
     CompatibilityQuestion,
+    PlacedWarning,
     SchemaSummary,
     are_equivalent,
     judged,
@@ -38,24 +45,13 @@ from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import InvalidSchema, StoreUnavailable
 from counterfoil.schema.fingerprint import content_guid
-from counterfoil.schema.judgement import Budget
+from counterfoil.schema.judgement import Budget, Judgement
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
-from counterfoil.schema.parsed import ParsedSchema, SchemaSource, Validation
+from counterfoil.schema.parsed import ParsedSchema, SchemaSource, SchemaWarning, Validation
 from counterfoil.schema.parsing import parse_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from uuid import UUID
-
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.subjects.versions import SchemaRequest, SubjectHistory, VersionEntry
-    from counterfoil.schema.answers import PlacedWarning
-    from counterfoil.schema.judgement import Judgement
-    from counterfoil.schema.parsed import SchemaWarning
-    from counterfoil.schema.paths import FieldPath, PathTarget
-    from counterfoil.schema.rest.subjects import Config
-    from counterfoil.schema.texts import Pointer, Position
-
+from counterfoil.schema.paths import FieldPath, PathTarget
+from counterfoil.schema.rest.subjects import Config
+from counterfoil.schema.texts import Pointer, Position
 
 # Loading the code of the schema languages beside the event loop, when each is first needed.
 #

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.registry.access.rights import everything
+from counterfoil.registry.access.rights import Shown, everything
+from counterfoil.registry.associations.records import SubjectGuard
+from counterfoil.registry.bridges.records import BridgeAcceptance, BridgeTarget
 from counterfoil.registry.keys.records import with_key_names
-from counterfoil.registry.subjects.compatibility import RefusedVersion, check_sound
-from counterfoil.registry.subjects.levels import check_registration, is_merged, permits_bridged
+from counterfoil.registry.store.committing import WriteTurns
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import Guard, Requester, StoragePlan
+from counterfoil.registry.subjects.catalog import Catalog
+from counterfoil.registry.subjects.compatibility import Admission, RefusedVersion, check_sound
+from counterfoil.registry.subjects.levels import Scopes, ScopeTerms, check_registration, is_merged, permits_bridged
 from counterfoil.registry.subjects.planning import SubjectState, plan_version
-from counterfoil.registry.subjects.reading import completed
+from counterfoil.registry.subjects.reading import Match, Matcher, ParsedRequest, SchemaReader, completed
 from counterfoil.registry.subjects.versions import (
     NEXT_VERSION,
+    Candidate,
+    Content,
     SchemaRequest,
+    SubjectHistory,
+    VersionEntry,
     check_next_version,
     check_rule_set,
     check_subject,
@@ -25,29 +36,12 @@ from counterfoil.registry.subjects.versions import (
     without_rules,
 )
 from counterfoil.schema.answers import TagsAsked, tags_without_effect
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.entity import TagEdit
 from counterfoil.schema.errors import CounterfoilError, InvalidRuleSet, InvalidSchema, OperationNotPermitted
-from counterfoil.schema.parsed import Validation
+from counterfoil.schema.model import Metadata, Rule, RuleSet
+from counterfoil.schema.parsed import ParsedSchema, Validation
 from counterfoil.schema.tags import edit_tags, find_tags
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from counterfoil.registry.access.rights import Shown
-    from counterfoil.registry.associations.records import SubjectGuard
-    from counterfoil.registry.bridges.records import BridgeAcceptance, BridgeTarget
-    from counterfoil.registry.store.committing import WriteTurns
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import Guard, Requester, StoragePlan
-    from counterfoil.registry.subjects.catalog import Catalog
-    from counterfoil.registry.subjects.compatibility import Admission
-    from counterfoil.registry.subjects.levels import Scopes, ScopeTerms
-    from counterfoil.registry.subjects.reading import Match, Matcher, ParsedRequest, SchemaReader
-    from counterfoil.registry.subjects.versions import Candidate, Content, SubjectHistory, VersionEntry
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.model import Metadata, Rule, RuleSet
-    from counterfoil.schema.parsed import ParsedSchema
-
 
 # Tags inside a schema that is being registered: requested edits, and tags copied from the latest version.
 

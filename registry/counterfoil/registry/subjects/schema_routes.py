@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import UUID
 
 from counterfoil.registry.access.resources import REGISTRY, AccessOperation
 from counterfoil.registry.associations.routes import requested_lifecycles
 from counterfoil.registry.associations.use_cases import AssociationFilter
 from counterfoil.registry.audit.events import EventKind
-from counterfoil.registry.http.access import FOUND, MEMBER, on, the_context
+from counterfoil.registry.http.access import FOUND, MEMBER, RequestCaller, on, the_context
 from counterfoil.registry.http.answers import NOTHING, Answer, AuditedUse, RawText
 from counterfoil.registry.http.replies import until_any_write
+from counterfoil.registry.http.request import ApiRequest
 from counterfoil.registry.http.route import ConfluentRoute
 from counterfoil.registry.http.shapes import PAGE
 from counterfoil.registry.judges.judging import Pauses
-from counterfoil.registry.subjects.catalog import MAX_SUBJECTS
+from counterfoil.registry.subjects.catalog import MAX_SUBJECTS, ById, Stored
 from counterfoil.registry.subjects.documents import (
     LISTED_VERSION,
     SCHEMA_BY_GUID,
@@ -25,22 +26,15 @@ from counterfoil.registry.subjects.documents import (
     version_document,
 )
 from counterfoil.registry.subjects.endpoints import formatted, found_tags
-from counterfoil.registry.subjects.versions import SUPPORTED_TYPES
+from counterfoil.registry.subjects.versions import SUPPORTED_TYPES, VersionUse
 from counterfoil.schema import errors
 from counterfoil.schema.contexts import SubjectPrefix, parse_prefix, parse_subject
 from counterfoil.schema.errors import NotFound, SchemaNotFound
+from counterfoil.schema.model import RuleSet
 from counterfoil.schema.rest.object_forms import TEXTS, ListOf
 from counterfoil.schema.rest.schemas import CONTEXT_ID, SUBJECT_VERSION
 from counterfoil.schema.rest.subjects import Lifecycle, association_document
 from counterfoil.schema.rest.versions import ContextId, SubjectVersion
-
-if TYPE_CHECKING:
-    from counterfoil.registry.http.access import RequestCaller
-    from counterfoil.registry.http.request import ApiRequest
-    from counterfoil.registry.subjects.catalog import ById, Stored
-    from counterfoil.registry.subjects.versions import VersionUse
-    from counterfoil.schema.model import RuleSet
-
 
 # Operations under ``/schemas``, and on contexts.
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
+from uuid import UUID
 
+from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.entity import TagEdit
 from counterfoil.schema.errors import (
     InvalidRuleSet,
     InvalidSchema,
@@ -17,19 +21,10 @@ from counterfoil.schema.errors import (
     VersionNotFound,
 )
 from counterfoil.schema.fingerprint import content_guid
-from counterfoil.schema.model import DEFAULT_TYPE, Metadata, RuleSet, SchemaType
+from counterfoil.schema.model import DEFAULT_TYPE, Metadata, Reference, Rule, RuleSet, SchemaType
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.rest.schemas import MIGRATION_MODES, OTHER_MODES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from uuid import UUID
-
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.entity import TagEdit
-    from counterfoil.schema.model import Reference, Rule
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.rest.subjects import Config
-
+from counterfoil.schema.rest.subjects import Config
 
 # Which subject names are valid.
 

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from fastapi import Body, Depends, Path
 from pydantic import Field
 
-from counterfoil.registry.access.resources import AccessOperation, subject_resource
+from counterfoil.registry.access.resources import AccessOperation, AccessResource, subject_resource
 from counterfoil.registry.changes.routes import ScopeSubject
 from counterfoil.registry.contracts import bodies as visible
 from counterfoil.registry.contracts.bodies import Count, Filter, Name, ReportBody, segment
-from counterfoil.registry.http.access import FOUND, CallerOfRequest, CasesOfRequest, on, the_scope
+from counterfoil.registry.http.access import FOUND, CallerOfRequest, CasesOfRequest, RequestCaller, on, the_scope
+from counterfoil.registry.http.request import ApiRequest
 from counterfoil.registry.http.route import ValidatedRoute
 from counterfoil.schema import errors
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.object_forms import JsonType, ListOf
 from counterfoil.schema.rest.observations import TOPIC_STATS, SchemaCount, TopicStats
-
-if TYPE_CHECKING:
-    from counterfoil.registry.access.resources import AccessResource
-    from counterfoil.registry.http.access import RequestCaller
-    from counterfoil.registry.http.request import ApiRequest
-
 
 # ``/contracts/v1/topics``: what is in topics, as those who read them report it.
 

@@ -3,48 +3,37 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from counterfoil.contracts.findings import fingerprint
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.bridges.records import schema_request_of
-from counterfoil.registry.contracts.events import Event
-from counterfoil.registry.contracts.publishing import permit_all
-from counterfoil.registry.contracts.verdicts.counterparts import VersionPlace
-from counterfoil.registry.contracts.verdicts.proposals import PROPOSED
+from counterfoil.registry.contracts.events import Event, Events
+from counterfoil.registry.contracts.publishing import ContractFileReader, Permit, permit_all
+from counterfoil.registry.contracts.records import ContractRecords
+from counterfoil.registry.contracts.verdicts.counterparts import Counterparts, RetainedVersions, VersionPlace
+from counterfoil.registry.contracts.verdicts.judging import Decisions, PairJudging
+from counterfoil.registry.contracts.verdicts.proposals import PROPOSED, ProposedSchemas
+from counterfoil.registry.contracts.verdicts.sides import Sides
 from counterfoil.registry.contracts.verdicts.verdict import Policy
-from counterfoil.registry.subjects.levels import level_of
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import Requester
+from counterfoil.registry.subjects.compatibility import CompatibilityCheck
+from counterfoil.registry.subjects.levels import Scopes, level_of
+from counterfoil.registry.subjects.reading import SchemaReader
+from counterfoil.schema.agreements.pairs import Pair
+from counterfoil.schema.agreements.sides import Offering
+from counterfoil.schema.answers import FoundDifference
 from counterfoil.schema.compatibility.policies import CompatibilityLevel, Direction
-from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest, StoreTimeout, StoreUnavailable
+from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.paths import print_path
-from counterfoil.schema.rest.contracts import EventType
+from counterfoil.schema.rest.contracts import EventType, NewContract
 from counterfoil.schema.rest.verdicts import VERDICT_REASON, DeploymentVerdict, ReasonCode, VerdictReason
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from counterfoil.registry.contracts.events import Events
-    from counterfoil.registry.contracts.publishing import ContractFileReader, Permit
-    from counterfoil.registry.contracts.records import ContractRecords
-    from counterfoil.registry.contracts.verdicts.counterparts import Counterparts, RetainedVersions
-    from counterfoil.registry.contracts.verdicts.judging import Decisions, PairJudging
-    from counterfoil.registry.contracts.verdicts.proposals import ProposedSchemas
-    from counterfoil.registry.contracts.verdicts.sides import Sides
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import Requester
-    from counterfoil.registry.subjects.compatibility import CompatibilityCheck
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.schema.agreements.pairs import Pair
-    from counterfoil.schema.agreements.sides import Offering
-    from counterfoil.schema.answers import FoundDifference
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.contracts import NewContract
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.registry.contracts.events import ANNOUNCED, Announced, Event
+from counterfoil.registry.contracts.events import ANNOUNCED, Announced, Event, Events
+from counterfoil.registry.contracts.migrations import Migrations
+from counterfoil.registry.contracts.records import ContractRecords
 from counterfoil.registry.contracts.stored import APPROVALS, VERSIONS
-from counterfoil.registry.contracts.verdicts.counterparts import VersionPlace
+from counterfoil.registry.contracts.usage import ObservedUsage
+from counterfoil.registry.contracts.verdicts.counterparts import Counterparts, VersionPlace
+from counterfoil.registry.contracts.verdicts.judging import Decisions, PairJudging
+from counterfoil.registry.contracts.verdicts.sides import Sides
 from counterfoil.registry.contracts.verdicts.verdict import day_at, verdict_of
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import NO_REQUEST, StaleWrite, together
 from counterfoil.schema.agreements.findings import Activity
 from counterfoil.schema.agreements.model import major_of
-from counterfoil.schema.agreements.sides import consumer_groups_of
-from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.agreements.pairs import Pair
+from counterfoil.schema.agreements.sides import Side, consumer_groups_of
+from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest, ContractNotFound
-from counterfoil.schema.rest.contracts import ContractKind, EventType
-from counterfoil.schema.rest.verdicts import STORED_APPROVAL, DeploymentVerdict, ReasonCode, VerdictReason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from counterfoil.registry.contracts.events import Events
-    from counterfoil.registry.contracts.migrations import Migrations
-    from counterfoil.registry.contracts.records import ContractRecords
-    from counterfoil.registry.contracts.usage import ObservedUsage
-    from counterfoil.registry.contracts.verdicts.counterparts import Counterparts
-    from counterfoil.registry.contracts.verdicts.judging import Decisions, PairJudging
-    from counterfoil.registry.contracts.verdicts.sides import Sides
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.schema.agreements.pairs import Pair
-    from counterfoil.schema.agreements.sides import Side
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.contracts import ApplicationVersion, Environment
-    from counterfoil.schema.rest.verdicts import ContractMigration
-
+from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind, Environment, EventType
+from counterfoil.schema.rest.verdicts import (
+    STORED_APPROVAL,
+    ContractMigration,
+    DeploymentVerdict,
+    ReasonCode,
+    VerdictReason,
+)
 
 # Verdicts: may a version be deployed or merged, may a contract be retired, which pairs are live.
 #
