@@ -76,6 +76,7 @@ from counterfoil.registry.telemetry import Counting, Gauges, Telemetry
 from counterfoil.registry.topics.routes import SKETCH_ROUTES
 from counterfoil.registry.use_cases import epoch_ms, use_cases
 from counterfoil.schema.errors import MethodNotAllowed, NotFound, RegistryError
+from counterfoil.schema.rest.object_forms import Document
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
@@ -183,7 +184,7 @@ def create_app(
     )
 
 
-def _signing(settings: ServerSettings) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def _signing(settings: ServerSettings) -> Callable[[Document], Document]:
     """Return the function that signs the heads of the audit, if there is a key."""
     if not settings.audit_key_file:
         return unsigned
@@ -204,7 +205,7 @@ def _watched(settings: ServerSettings) -> list[ResourcePattern]:
     return found
 
 
-def _audit_file(settings: ServerSettings, signed: Callable[[dict[str, Any]], dict[str, Any]]) -> AuditFile:
+def _audit_file(settings: ServerSettings, signed: Callable[[Document], Document]) -> AuditFile:
     refuses = settings.audit_on_failure == "refuse"
     try:
         return AuditFile(settings.audit_file, max_bytes=settings.audit_max_bytes, refuses=refuses, signed=signed)

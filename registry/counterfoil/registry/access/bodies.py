@@ -28,7 +28,17 @@ from counterfoil.registry.http.request import ApiRequest, rewrite
 from counterfoil.registry.http.route import DeclaredRoute
 from counterfoil.registry.http.shapes import ANY_OBJECT
 from counterfoil.schema.errors import Forbidden, InvalidAccess
-from counterfoil.schema.rest.object_forms import INTEGER, REQUIRED, TEXT, TEXTS, JsonType, ListOf, Member, ObjectForm
+from counterfoil.schema.rest.object_forms import (
+    INTEGER,
+    REQUIRED,
+    TEXT,
+    TEXTS,
+    Document,
+    JsonType,
+    ListOf,
+    Member,
+    ObjectForm,
+)
 
 # The bodies of requests and responses under ``/auth/v1``.
 
@@ -185,12 +195,12 @@ ANSWER: Final[JsonType] = ANY_OBJECT
 """The answer of ``can``: allowed, the rule, and those that came near it."""
 
 
-def shown_rule(rule: AccessRule | None, text: str) -> dict[str, Any] | None:
+def shown_rule(rule: AccessRule | None, text: str) -> Document | None:
     """Return a rule as JSON: where it is, and what it says."""
     return None if rule is None else {"source": rule.source, "text": text}
 
 
-def shown_answer(answer: AccessAnswer, texts: Any) -> dict[str, Any]:
+def shown_answer(answer: AccessAnswer, texts: Any) -> Document:
     """Return an answer as JSON."""
     near = [shown_rule(rule, texts(rule)) for rule in answer.near]
     rule = None if answer.by is None else shown_rule(answer.by, texts(answer.by))
@@ -299,5 +309,5 @@ async def _needs(on: On, request: ApiRequest, caller: RequestCaller) -> list[Nee
 
 
 async def _nothing() -> Message:
-    message: dict[str, Any] = {"type": "http.request", "body": b"", "more_body": False}
+    message: Document = {"type": "http.request", "body": b"", "more_body": False}
     return message

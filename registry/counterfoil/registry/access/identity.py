@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from hmac import compare_digest
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from counterfoil.registry.access.rules import GROUP, USER, OperationScope, is_name, is_user_name
 from counterfoil.schema.caches import cached_if_short
+from counterfoil.schema.rest.object_forms import Document
 
 # Who calls: what a request brings as proof, and what is known of the caller after it was examined.
 
@@ -298,7 +299,7 @@ class AccessCounts:
         """All requests by method and outcome, with those whose credentials were remembered."""
         return self.attempts + Counter({(method, ACCEPTED): count for method, count in self.recalled.items()})
 
-    def packed(self) -> dict[str, Any]:
+    def packed(self) -> Document:
         """Return the counts as JSON, for another process to add."""
         return {
             "attempts": [[*key, count] for key, count in self.attempts.items()],
@@ -308,7 +309,7 @@ class AccessCounts:
             "passwords": [self.passwords.counts, self.passwords.sum_s],
         }
 
-    def add(self, packed: dict[str, Any]) -> None:
+    def add(self, packed: Document) -> None:
         """Add the counts of another process."""
         for method, outcome, count in packed["attempts"]:
             self.attempts[method, outcome] += count

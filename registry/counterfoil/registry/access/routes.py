@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Depends, Header, Path, Request
 
@@ -58,7 +58,7 @@ from counterfoil.registry.http.request import decode_segment
 from counterfoil.registry.http.route import ValidatedRoute
 from counterfoil.schema import errors
 from counterfoil.schema.errors import AccessRecordNotFound, BadRequest, Forbidden, InvalidAccess
-from counterfoil.schema.rest.object_forms import ListOf
+from counterfoil.schema.rest.object_forms import Document, ListOf
 
 # The endpoints under ``/auth/v1``.
 
@@ -100,14 +100,14 @@ Name = Annotated[str, Depends(_name)]
 # --- the caller
 
 
-async def get_whoami(caller: CallerOfRequest) -> Any:
+async def get_whoami(caller: CallerOfRequest) -> object:
     """Return who calls, how that was proven, and the rights by pattern of resources."""
     known = caller.authenticated
     if known is None or known.identity is None:
         everything = [{"on": "registry", "operations": [each.value for each in AccessOperation]}]
         return {"principal": ANONYMOUS, "groups": [], "method": "none", "rights": everything}
     identity = known.identity
-    shown: dict[str, Any] = {
+    shown: Document = {
         "principal": identity.principal,
         "groups": sorted(identity.groups),
         "method": identity.method,
@@ -123,7 +123,7 @@ async def get_whoami(caller: CallerOfRequest) -> Any:
     return {**shown, **rights, **({"denied": denied} if denied else {})}
 
 
-def _by_pattern(rules: Iterable[AccessRule]) -> list[dict[str, Any]]:
+def _by_pattern(rules: Iterable[AccessRule]) -> list[Document]:
     found: dict[str, set[AccessOperation]] = {}
     for rule in rules:
         found.setdefault(str(rule.pattern), set()).update(rule.affected)
@@ -136,7 +136,7 @@ def _sorted(operations: Iterable[AccessOperation]) -> list[str]:
 
 async def ask_whether(
     administration: Administration, caller: CallerOfRequest, request: Request, body: QuestionBody
-) -> Any:
+) -> object:
     """Return whether somebody may do something, the rule that decides, and those that came near it."""
     try:
         needs, more = await _needs(body, request)
@@ -186,7 +186,7 @@ def _answer(
     return may(administration.declared, principal or identity.principal, groups, need.operation, need.resource)
 
 
-async def ask_who_can(administration: Administration, body: WhoCanBody) -> Any:
+async def ask_who_can(administration: Administration, body: WhoCanBody) -> object:
     """Return the declared users, services and groups that may do something, each with the rule that decides."""
     try:
         operation, resource = parse_operation(body.operation), parse_resource(body.resource)
@@ -200,17 +200,17 @@ async def ask_who_can(administration: Administration, body: WhoCanBody) -> Any:
 # --- users and services
 
 
-async def list_users(administration: Administration) -> Any:
+async def list_users(administration: Administration) -> object:
     """List the users in the store."""
     return [SHOWN_USER.write(each) for each in (await administration.records.current()).users.values()]
 
 
-async def get_user(administration: Administration, name: Name) -> Any:
+async def get_user(administration: Administration, name: Name) -> object:
     """Return a user."""
     return SHOWN_USER.write(await administration.user(name))
 
 
-async def put_user(administration: Administration, caller: CallerOfRequest, name: Name, body: UserBody) -> Any:
+async def put_user(administration: Administration, caller: CallerOfRequest, name: Name, body: UserBody) -> object:
     """Store a user, or change what is stored of one."""
     if body.password is not None and body.hash is not None:
         raise InvalidAccess("A user is stored with a password or with the hash of one, not with both")
@@ -226,17 +226,17 @@ async def delete_user(administration: Administration, caller: CallerOfRequest, n
     await administration.delete_user(name, by=caller.requester)
 
 
-async def list_services(administration: Administration) -> Any:
+async def list_services(administration: Administration) -> object:
     """List the services, which are accounts with tokens and without a password."""
     return [SERVICE_FORM.write(each) for each in (await administration.records.current()).services.values()]
 
 
-async def get_service(administration: Administration, name: Name) -> Any:
+async def get_service(administration: Administration, name: Name) -> object:
     """Return a service."""
     return SERVICE_FORM.write(await administration.service(name))
 
 
-async def put_service(administration: Administration, caller: CallerOfRequest, name: Name, body: ServiceBody) -> Any:
+async def put_service(administration: Administration, caller: CallerOfRequest, name: Name, body: ServiceBody) -> object:
     """Store a service, or change what is stored of one."""
     return SERVICE_FORM.write(
         await administration.put_service(
@@ -253,7 +253,7 @@ async def delete_service(administration: Administration, caller: CallerOfRequest
 # --- tokens
 
 
-async def list_tokens(administration: Administration, caller: CallerOfRequest) -> Any:
+async def list_tokens(administration: Administration, caller: CallerOfRequest) -> object:
     """List the tokens: all for those who may see who may do what, else the caller's own; a token sees itself."""
     caller.require_member()
     found = await administration.tokens()
@@ -264,7 +264,7 @@ async def list_tokens(administration: Administration, caller: CallerOfRequest) -
     return [SHOWN_TOKEN.write(each) for each in found]
 
 
-async def create_token(administration: Administration, caller: CallerOfRequest, body: TokenBody) -> Any:
+async def create_token(administration: Administration, caller: CallerOfRequest, body: TokenBody) -> object:
     """Make a token. Its text is in this response alone."""
     caller.require_member()
     owner = caller.name if body.owner is None else body.owner
@@ -310,14 +310,14 @@ async def revoke_token(administration: Administration, caller: CallerOfRequest, 
 # --- roles and bindings
 
 
-async def list_roles(administration: Administration) -> Any:
+async def list_roles(administration: Administration) -> object:
     """List the roles: the built-in ones, and those of the store."""
     built_in = [AccessRole(name, tuple(_sorted(operations))) for name, operations in ROLES.items()]
     stored = await administration.records.current()
     return [ROLE.write(each) for each in (*built_in, *stored.roles.values())]
 
 
-async def put_role(administration: Administration, caller: CallerOfRequest, name: Name, body: RoleBody) -> Any:
+async def put_role(administration: Administration, caller: CallerOfRequest, name: Name, body: RoleBody) -> object:
     """Store a role: a name for operations."""
     return ROLE.write(await administration.put_role(name, tuple(body.operations), by=caller.requester))
 
@@ -327,17 +327,17 @@ async def delete_role(administration: Administration, caller: CallerOfRequest, n
     await administration.delete_role(name, by=caller.requester)
 
 
-async def list_bindings(administration: Administration) -> Any:
+async def list_bindings(administration: Administration) -> object:
     """List the rules in the store."""
     stored = await administration.records.current()
     return [_shown(stored, binding_id) for binding_id in stored.bindings]
 
 
-def _shown(stored: StoredAccess, binding_id: str) -> Any:
+def _shown(stored: StoredAccess, binding_id: str) -> object:
     return SHOWN_BINDING.write(ShownBinding.of(stored.bindings[binding_id], stored.revisions[binding_id]))
 
 
-async def create_binding(administration: Administration, caller: CallerOfRequest, body: BindingBody) -> Any:
+async def create_binding(administration: Administration, caller: CallerOfRequest, body: BindingBody) -> object:
     """Add a rule, inside what the caller may grant."""
     made = await administration.put_binding(
         body.binding(),
@@ -351,7 +351,7 @@ async def create_binding(administration: Administration, caller: CallerOfRequest
 
 async def change_binding(
     administration: Administration, caller: CallerOfRequest, name: Name, body: BindingBody, revision: Revision
-) -> Any:
+) -> object:
     """Change a rule, if it has the revision in ``If-Match``."""
     await _require_known(administration, caller, name)
     changed = await administration.put_binding(

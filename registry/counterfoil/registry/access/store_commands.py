@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.access.identity import CallerIdentity, PresentedCredentials
     from counterfoil.registry.access.records import StoredAccess
     from counterfoil.registry.store.protocol import Storage
+    from counterfoil.schema.rest.object_forms import Document
     from counterfoil.sdk.commands.options import RegistryAccess
     from counterfoil.sdk.operations.operation import Operation
 
@@ -335,7 +336,7 @@ def create_token(
     return ExitCode.OK
 
 
-def _scope(text: str) -> dict[str, Any]:
+def _scope(text: str) -> Document:
     role, colon, pattern = text.partition(":")
     if not colon or not pattern:
         raise click.UsageError(f"--scope is {text!r}; expected a role or an operation, a colon and a pattern")
@@ -421,7 +422,7 @@ def bindings(*, as_json: bool, registry: RegistryAccess, store: str | None) -> E
     return ExitCode.OK
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def _given(**values: Any) -> Document:
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from counterfoil.registry.access.resources import AccessOperation as Right
 from counterfoil.registry.access.resources import subject_resource
@@ -223,7 +223,7 @@ def _associations(request: ApiRequest) -> Associations:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-async def list_of_subject(request: ApiRequest, caller: RequestCaller) -> Any:
+async def list_of_subject(request: ApiRequest, caller: RequestCaller) -> object:
     """List the associations of a subject; a subject of another context is written ``:.context:name``."""
     text = request.segment("subject")
     named = parse_subject(text)
@@ -234,13 +234,13 @@ async def list_of_subject(request: ApiRequest, caller: RequestCaller) -> Any:
     return _listed(request, caller, await _associations(request).of_subject(subject))
 
 
-async def list_named(request: ApiRequest, caller: RequestCaller) -> Any:
+async def list_named(request: ApiRequest, caller: RequestCaller) -> object:
     """List the associations of the resources of a name; ``-`` is any name, or any namespace."""
     found = await _associations(request).named(request.segment("namespace"), request.segment("name"))
     return _listed(request, caller, found)
 
 
-async def list_of_resource(request: ApiRequest, caller: RequestCaller) -> Any:
+async def list_of_resource(request: ApiRequest, caller: RequestCaller) -> object:
     """List the associations of the resource with an id."""
     resource_type = request.text("resourceType") or TOPIC
     return _listed(
@@ -286,19 +286,19 @@ def _context(request: ApiRequest) -> str:
     return parse_subject(request.text("context")).context
 
 
-async def create(request: ApiRequest, caller: RequestCaller) -> Any:
+async def create(request: ApiRequest, caller: RequestCaller) -> object:
     """Create associations of a resource, and register the schemas in the body."""
     return await _put(request, caller, AssociationOperation.CREATE)
 
 
-async def upsert(request: ApiRequest, caller: RequestCaller) -> Any:
+async def upsert(request: ApiRequest, caller: RequestCaller) -> object:
     """Create or change associations of a resource."""
     return await _put(request, caller, AssociationOperation.UPSERT, resource_id=request.segment("resourceId"))
 
 
 async def _put(
     request: ApiRequest, caller: RequestCaller, operation: AssociationOperation, *, resource_id: str | None = None
-) -> Any:
+) -> object:
     associations = _associations(request)
     given = read_resource_request(
         await request.json(), context=_context(request), operation=operation, resource_id=resource_id
@@ -326,7 +326,7 @@ def _permit(caller: RequestCaller, subject: QualifiedSubject, request: Associati
         caller.require_on(Right.PURGE, subject)
 
 
-async def delete(request: ApiRequest, caller: RequestCaller) -> Any:
+async def delete(request: ApiRequest, caller: RequestCaller) -> object:
     """Delete the associations of a resource; with ``cascadeLifecycle=true`` also subjects that belong to it only."""
     caller.filters()
     await _associations(request).delete(
@@ -344,7 +344,7 @@ async def delete(request: ApiRequest, caller: RequestCaller) -> Any:
 # --- batches ----------------------------------------------------------------------------------------------------------
 
 
-async def batch_get(request: ApiRequest, caller: RequestCaller) -> Any:
+async def batch_get(request: ApiRequest, caller: RequestCaller) -> object:
     """Return the associations of several resources; each result is a list or an error."""
     associations, with_schemas = _associations(request), request.flag("includeSchemas")
     caller.filters()
@@ -403,7 +403,7 @@ def _check_known(texts: Iterable[str], known: Iterable[str], what: str) -> None:
             raise InvalidAssociation(f"The property {what!r} holds {text[:80]!r}; expected {' or '.join(words)}")
 
 
-async def batch_mutate(request: ApiRequest, caller: RequestCaller) -> Any:
+async def batch_mutate(request: ApiRequest, caller: RequestCaller) -> object:
     """Change the associations of several resources, for each all or none; each result is an outcome or an error."""
     associations, context, dry_run = _associations(request), _context(request), request.flag("dryRun")
     caller.filters()

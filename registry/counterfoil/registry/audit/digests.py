@@ -59,7 +59,7 @@ def _event(put: PutRecord, before: StoredAccess, key: bytes) -> AuditEvent | Non
     kind = _kind(put, before)
     if kind is None:
         return None
-    facts: dict[str, Any] = {"resource": " ".join([put.kind, *put.key]), "outcome": "success"}
+    facts: Document = {"resource": " ".join([put.kind, *put.key]), "outcome": "success"}
     detail = _DETAILS[put.kind](put.document) if put.document is not None else ""
     if detail:
         facts["detail"] = detail

@@ -12,6 +12,7 @@ from counterfoil.registry.access.identity import CallerIdentity
 from counterfoil.registry.access.resources import AccessResource, ResourceKind
 from counterfoil.registry.access.rights import Shown
 from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.rest.object_forms import Document
 
 # What the audit says of the subjects that a record is about.
 
@@ -226,7 +227,7 @@ class StoredEvent(NamedTuple):
     place: EventPlace
     ts: int
     event: str
-    facts: dict[str, Any]
+    facts: Document
 
 
 class AuditLog(Protocol):

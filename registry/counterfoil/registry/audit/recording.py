@@ -37,6 +37,7 @@ from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import NO_REQUEST, DropEvents, RecordEvents, RequestTrail, StoragePlan
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import RegistryError
+from counterfoil.schema.rest.object_forms import Document
 
 # Refused requests, counted: whoever sends a million of them causes a few rows in the store, not a million.
 
@@ -98,7 +99,7 @@ class AuditRecords:
         storage: Storage,
         *,
         file: AuditFile | None = None,
-        signed: Callable[[dict[str, Any]], dict[str, Any]] = unsigned,
+        signed: Callable[[Document], Document] = unsigned,
         keep_days: int = _KEEP_DAYS,
         reads: Sequence[ResourcePattern] = (),
     ) -> None:
@@ -332,14 +333,14 @@ class Recorder:
             self.log.record(_refusal(kind, facts, status))
 
 
-def _refusal(kind: EventKind, facts: dict[str, Any], status: int) -> AuditEvent:
+def _refusal(kind: EventKind, facts: Document, status: int) -> AuditEvent:
     outcome = "denied" if kind is EventKind.ACCESS_DENIED else "failed"
     return AuditEvent(kind, {**facts, "status": int(status), "outcome": outcome})
 
 
-def _facts(scope: Scope, proxies: Callable[[], ListedProxies | None]) -> dict[str, Any]:
+def _facts(scope: Scope, proxies: Callable[[], ListedProxies | None]) -> Document:
     """Return what every event of a request says: who, what, from where."""
-    facts: dict[str, Any] = {
+    facts: Document = {
         "request_id": scope[REQUEST_ID_KEY].decode("latin-1"),
         "action": f"{scope['method']} {scope[ROUTE_HOLDER][0]}",
         "from": client_address(scope, proxies(), unknown="-"),

@@ -19,6 +19,7 @@ from counterfoil.registry.http.access import FOUND, CallerOfRequest, CasesOfRequ
 from counterfoil.registry.http.request import expected
 from counterfoil.registry.http.route import ValidatedRoute
 from counterfoil.schema.errors import BadRequest
+from counterfoil.schema.rest.object_forms import Document
 
 # The body of a page of events.
 
@@ -26,7 +27,7 @@ from counterfoil.schema.errors import BadRequest
 class EventsBody(BaseModel):
     """A page of events."""
 
-    events: list[dict[str, Any]] = Field(description="In order; a member that says nothing about an event is absent.")
+    events: list[Document] = Field(description="In order; a member that says nothing about an event is absent.")
     next: str = Field(description="The value of `after` in the request for the next page.")
     more: bool = Field(description="Whether there is a next page already.")
 
@@ -108,7 +109,7 @@ async def list_events(
     wanted: Annotated[EventSelection, Depends(_wanted)],
     after: After = "0",
     limit: Limit = DEFAULT_LIMIT,
-) -> Any:
+) -> object:
     """List events in their order: changes, and what happened beside them.
 
     Whoever has AUDIT on a context alone sees the events about it and its subjects.

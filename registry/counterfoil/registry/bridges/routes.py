@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -33,7 +33,7 @@ from counterfoil.schema.rest.bridges import (
     Progress,
     Readers,
 )
-from counterfoil.schema.rest.object_forms import ListOf
+from counterfoil.schema.rest.object_forms import Document, ListOf
 
 if TYPE_CHECKING:
     from counterfoil.registry.http.access import RequestCaller
@@ -81,7 +81,7 @@ class BridgeChangeBody(_Body):
         description="The text of a bridge file that converts back, for a roll-back. Default: derived without rules.",
     )
     source_version: Version | None = Field(None, description="The version of the source. Default: the latest.")
-    source_schema: dict[str, Any] | None = Field(
+    source_schema: Document | None = Field(
         None, description="The schema of the source if it is not registered yet, as the body of a registration."
     )
     target_version: Version | None = Field(None, description="Default: the version in the bridge file, or the latest.")
@@ -219,7 +219,7 @@ async def list_bridges(
     subject: Subject = None,
     offset: Offset = 0,
     limit: Limit = 100,
-) -> Any:
+) -> object:
     """List bridges with the latest reports about them."""
     wanted = BridgeFilter(state, None if subject is None else parse_subject(subject))
     caller.filters()
@@ -236,7 +236,7 @@ async def register_bridge(
     caller: CallerOfRequest,
     body: BridgeToRegisterBody,
     dry_run: DryRun = False,  # noqa: FBT002 - FastAPI passes it by name
-) -> Any:
+) -> object:
     """Register a bridge, and the schema of its source if requested; the plan must be complete."""
     request = body.request(registers=body.register_source)
     return BRIDGE.write(
@@ -257,7 +257,7 @@ def _permit(caller: RequestCaller, file: BridgeFile, request: BridgeRequest) -> 
         caller.require_on(AccessOperation.WRITE, parse_subject(file.keys.target_subject))
 
 
-async def get_bridge(cases: CasesOfRequest, name: BridgeName) -> Any:
+async def get_bridge(cases: CasesOfRequest, name: BridgeName) -> object:
     """Return a bridge with the latest reports about it."""
     return STATUS.write(await cases.bridges.status(name))
 
@@ -268,7 +268,7 @@ async def change_bridge(
     name: BridgeName,
     body: BridgeChangeBody,
     dry_run: DryRun = False,  # noqa: FBT002 - FastAPI passes it by name
-) -> Any:
+) -> object:
     """Change a bridge; its plan only while nothing relies on it."""
     caller.filters()
     changed = await cases.bridges.change(
@@ -282,12 +282,12 @@ async def delete_bridge(cases: CasesOfRequest, caller: CallerOfRequest, name: Br
     await cases.bridges.delete(name, by=caller.requester)
 
 
-async def list_possible_transitions(cases: CasesOfRequest, name: BridgeName) -> Any:
+async def list_possible_transitions(cases: CasesOfRequest, name: BridgeName) -> object:
     """List the states that a bridge can change to, with the gates as they are now."""
     return [POSSIBLE_TRANSITION.write(each) for each in await cases.bridges.possible_transitions(name)]
 
 
-async def list_transitions(cases: CasesOfRequest, name: BridgeName) -> Any:
+async def list_transitions(cases: CasesOfRequest, name: BridgeName) -> object:
     """List the latest transitions of a bridge, the oldest first."""
     return [TRANSITION.write(each) for each in (await cases.bridges.status(name)).bridge.history]
 
@@ -298,7 +298,7 @@ async def change_state(
     name: BridgeName,
     body: TransitionBody,
     dry_run: DryRun = False,  # noqa: FBT002 - FastAPI passes it by name
-) -> Any:
+) -> object:
     """Change the state of a bridge, if the gates are met."""
     return BRIDGE.write(await cases.bridges.transit(name, body.request(), dry_run=dry_run, by=caller.requester))
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Header, Path, Query, Request, Response
 from pydantic import BaseModel, BeforeValidator, Field
@@ -40,6 +40,7 @@ from counterfoil.schema import errors
 from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.contexts import QualifiedSubject, parse_prefix, parse_subject
 from counterfoil.schema.errors import BadRequest, RegistryError
+from counterfoil.schema.rest.object_forms import Document
 
 # The bodies of the change feed.
 
@@ -57,7 +58,7 @@ class ChangeBody(BaseModel):
     id: int | None = None
     guid: str | None = None
     by: str | None = Field(None, description="The principal that requested it, for callers who may read the subject.")
-    document: dict[str, Any] | None = Field(
+    document: Document | None = Field(
         None, description="The whole config and mode that are stored for the subject after the change."
     )
 

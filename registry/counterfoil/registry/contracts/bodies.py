@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -33,6 +33,7 @@ from counterfoil.schema.rest.contracts import (
     NewPublication,
 )
 from counterfoil.schema.rest.json_values import RequestJson
+from counterfoil.schema.rest.object_forms import Document
 from counterfoil.schema.rest.schemas import SCHEMA
 from counterfoil.schema.rest.verdicts import Consumer, DeploymentVerdict, ReasonCode, VerdictReason
 
@@ -128,7 +129,7 @@ _MAX_SCHEMAS = 1000
 Name = Annotated[str, Field(pattern=NAME_PATTERN), expected("1 to 300 characters without control characters")]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Text = Annotated[str, Field(max_length=2000)]
-SchemaObject = Annotated[dict[str, Any], Field(description="A schema, as the body of a registration.")]
+SchemaObject = Annotated[Document, Field(description="A schema, as the body of a registration.")]
 
 
 class ContractsBody(BaseModel):
@@ -265,7 +266,7 @@ class CheckBody(ContractsBody):
         )
 
 
-def schema_of_body(value: dict[str, Any], place: str) -> Schema:
+def schema_of_body(value: Document, place: str) -> Schema:
     """Return the schema in a body."""
     return SCHEMA.read(RequestJson(value, place))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from counterfoil.registry.access.resources import AccessOperation, subject_resource
 from counterfoil.registry.contracts import bodies as visible
@@ -57,7 +56,7 @@ from counterfoil.schema.rest.verdicts import CONSUMER, CONTRACT_DIFF, FIELD_USE,
 # --- applications
 
 
-async def list_applications(cases: CasesOfRequest, caller: CallerOfRequest) -> Any:
+async def list_applications(cases: CasesOfRequest, caller: CallerOfRequest) -> object:
     """List applications."""
     caller.filters()
     found = await cases.contracts.environments.applications()
@@ -68,26 +67,28 @@ async def list_applications(cases: CasesOfRequest, caller: CallerOfRequest) -> A
     ]
 
 
-async def get_application(cases: CasesOfRequest, application: ApplicationName) -> Any:
+async def get_application(cases: CasesOfRequest, application: ApplicationName) -> object:
     """Return an application."""
     return APPLICATION.write(await cases.contracts.environments.application(application))
 
 
 async def put_application(
     cases: CasesOfRequest, caller: CallerOfRequest, application: ApplicationName, body: ApplicationToPutBody
-) -> Any:
+) -> object:
     """Store what is known of an application."""
     return APPLICATION.write(
         await cases.contracts.environments.put_application(body.application(application), by=caller.requester)
     )
 
 
-async def list_versions_of_application(cases: CasesOfRequest, application: ApplicationName) -> Any:
+async def list_versions_of_application(cases: CasesOfRequest, application: ApplicationName) -> object:
     """List the versions of an application with the contracts that each has published."""
     return [APPLICATION_VERSION.write(each) for each in await cases.contracts.environments.versions(application)]
 
 
-async def get_version_of_application(cases: CasesOfRequest, application: ApplicationName, version: VersionName) -> Any:
+async def get_version_of_application(
+    cases: CasesOfRequest, application: ApplicationName, version: VersionName
+) -> object:
     """Return a version of an application with the contracts that it has published."""
     return APPLICATION_VERSION.write(await cases.contracts.environments.version(application, version))
 
@@ -98,7 +99,7 @@ async def put_version_of_application(
     application: ApplicationName,
     version: VersionName,
     body: VersionToPutBody,
-) -> Any:
+) -> object:
     """Store what is known of a version; the contracts that it has published stay."""
     given = body.version(application, version)
     return APPLICATION_VERSION.write(await cases.contracts.environments.put_version(given, by=caller.requester))
@@ -109,7 +110,7 @@ async def put_version_of_application(
 
 async def publish(
     cases: CasesOfRequest, caller: CallerOfRequest, body: PublicationBody, *, dry_run: DryRun = False
-) -> Any:
+) -> object:
     """Publish the contracts of one version of an application, all or none."""
     new = body.publication()
     caller.require(AccessOperation.WRITE, visible.application(new.application))
@@ -124,7 +125,7 @@ async def publish(
     return PUBLICATION.write(published)
 
 
-async def list_contracts(cases: CasesOfRequest, caller: CallerOfRequest) -> Any:
+async def list_contracts(cases: CasesOfRequest, caller: CallerOfRequest) -> object:
     """List contracts with the numbers of their versions."""
     caller.filters()
     found = await cases.contracts.library.all()
@@ -135,7 +136,7 @@ async def list_contracts(cases: CasesOfRequest, caller: CallerOfRequest) -> Any:
     ]
 
 
-async def get_contract(cases: CasesOfRequest, caller: CallerOfRequest, contract: ContractId) -> Any:
+async def get_contract(cases: CasesOfRequest, caller: CallerOfRequest, contract: ContractId) -> object:
     """Return the numbers of a contract's versions, by the standard of the file."""
     await visible.require_contract(cases, caller, AccessOperation.READ, contract)
     return [CONTRACT_VERSIONS.write(each) for each in await cases.contracts.library.get(contract)]
@@ -149,7 +150,7 @@ async def get_contract_version(
     *,
     kind: Kind = None,
     form: Form = ContractForm.JSON,
-) -> Any:
+) -> object:
     """Return a version of a contract, or its file as JSON."""
     kind = kind if form is ContractForm.JSON else ContractKind(form)
     caller.filters()
@@ -167,7 +168,7 @@ async def get_contract_diff(
     earlier: FromVersion,
     *,
     kind: Kind = None,
-) -> Any:
+) -> object:
     """Return what differs from an earlier version of a contract, and what of it breaks someone."""
     caller.filters()
     for each in (version, earlier):
@@ -180,7 +181,7 @@ async def get_contract_diff(
 # --- environments
 
 
-async def list_environments(cases: CasesOfRequest, caller: CallerOfRequest) -> Any:
+async def list_environments(cases: CasesOfRequest, caller: CallerOfRequest) -> object:
     """List environments in their order."""
     caller.filters()
     found = await cases.contracts.environments.environments()
@@ -191,14 +192,14 @@ async def list_environments(cases: CasesOfRequest, caller: CallerOfRequest) -> A
     ]
 
 
-async def get_environment(cases: CasesOfRequest, environment: EnvironmentName) -> Any:
+async def get_environment(cases: CasesOfRequest, environment: EnvironmentName) -> object:
     """Return an environment."""
     return ENVIRONMENT.write(await cases.contracts.environments.environment(environment))
 
 
 async def put_environment(
     cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, body: EnvironmentToPutBody
-) -> Any:
+) -> object:
     """Store what is known of an environment."""
     return ENVIRONMENT.write(
         await cases.contracts.environments.put_environment(body.environment(environment), by=caller.requester)
@@ -207,13 +208,13 @@ async def put_environment(
 
 async def list_deployments(
     cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, application: Filter = None
-) -> Any:
+) -> object:
     """List the deployments in an environment."""
     found = await cases.contracts.environments.live(environment, Liveness.DEPLOYED, application)
     return _shown_deployments(caller, found)
 
 
-def _shown_deployments(caller: RequestCaller, found: Iterable[Deployment]) -> Any:
+def _shown_deployments(caller: RequestCaller, found: Iterable[Deployment]) -> object:
     caller.filters()
     return [
         DEPLOYMENT.write(each)
@@ -241,7 +242,7 @@ async def _deployment(
 
 async def record_deployment(
     cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, body: DeploymentToRecordBody
-) -> Any:
+) -> object:
     """Record a deployment, which replaces that of the same instance; the version must have been published."""
     caller.require(AccessOperation.WRITE, visible.application(body.application))
     return DEPLOYMENT.write(
@@ -251,7 +252,7 @@ async def record_deployment(
 
 async def get_deployment(
     cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, deployment: DeploymentId
-) -> Any:
+) -> object:
     """Return a deployment."""
     found = await _deployment(
         cases, caller, environment, Liveness.DEPLOYED, deployment, operation=AccessOperation.DESCRIBE
@@ -269,7 +270,7 @@ async def end_deployment(
 
 async def list_releases(
     cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, application: Filter = None
-) -> Any:
+) -> object:
     """List the releases in an environment."""
     found = await cases.contracts.environments.live(environment, Liveness.RELEASED, application)
     return _shown_deployments(caller, found)
@@ -277,7 +278,7 @@ async def list_releases(
 
 async def record_release(
     cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, body: ReleaseToRecordBody
-) -> Any:
+) -> object:
     """Record a release beside those before it; the version must have been published."""
     caller.require(AccessOperation.WRITE, visible.application(body.application))
     return DEPLOYMENT.write(
@@ -287,7 +288,7 @@ async def record_release(
 
 async def get_release(
     cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, deployment: DeploymentId
-) -> Any:
+) -> object:
     """Return a release."""
     found = await _deployment(
         cases, caller, environment, Liveness.RELEASED, deployment, operation=AccessOperation.DESCRIBE
@@ -308,7 +309,7 @@ async def end_release(
 
 async def check_proposal(
     cases: CasesOfRequest, caller: CallerOfRequest, body: CheckBody, *, strict: Strict = False
-) -> Any:
+) -> object:
     """Return the verdict on a proposed schema or contract; nothing is written."""
     caller.filters()
     proposal = body.proposal()
@@ -329,7 +330,7 @@ async def can_i_deploy(
     ignore: Ignored = (),
     max_age: MaxAge = None,
     strict: Strict = False,
-) -> Any:
+) -> object:
     """Return whether a version may be deployed to an environment."""
     visible.require_known(caller, visible.application(application), visible.environment(environment))
     found = await cases.contracts.verdicts.can_deploy(
@@ -347,7 +348,7 @@ async def can_i_merge(
     *,
     ignore: Ignored = (),
     strict: Strict = False,
-) -> Any:
+) -> object:
     """Return whether a version may be merged: whether it fits the newest versions of all others on a branch."""
     visible.require_known(caller, visible.application(application))
     found = await cases.contracts.verdicts.can_merge(application, version, branch, ignored=_known(caller, ignore))
@@ -367,7 +368,7 @@ async def can_i_retire(
     environment: Required,
     *,
     strict: Strict = False,
-) -> Any:
+) -> object:
     """Return whether a major version of a contract may be retired, since nobody who is live reads it."""
     visible.require_known(caller, visible.environment(environment))
     is_known = await visible.may_see(cases, caller, AccessOperation.READ, contract)
@@ -381,7 +382,7 @@ async def get_matrix(
     environment: Required,
     subject: Filter = None,
     application: Filter = None,
-) -> Any:
+) -> object:
     """Return all pairs that are live in an environment: of a subject, or with an application on one side."""
     of_subject = None if subject is None else parse_subject(subject)
     named = [] if of_subject is None else [subject_resource(of_subject)]
@@ -393,7 +394,7 @@ async def get_matrix(
 
 async def list_consumers(
     cases: CasesOfRequest, caller: CallerOfRequest, subject: SubjectOfPath, environment: Filter = None
-) -> Any:
+) -> object:
     """List who reads a subject: live versions, and the newest version of each application."""
     caller.filters()
     if environment is not None:
@@ -404,7 +405,7 @@ async def list_consumers(
 
 async def list_read_fields(
     cases: CasesOfRequest, caller: CallerOfRequest, subject: SubjectOfPath, environment: Filter = None
-) -> Any:
+) -> object:
     """List the paths of a subject that are read, each with those who read it."""
     caller.filters()
     if environment is not None:
@@ -414,7 +415,7 @@ async def list_read_fields(
     return [FIELD_USE.write(each) for each in shown if each.consumers]
 
 
-async def _answer(cases: UseCases, caller: RequestCaller, verdict: DeploymentVerdict, *, is_strict: bool) -> Any:
+async def _answer(cases: UseCases, caller: RequestCaller, verdict: DeploymentVerdict, *, is_strict: bool) -> object:
     verdict = await visible.shown_verdict(cases, caller, verdict)
     document = verdict_document(verdict)
     if not is_strict or verdict.deployable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Depends, Path
 from pydantic import BeforeValidator, Field
@@ -81,17 +81,17 @@ class ApprovalBody(ContractsBody):
         return NewApproval(self.fingerprints, self.owner, self.reason, self.until, self.migration, self.by)
 
 
-async def list_approvals(cases: CasesOfRequest, fingerprint: Filter = None) -> Any:
+async def list_approvals(cases: CasesOfRequest, fingerprint: Filter = None) -> object:
     """List approvals, with the day by which it was decided which of them have expired."""
     return APPROVALS.write(await cases.contracts.approvals.all(fingerprint))
 
 
-async def add_approval(cases: CasesOfRequest, caller: CallerOfRequest, body: ApprovalBody) -> Any:
+async def add_approval(cases: CasesOfRequest, caller: CallerOfRequest, body: ApprovalBody) -> object:
     """Approve findings until the end of a day; an equal approval is stored once."""
     return APPROVAL.write(await cases.contracts.approvals.add(body.approval(), by=caller.requester))
 
 
-async def get_approval(cases: CasesOfRequest, approval: ApprovalId) -> Any:
+async def get_approval(cases: CasesOfRequest, approval: ApprovalId) -> object:
     """Return an approval."""
     return APPROVAL.write(await cases.contracts.approvals.get(approval))
 
@@ -177,7 +177,7 @@ class VerificationBody(ContractsBody):
 
 async def list_verifications(
     cases: CasesOfRequest, caller: CallerOfRequest, contract: Filter = None, environment: Filter = None
-) -> Any:
+) -> object:
     """List the latest verification of each contract's content, by environment and topic."""
     caller.filters()
     found = await cases.contracts.verifications.all(contract, environment)
@@ -192,14 +192,14 @@ async def list_verifications(
     ]
 
 
-async def add_verification(cases: CasesOfRequest, caller: CallerOfRequest, body: VerificationBody) -> Any:
+async def add_verification(cases: CasesOfRequest, caller: CallerOfRequest, body: VerificationBody) -> object:
     """Store a verification, instead of that of records that were read before."""
     await visible.require_contract(cases, caller, AccessOperation.WRITE, body.contract)
     visible.require_known(caller, visible.environment(body.environment))
     return VERIFICATION.write(await cases.contracts.verifications.add(body.verification(), by=caller.requester))
 
 
-async def get_verification(cases: CasesOfRequest, caller: CallerOfRequest, verification: VerificationId) -> Any:
+async def get_verification(cases: CasesOfRequest, caller: CallerOfRequest, verification: VerificationId) -> object:
     """Return a verification."""
     caller.filters()
     found = await cases.contracts.verifications.get(verification)
@@ -243,7 +243,7 @@ def _migration_id(migration: Annotated[str, Path()]) -> str:
 MigrationId = Annotated[str, Depends(_migration_id)]
 
 
-async def list_migrations(cases: CasesOfRequest, caller: CallerOfRequest) -> Any:
+async def list_migrations(cases: CasesOfRequest, caller: CallerOfRequest) -> object:
     """List migrations."""
     caller.filters()
     found = await cases.contracts.migrations.all()
@@ -254,7 +254,7 @@ async def list_migrations(cases: CasesOfRequest, caller: CallerOfRequest) -> Any
     ]
 
 
-async def get_migration(cases: CasesOfRequest, caller: CallerOfRequest, migration: MigrationId) -> Any:
+async def get_migration(cases: CasesOfRequest, caller: CallerOfRequest, migration: MigrationId) -> object:
     """Return a migration."""
     caller.filters()
     found = await cases.contracts.migrations.get(migration)
@@ -264,13 +264,13 @@ async def get_migration(cases: CasesOfRequest, caller: CallerOfRequest, migratio
 
 async def put_migration(
     cases: CasesOfRequest, caller: CallerOfRequest, migration: MigrationId, body: MigrationToPutBody
-) -> Any:
+) -> object:
     """Store a migration; the new major version of its contract must have been published."""
     await visible.require_on_subjects(cases, caller, AccessOperation.ALTER_CONFIGS, body.contract)
     return MIGRATION.write(await cases.contracts.migrations.put(body.migration(migration), by=caller.requester))
 
 
-async def get_migration_status(cases: CasesOfRequest, caller: CallerOfRequest, migration: MigrationId) -> Any:
+async def get_migration_status(cases: CasesOfRequest, caller: CallerOfRequest, migration: MigrationId) -> object:
     """Return how a migration stands: its bridge, where its converter is live, who still reads the old version."""
     caller.filters()
     found = await cases.contracts.migration_statuses.status(migration)
@@ -391,7 +391,7 @@ def _epoch_ms(time: datetime | None) -> int:
     return max(0, int(aware.timestamp() * 1000))
 
 
-async def post_usage(cases: CasesOfRequest, caller: CallerOfRequest, body: UsageBatchBody) -> Any:
+async def post_usage(cases: CasesOfRequest, caller: CallerOfRequest, body: UsageBatchBody) -> object:
     """Store a batch of observed reads: counts, ids and names of fields, never values."""
     caller.require(AccessOperation.WRITE, visible.application(body.application))
     batch = body.batch()
@@ -407,7 +407,7 @@ async def list_usage(
     subject: Filter = None,
     application: Filter = None,
     environment: Filter = None,
-) -> Any:
+) -> object:
     """List what was observed: of a subject, of an application, in an environment, or all."""
     of = None if subject is None else parse_subject(subject)
     found = await cases.contracts.usage.uses(of, application=application, environment=environment)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from html import escape
 from http import HTTPStatus
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Depends, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -50,7 +50,7 @@ from counterfoil.schema.rest.contracts import (
     EventType,
     Webhook,
 )
-from counterfoil.schema.rest.object_forms import ListOf
+from counterfoil.schema.rest.object_forms import Document, ListOf
 from counterfoil.schema.rest.observations import VERIFICATION
 from counterfoil.schema.rest.verdicts import (
     APPROVAL,
@@ -139,7 +139,7 @@ async def _the_environment(request: ApiRequest, caller: RequestCaller) -> Access
     return visible.environment(environment) if environment else await _the_publisher(request, caller)
 
 
-def _responses() -> dict[int | str, dict[str, Any]]:
+def _responses() -> dict[int | str, Document]:
     """Return the responses, each of which may be an image; a request that is invalid has the errors of all routes."""
     image = {_TYPE: {"schema": {"type": "string"}}}
     found = described_errors("GET", (ContractNotFound, EnvironmentNotFound), takes_as_of=False)
@@ -192,17 +192,17 @@ WebhookId = Annotated[str, Depends(_webhook)]
 DeliveryId = Annotated[str, Depends(_delivery)]
 
 
-async def list_webhooks(cases: CasesOfRequest) -> Any:
+async def list_webhooks(cases: CasesOfRequest) -> object:
     """List webhooks, without their secrets."""
     return [WEBHOOK.write(each) for each in await cases.contracts.webhooks.all()]
 
 
-async def create_webhook(cases: CasesOfRequest, caller: CallerOfRequest, body: WebhookBody) -> Any:
+async def create_webhook(cases: CasesOfRequest, caller: CallerOfRequest, body: WebhookBody) -> object:
     """Create a webhook."""
     return WEBHOOK.write(await cases.contracts.webhooks.create(body.webhook(), by=caller.requester))
 
 
-async def get_webhook(cases: CasesOfRequest, webhook: WebhookId) -> Any:
+async def get_webhook(cases: CasesOfRequest, webhook: WebhookId) -> object:
     """Return a webhook, without its secret."""
     return WEBHOOK.write(await cases.contracts.webhooks.get(webhook))
 
@@ -212,12 +212,12 @@ async def delete_webhook(cases: CasesOfRequest, caller: CallerOfRequest, webhook
     await cases.contracts.webhooks.delete(webhook, by=caller.requester)
 
 
-async def list_deliveries(cases: CasesOfRequest, webhook: WebhookId) -> Any:
+async def list_deliveries(cases: CasesOfRequest, webhook: WebhookId) -> object:
     """List the deliveries to a webhook, the newest first: those that wait, and the latest that have ended."""
     return [DELIVERY.write(each) for each in await cases.contracts.webhooks.deliveries(webhook)]
 
 
-async def redeliver(cases: CasesOfRequest, caller: CallerOfRequest, webhook: WebhookId, delivery: DeliveryId) -> Any:
+async def redeliver(cases: CasesOfRequest, caller: CallerOfRequest, webhook: WebhookId, delivery: DeliveryId) -> object:
     """Send an ended delivery again, with the same event."""
     return DELIVERY.write(await cases.contracts.webhooks.redeliver(webhook, delivery, by=caller.requester))
 

@@ -32,7 +32,7 @@ from counterfoil.schema.errors import (
     SubjectNotFound,
     UnsupportedMediaType,
 )
-from counterfoil.schema.rest.object_forms import ListOf
+from counterfoil.schema.rest.object_forms import Document, ListOf
 
 _NEW_FIELDS: Final = frozenset({"guid", "ts", "deleted"})
 _NEW_PATHS: Final = ("/schemas/guids", "/associations")
@@ -63,7 +63,7 @@ class ResponseDialect:
     leaves_out_avro: bool = False
     leaves_out_owner_of_id: bool = False
 
-    def without(self, document: dict[str, Any], unwanted: frozenset[str]) -> dict[str, Any]:
+    def without(self, document: Document, unwanted: frozenset[str]) -> Document:
         """Return ``document`` without the ``unwanted`` fields and those that this version omits for Avro schemas."""
         omits_type = self.leaves_out_avro and document.get("schemaType") == _AVRO
         return {
@@ -105,7 +105,7 @@ def shaper(dialect: ResponseDialect, shape: Any) -> Callable[[Any], Any] | None:
     return shaped
 
 
-def _id_alone(value: dict[str, Any]) -> dict[str, Any]:
+def _id_alone(value: Document) -> Document:
     return {"id": value["id"]}
 
 
@@ -349,7 +349,7 @@ class Answer:
     ``ignored`` are members of the body that have no effect.
     """
 
-    value: Any
+    value: object
     needs: Needs | None = None
     is_cached: bool = True
     texts: tuple[tuple[QualifiedSubject, int], ...] = ()
@@ -361,7 +361,7 @@ NOTHING: Final = object()
 """The result of an operation without a body: status 204."""
 
 
-def answer(value: Any, media_type: str, *, status: int = HTTPStatus.OK) -> Response:
+def answer(value: object, media_type: str, *, status: int = HTTPStatus.OK) -> Response:
     """Return the response for an operation's result: JSON, or the text itself for a :class:`RawText`.
 
     A result that is a response already gets the media type.
@@ -376,7 +376,7 @@ def answer(value: Any, media_type: str, *, status: int = HTTPStatus.OK) -> Respo
     return Response(_json_text(value), status_code=int(status), headers={"content-type": media_type})
 
 
-def _json_text(value: Any) -> bytes:
+def _json_text(value: object) -> bytes:
     """Return a value as JSON; Python's own library prints what orjson has no room for, such as numbers over 64 bits."""
     try:
         return orjson.dumps(value)

@@ -56,7 +56,7 @@ from counterfoil.registry.subjects.documents import ERROR
 from counterfoil.registry.use_cases import UseCases, use_cases
 from counterfoil.schema import errors
 from counterfoil.schema.errors import BadRequest, Forbidden, RegistryError, StoreTimeout, StoreUnavailable
-from counterfoil.schema.rest.object_forms import HasJsonSchema
+from counterfoil.schema.rest.object_forms import Document, HasJsonSchema
 
 # The errors that each route can respond with, for the OpenAPI description.
 
@@ -81,7 +81,7 @@ _ERROR_BODY: Final = {"application/json": {"schema": schema_of(ERROR)}}
 
 def described_errors(
     method: str, own: tuple[type[RegistryError], ...], *, takes_as_of: bool
-) -> dict[int | str, dict[str, Any]]:
+) -> dict[int | str, Document]:
     """Return the error responses of a route by status, as OpenAPI describes them.
 
     ``own`` are its errors beside those that any request can cause.
@@ -108,7 +108,7 @@ def _line(kind: type[RegistryError]) -> str:
 
 # The handling of one request: media types, the state of the store to read, errors, entity tags.
 
-_Operation: TypeAlias = "Callable[[ApiRequest, RequestCaller], Awaitable[Any]]"
+_Operation: TypeAlias = "Callable[[ApiRequest, RequestCaller], Awaitable[object]]"
 
 _BODY_METHODS: Final = frozenset({"POST", "PUT"})
 
@@ -351,7 +351,7 @@ class ApiRoute(DeclaredRoute):
         tag: str,
         errors: tuple[type[RegistryError], ...],
         query: tuple[str, ...] = (),
-        openapi_extra: dict[str, Any] | None = None,
+        openapi_extra: Document | None = None,
         result: HasJsonSchema | type[BaseModel] | None = None,
         status: int = 200,
         has_tag: bool = False,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 from http import HTTPStatus
 from importlib import metadata
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Request, Response
 from fastapi.openapi.utils import get_openapi
@@ -34,17 +34,17 @@ from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.subjects.documents import ERROR
 from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.rest.json_values import RequestJson
-from counterfoil.schema.rest.object_forms import TEXT_BY_KEY, HasJsonSchema
+from counterfoil.schema.rest.object_forms import TEXT_BY_KEY, Document, HasJsonSchema
 
 # Operations on the server itself.
 
 
-async def get_root(_: ApiRequest, __: RequestCaller) -> Any:
+async def get_root(_: ApiRequest, __: RequestCaller) -> object:
     """Return an empty object, which shows that the server responds."""
     return {}
 
 
-async def post_root(request: ApiRequest, _: RequestCaller) -> Any:
+async def post_root(request: ApiRequest, _: RequestCaller) -> object:
     """Return an empty object for any object of texts in the body."""
     body = await request.raw_body()
     if body.strip():
@@ -52,18 +52,18 @@ async def post_root(request: ApiRequest, _: RequestCaller) -> Any:
     return {}
 
 
-async def get_cluster_id(request: ApiRequest, _: RequestCaller) -> Any:
+async def get_cluster_id(request: ApiRequest, _: RequestCaller) -> object:
     """Return the id of the registry, and of its Kafka cluster, which is empty if it is not configured."""
     clusters = {"kafka-cluster": request.cases.kafka_cluster_id, "schema-registry-cluster": "counterfoil"}
     return {"scope": {"path": [], "clusters": clusters}}
 
 
-async def get_server_version(_: ApiRequest, __: RequestCaller) -> Any:
+async def get_server_version(_: ApiRequest, __: RequestCaller) -> object:
     """Return the version of the server."""
     return {"version": metadata.version("counterfoil"), "commitId": "unknown"}
 
 
-async def get_deployment(_: ApiRequest, __: RequestCaller) -> Any:
+async def get_deployment(_: ApiRequest, __: RequestCaller) -> object:
     """Return the attributes of the deployment: there are none."""
     return {"attributes": []}
 
@@ -206,7 +206,7 @@ class Description:
         self._routes = routes
 
     @cached_property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """The whole description."""
         description = get_openapi(
             title="counterfoil registry",
@@ -236,7 +236,7 @@ DESCRIPTION_ROUTE: Final = DeclaredRoute(
 )
 
 
-def _in_our_terms(description: dict[str, Any]) -> dict[str, Any]:
+def _in_our_terms(description: Document) -> Document:
     """Return ``description`` with all media types of this API, and without FastAPI's own error, which is never sent."""
     shapes = description["components"]["schemas"]
     for name in _FOREIGN:
@@ -255,6 +255,6 @@ def _in_our_terms(description: dict[str, Any]) -> dict[str, Any]:
     return description
 
 
-def _is_foreign(response: dict[str, Any]) -> bool:
+def _is_foreign(response: Document) -> bool:
     schema = response.get("content", {}).get(_JSON, {}).get("schema", {})
     return bool(schema.get("$ref", "").endswith(_FOREIGN[0]))

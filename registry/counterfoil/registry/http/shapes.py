@@ -199,14 +199,14 @@ _NUMBERS: Final = {"limit": "The largest number of entries.", "offset": "The num
 _LISTS: Final = frozenset({"associationType", "findTags", "key", "lifecycle", "value"})
 
 
-def described_request(path: str, query: Sequence[str], body: HasJsonSchema | None) -> dict[str, Any]:
+def described_request(path: str, query: Sequence[str], body: HasJsonSchema | None) -> Document:
     """Return a request's OpenAPI description: the parameters in the path, those in ``query``, the body's shape.
 
     >>> described_request("/mode/{subject}", (), None)
     {'parameters': [{'name': 'subject', 'in': 'path', 'required': True, 'schema': {'type': 'string'}}]}
     """
     names = [segment[1:-1] for segment in path.split("/") if segment.startswith("{")]
-    described: dict[str, Any] = {"parameters": [*map(_path_parameter, names), *map(_query_parameter, query)]}
+    described: Document = {"parameters": [*map(_path_parameter, names), *map(_query_parameter, query)]}
     if body is not None:
         described["requestBody"] = {
             "required": True,
@@ -215,11 +215,11 @@ def described_request(path: str, query: Sequence[str], body: HasJsonSchema | Non
     return described
 
 
-def _path_parameter(name: str) -> dict[str, Any]:
+def _path_parameter(name: str) -> Document:
     return {"name": name, "in": "path", "required": True, "schema": {"type": "integer" if name == "id" else "string"}}
 
 
-def _query_parameter(name: str) -> dict[str, Any]:
+def _query_parameter(name: str) -> Document:
     kind = "boolean" if name in _FLAGS else "integer" if name in _NUMBERS else "string"
     shape = {"type": "array", "items": {"type": kind}} if name in _LISTS else {"type": kind}
     description = {**_FLAGS, **_TEXTS, **_NUMBERS}[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from counterfoil.registry.access.resources import AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.audit.events import EventKind, facts_about
@@ -44,7 +44,7 @@ def read_kek(value: object) -> Kek:
     return NEW_KEK.read(RequestJson(value))
 
 
-def read_kek_changes(value: object) -> dict[str, Any]:
+def read_kek_changes(value: object) -> Document:
     """Return the changes of a key encryption key in a body; a null clears the field."""
     return CHANGEABLE.read_changes(RequestJson(value))
 
@@ -128,7 +128,7 @@ async def _group(request: ApiRequest) -> DekGroup:
 # --- key encryption keys
 
 
-async def list_keks(request: ApiRequest, caller: RequestCaller) -> Any:
+async def list_keks(request: ApiRequest, caller: RequestCaller) -> object:
     """List the names of key encryption keys, sorted."""
     first, last = request.bounds()
     prefixes = [parse_prefix(text) for text in request.texts("subjectPrefix")]
@@ -139,12 +139,12 @@ async def list_keks(request: ApiRequest, caller: RequestCaller) -> Any:
     ]
 
 
-async def get_kek(request: ApiRequest, caller: RequestCaller) -> Any:
+async def get_kek(request: ApiRequest, caller: RequestCaller) -> object:
     """Return a key encryption key."""
     return _shown_kek(caller, await request.cases.keks.get(request.segment("name"), deleted=request.flag("deleted")))
 
 
-async def create_kek(request: ApiRequest, caller: RequestCaller) -> Any:
+async def create_kek(request: ApiRequest, caller: RequestCaller) -> object:
     """Store the key encryption key in the body."""
     kek = read_kek(await request.json())
     caller.require(AccessOperation.WRITE, AccessResource(ResourceKind.KEK, kek.name))
@@ -155,7 +155,7 @@ async def create_kek(request: ApiRequest, caller: RequestCaller) -> Any:
     )
 
 
-async def change_kek(request: ApiRequest, caller: RequestCaller) -> Any:
+async def change_kek(request: ApiRequest, caller: RequestCaller) -> object:
     """Change a key encryption key as the body requests, and return it."""
     name, changes = request.segment("name"), read_kek_changes(await request.json())
     caller.filters()
@@ -166,7 +166,7 @@ async def change_kek(request: ApiRequest, caller: RequestCaller) -> Any:
     )
 
 
-async def delete_kek(request: ApiRequest, caller: RequestCaller) -> Any:
+async def delete_kek(request: ApiRequest, caller: RequestCaller) -> object:
     """Soft-delete a key encryption key, or remove it with ``permanent=true``."""
     name = request.segment("name")
     try:
@@ -178,13 +178,13 @@ async def delete_kek(request: ApiRequest, caller: RequestCaller) -> Any:
     return NOTHING
 
 
-async def undelete_kek(request: ApiRequest, caller: RequestCaller) -> Any:
+async def undelete_kek(request: ApiRequest, caller: RequestCaller) -> object:
     """Restore a soft-deleted key encryption key."""
     await request.cases.keks.undelete(request.segment("name"), by=caller.requester)
     return NOTHING
 
 
-async def test_kek(request: ApiRequest, caller: RequestCaller) -> Any:
+async def test_kek(request: ApiRequest, caller: RequestCaller) -> object:
     """Check that the registry can wrap a key with a key encryption key, and return the latter."""
     tested = await request.cases.keks.test(request.segment("name"))
     event = AuditedUse(EventKind.KEY_TESTED, AccessResource(ResourceKind.KEK, tested.name))
@@ -215,7 +215,7 @@ def _shown_dek(caller: RequestCaller, found: ShownDek) -> Answer:
 # --- data encryption keys
 
 
-async def list_dek_subjects(request: ApiRequest, caller: RequestCaller) -> Any:
+async def list_dek_subjects(request: ApiRequest, caller: RequestCaller) -> object:
     """List the subjects that have keys under a key encryption key, sorted."""
     first, last = request.bounds()
     caller.filters()
@@ -223,19 +223,19 @@ async def list_dek_subjects(request: ApiRequest, caller: RequestCaller) -> Any:
     return [name for name in names if caller.may_describe(parse_subject(name))][first:last]
 
 
-async def list_dek_versions(request: ApiRequest, _: RequestCaller) -> Any:
+async def list_dek_versions(request: ApiRequest, _: RequestCaller) -> object:
     """List the version numbers of a subject's keys for one algorithm, ascending."""
     first, last = request.bounds()
     return (await request.cases.deks.versions(await _group(request), deleted=request.flag("deleted")))[first:last]
 
 
-async def get_dek(request: ApiRequest, caller: RequestCaller) -> Any:
+async def get_dek(request: ApiRequest, caller: RequestCaller) -> object:
     """Return version 1 of a subject's key."""
     group = await _group(request)
     return _shown_dek(caller, await request.cases.deks.get(group, FIRST_VERSION, deleted=request.flag("deleted")))
 
 
-async def get_dek_version(request: ApiRequest, caller: RequestCaller) -> Any:
+async def get_dek_version(request: ApiRequest, caller: RequestCaller) -> object:
     """Return one version of a subject's key."""
     version = parse_version(request.segment("version"))
     return _shown_dek(
@@ -243,7 +243,7 @@ async def get_dek_version(request: ApiRequest, caller: RequestCaller) -> Any:
     )
 
 
-async def create_dek(request: ApiRequest, caller: RequestCaller) -> Any:
+async def create_dek(request: ApiRequest, caller: RequestCaller) -> object:
     """Store the data encryption key in the body; without one, generate a key and store it."""
     given = read_dek(await request.json(), request.segment("name"), await _subject(request))
     return _shown_dek(
@@ -251,7 +251,7 @@ async def create_dek(request: ApiRequest, caller: RequestCaller) -> Any:
     )
 
 
-async def create_dek_of_body(request: ApiRequest, caller: RequestCaller) -> Any:
+async def create_dek_of_body(request: ApiRequest, caller: RequestCaller) -> object:
     """Store or generate a data encryption key; the body names the subject, as in requests of older clients."""
     given = read_dek(await request.json(), request.segment("name"), None)
     caller.require_on(AccessOperation.WRITE, given.id.subject)
@@ -260,7 +260,7 @@ async def create_dek_of_body(request: ApiRequest, caller: RequestCaller) -> Any:
     )
 
 
-async def delete_deks(request: ApiRequest, caller: RequestCaller) -> Any:
+async def delete_deks(request: ApiRequest, caller: RequestCaller) -> object:
     """Soft-delete all versions of a subject's key, or remove them with ``permanent=true``."""
     await request.cases.deks.delete(
         await _group(request), None, permanent=request.flag("permanent"), by=caller.requester
@@ -268,7 +268,7 @@ async def delete_deks(request: ApiRequest, caller: RequestCaller) -> Any:
     return NOTHING
 
 
-async def delete_dek_version(request: ApiRequest, caller: RequestCaller) -> Any:
+async def delete_dek_version(request: ApiRequest, caller: RequestCaller) -> object:
     """Soft-delete one version of a subject's key, or remove it with ``permanent=true``."""
     permanent = request.flag("permanent")
     version = parse_version(request.segment("version"))
@@ -279,13 +279,13 @@ async def delete_dek_version(request: ApiRequest, caller: RequestCaller) -> Any:
     return NOTHING
 
 
-async def undelete_deks(request: ApiRequest, caller: RequestCaller) -> Any:
+async def undelete_deks(request: ApiRequest, caller: RequestCaller) -> object:
     """Restore all soft-deleted versions of a subject's key."""
     await request.cases.deks.undelete(await _group(request), None, by=caller.requester)
     return NOTHING
 
 
-async def undelete_dek_version(request: ApiRequest, caller: RequestCaller) -> Any:
+async def undelete_dek_version(request: ApiRequest, caller: RequestCaller) -> object:
     """Restore one soft-deleted version of a subject's key."""
     version = parse_version(request.segment("version"))
     group = await _group(request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.access.records import ACCESS_KINDS
 from counterfoil.registry.access.resources import REGISTRY
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.moving.facts import Fact, Key
     from counterfoil.registry.store.protocol import Storage, StorageRecord
+    from counterfoil.schema.rest.object_forms import Document
     from counterfoil.schema.rest.subjects import Mode
 
 
@@ -75,7 +76,7 @@ class StoreSource:
 
     async def record_export(self) -> None:
         """Add an event to the audit of the store: everything was read. Raise ``RegistryError`` if that fails."""
-        facts: dict[str, Any] = {"resource": str(REGISTRY), "outcome": "success", "caller": {"principal": STORE_OWNER}}
+        facts: Document = {"resource": str(REGISTRY), "outcome": "success", "caller": {"principal": STORE_OWNER}}
         if self._with_access:
             facts["detail"] = "with users, tokens and rules"
         await self._storage.commit(

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from counterfoil.registry.audit.events import AuditEvent, AuditLog
@@ -391,11 +391,11 @@ class RequestTrail:
     """
 
     log: AuditLog
-    facts: Callable[[], dict[str, Any]]
+    facts: Callable[[], Document]
     changes: list[JournalChange] = field(default_factory=list)
     events: list[AuditEvent] = field(default_factory=list)
     reads: dict[tuple[QualifiedSubject, int], None] = field(default_factory=dict)
-    refused: dict[str, Any] = field(default_factory=dict)
+    refused: Document = field(default_factory=dict)
     is_denied: bool = False
 
     def require_recording(self) -> None:

@@ -83,7 +83,7 @@ async def found_tags(request: ApiRequest, context: str, content: Content) -> lis
     ]
 
 
-async def list_subjects(request: ApiRequest, caller: RequestCaller) -> Any:
+async def list_subjects(request: ApiRequest, caller: RequestCaller) -> object:
     """List the names of subjects, sorted, in all contexts unless a prefix selects some."""
     first, last = request.bounds()
     prefix = parse_prefix(next(iter(request.texts("subjectPrefix")), _ALL_CONTEXTS))
@@ -93,7 +93,7 @@ async def list_subjects(request: ApiRequest, caller: RequestCaller) -> Any:
     return Answer(RawText(names), needs=EVERY_CALLER)
 
 
-async def delete_subject(request: ApiRequest, caller: RequestCaller) -> Any:
+async def delete_subject(request: ApiRequest, caller: RequestCaller) -> object:
     """Soft-delete all versions of a subject, or remove them with ``permanent=true``; return their numbers."""
     subject = await request.subject()
     if request.flag("permanent"):
@@ -101,7 +101,7 @@ async def delete_subject(request: ApiRequest, caller: RequestCaller) -> Any:
     return list(await request.cases.deletion.soft_delete_subject(subject, by=caller.requester))
 
 
-async def look_up(request: ApiRequest, caller: RequestCaller) -> Any:
+async def look_up(request: ApiRequest, caller: RequestCaller) -> object:
     """Find the version of a subject that has the schema in the body."""
     subject = await request.subject()
     given = read_schema_request(await request.json())
@@ -123,7 +123,7 @@ async def look_up(request: ApiRequest, caller: RequestCaller) -> Any:
     return replace(_with_text(caller, document, found, read_as=subject), is_cached=not given.references)
 
 
-async def find_by_metadata(request: ApiRequest, _: RequestCaller) -> Any:
+async def find_by_metadata(request: ApiRequest, _: RequestCaller) -> object:
     """Find the highest version with the metadata properties given as pairs of ``key`` and ``value``."""
     subject = await request.subject()
     wanted = dict(zip(request.texts("key"), request.texts("value"), strict=False))
@@ -132,7 +132,7 @@ async def find_by_metadata(request: ApiRequest, _: RequestCaller) -> Any:
     return Answer(document, texts=((found.subject, found.entry.version),))
 
 
-async def list_versions(request: ApiRequest, _: RequestCaller) -> Any:
+async def list_versions(request: ApiRequest, _: RequestCaller) -> object:
     """List the version numbers of a subject, ascending."""
     first, last = request.bounds()
     subject = await request.subject()
@@ -142,7 +142,7 @@ async def list_versions(request: ApiRequest, _: RequestCaller) -> Any:
     return numbers[first:last]
 
 
-async def register(request: ApiRequest, caller: RequestCaller) -> Any:
+async def register(request: ApiRequest, caller: RequestCaller) -> object:
     """Register the schema in the body, and return its id and version; an existing one keeps them."""
     subject = await request.subject()
     given = read_registration(await request.json())
@@ -159,7 +159,7 @@ async def register(request: ApiRequest, caller: RequestCaller) -> Any:
     )
 
 
-async def tag_version(request: ApiRequest, caller: RequestCaller) -> Any:
+async def tag_version(request: ApiRequest, caller: RequestCaller) -> object:
     """Change tags, metadata or rules of a version, and register the result as a new version."""
     subject = await request.subject()
     given = read_tag_request(await request.json())
@@ -169,7 +169,7 @@ async def tag_version(request: ApiRequest, caller: RequestCaller) -> Any:
     return registered_document(registered, text=registered.content.text)
 
 
-async def get_version(request: ApiRequest, caller: RequestCaller) -> Any:
+async def get_version(request: ApiRequest, caller: RequestCaller) -> object:
     """Return one version of a subject."""
     stored, read_as = await _permitted_version(request, caller)
     document = version_document(
@@ -182,7 +182,7 @@ async def get_version(request: ApiRequest, caller: RequestCaller) -> Any:
     return _with_text(caller, document, stored, read_as=read_as)
 
 
-async def get_version_text(request: ApiRequest, caller: RequestCaller) -> Any:
+async def get_version_text(request: ApiRequest, caller: RequestCaller) -> object:
     """Return the text of one version, without JSON around it."""
     stored, read_as = await _permitted_version(request, caller)
     text = RawText(await formatted(request, stored.subject.context, stored.content))
@@ -214,7 +214,7 @@ def _with_text(caller: RequestCaller, value: Any, stored: Stored, *, read_as: Qu
     return Answer(value, needs=needs, texts=((stored.subject, stored.entry.version),))
 
 
-async def list_referrers(request: ApiRequest, caller: RequestCaller) -> Any:
+async def list_referrers(request: ApiRequest, caller: RequestCaller) -> object:
     """List the ids of the schemas that refer to a version."""
     first, last = request.bounds(default_limit=1000)
     subject = await request.subject()
@@ -229,7 +229,7 @@ async def list_referrers(request: ApiRequest, caller: RequestCaller) -> Any:
     return (await catalog.referenced_by(stored, deleted=request.flag("deleted"), shown=caller.readable))[first:last]
 
 
-async def delete_version(request: ApiRequest, caller: RequestCaller) -> Any:
+async def delete_version(request: ApiRequest, caller: RequestCaller) -> object:
     """Soft-delete one version, or remove it with ``permanent=true``; return its number."""
     subject = await request.subject()
     version = parse_version(request.segment("version"))
@@ -250,13 +250,13 @@ _NEEDED_BY_MODE: Final[Mapping[Mode | None, tuple[AccessOperation, ...]]] = {
 # --- config
 
 
-async def get_config(request: ApiRequest, _: RequestCaller) -> Any:
+async def get_config(request: ApiRequest, _: RequestCaller) -> object:
     """Return the config of a subject, a context or the top level."""
     config = await request.cases.settings.config(request.scope_subject(), effective=request.flag("defaultToGlobal"))
     return stored_config_document(config)
 
 
-async def put_config(request: ApiRequest, caller: RequestCaller) -> Any:
+async def put_config(request: ApiRequest, caller: RequestCaller) -> object:
     """Change the config of a subject, a context or the top level as the body requests, and return it.
 
     Members that are no settings, such as a misspelt one, are ignored, as by other registries; a header names them.
@@ -268,7 +268,7 @@ async def put_config(request: ApiRequest, caller: RequestCaller) -> Any:
     return Answer(config_document(config), ignored=unread_settings(given.members(), changes))
 
 
-async def delete_config(request: ApiRequest, caller: RequestCaller) -> Any:
+async def delete_config(request: ApiRequest, caller: RequestCaller) -> object:
     """Delete the config of a subject, a context or the top level, and return it."""
     return stored_config_document(
         await request.cases.settings.delete_config(request.scope_subject(), by=caller.requester)
@@ -278,13 +278,13 @@ async def delete_config(request: ApiRequest, caller: RequestCaller) -> Any:
 # --- mode
 
 
-async def get_mode(request: ApiRequest, _: RequestCaller) -> Any:
+async def get_mode(request: ApiRequest, _: RequestCaller) -> object:
     """Return the mode of a subject, a context or the top level."""
     mode = await request.cases.settings.mode(request.scope_subject(), effective=request.flag("defaultToGlobal"))
     return {"mode": mode.value}
 
 
-async def put_mode(request: ApiRequest, caller: RequestCaller) -> Any:
+async def put_mode(request: ApiRequest, caller: RequestCaller) -> object:
     """Set the mode of a subject, a context or the top level; null clears it."""
     scope = request.scope_subject()
     text = _mode_text(await request.json())
@@ -305,7 +305,7 @@ def _mode_text(body: object) -> str | None:
     return request.optional("mode", read_text)
 
 
-async def delete_mode(request: ApiRequest, caller: RequestCaller) -> Any:
+async def delete_mode(request: ApiRequest, caller: RequestCaller) -> object:
     """Delete the mode of a subject, a context or the top level, and return it."""
     mode = await request.cases.settings.delete_mode(
         request.scope_subject(), recursive=request.flag("recursive"), by=caller.requester
@@ -316,7 +316,7 @@ async def delete_mode(request: ApiRequest, caller: RequestCaller) -> Any:
 # --- compatibility
 
 
-async def test_against_all(request: ApiRequest, caller: RequestCaller) -> Any:
+async def test_against_all(request: ApiRequest, caller: RequestCaller) -> object:
     """Check the schema in the body against the versions of a subject."""
     subject = await request.subject()
     given = read_schema_request(await request.json())
@@ -328,7 +328,7 @@ async def test_against_all(request: ApiRequest, caller: RequestCaller) -> Any:
     return _tested(caller, result, subject, given, verbose=verbose)
 
 
-async def test_against_version(request: ApiRequest, caller: RequestCaller) -> Any:
+async def test_against_version(request: ApiRequest, caller: RequestCaller) -> object:
     """Check the schema in the body against one version of a subject."""
     subject = await request.subject()
     given = read_schema_request(await request.json())

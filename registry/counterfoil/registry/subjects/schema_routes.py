@@ -31,7 +31,7 @@ from counterfoil.schema import errors
 from counterfoil.schema.contexts import SubjectPrefix, parse_prefix, parse_subject
 from counterfoil.schema.errors import NotFound, SchemaNotFound
 from counterfoil.schema.model import RuleSet
-from counterfoil.schema.rest.object_forms import TEXTS, ListOf
+from counterfoil.schema.rest.object_forms import TEXTS, Document, ListOf
 from counterfoil.schema.rest.schemas import CONTEXT_ID, SUBJECT_VERSION
 from counterfoil.schema.rest.subjects import Lifecycle, association_document
 from counterfoil.schema.rest.versions import ContextId, SubjectVersion
@@ -44,7 +44,7 @@ _GUID_DIGITS = 32
 _LIFECYCLES = frozenset({*Lifecycle, "NONE"})
 
 
-async def list_schemas(request: ApiRequest, caller: RequestCaller) -> Any:
+async def list_schemas(request: ApiRequest, caller: RequestCaller) -> object:
     """List all versions of the subjects of the default context, or of the subjects that begin with a prefix."""
     first, last = request.bounds(default_limit=_PAGE)
     by_association = _association_filter(request)
@@ -59,7 +59,7 @@ async def list_schemas(request: ApiRequest, caller: RequestCaller) -> Any:
         at_most=MAX_SUBJECTS if is_filtered else last,
         visible=caller.visible(AccessOperation.READ),
     )
-    found: list[tuple[Stored, dict[str, Any]]] = []
+    found: list[tuple[Stored, Document]] = []
     pauses = Pauses()
     async for listed in listing:
         await pauses.pause_if_due()
@@ -102,7 +102,7 @@ def _association_filter(request: ApiRequest) -> AssociationFilter | None:
     return AssociationFilter(request.cases.associations, types, frozenset(lifecycles), resource_type)
 
 
-async def get_by_id(request: ApiRequest, caller: RequestCaller) -> Any:
+async def get_by_id(request: ApiRequest, caller: RequestCaller) -> object:
     """Return the schema with an id."""
     found = await _readable_id(request, caller, request.integer_segment("id"))
     document = by_id_document(
@@ -150,14 +150,14 @@ async def _with_text(
     return Answer(value, needs=needs, texts=() if held is None else ((held.subject, held.version),))
 
 
-async def get_text_by_id(request: ApiRequest, caller: RequestCaller) -> Any:
+async def get_text_by_id(request: ApiRequest, caller: RequestCaller) -> object:
     """Return the text of the schema with an id, without JSON around it."""
     found = await _readable_id(request, caller, request.integer_segment("id"))
     text = RawText(await formatted(request, found.context, found.content))
     return await _with_text(request, caller, text, found, context=found.context)
 
 
-async def list_subjects_of_id(request: ApiRequest, caller: RequestCaller) -> Any:
+async def list_subjects_of_id(request: ApiRequest, caller: RequestCaller) -> object:
     """List the subjects that have the schema with an id."""
     first, last = request.bounds()
     return (await _subjects_of_id(request, caller, deleted=request.flag("deleted")))[first:last]
@@ -181,14 +181,14 @@ async def _uses_of_id(request: ApiRequest, caller: RequestCaller, *, deleted: bo
     return [use for use in uses if caller.may_describe(use.subject)]
 
 
-async def list_versions_of_id(request: ApiRequest, caller: RequestCaller) -> Any:
+async def list_versions_of_id(request: ApiRequest, caller: RequestCaller) -> object:
     """List the subjects and versions that have the schema with an id."""
     first, last = request.bounds()
     uses = await _uses_of_id(request, caller, deleted=request.flag("deleted"))
     return [SUBJECT_VERSION.write(SubjectVersion(str(use.subject), use.version)) for use in uses[first:last]]
 
 
-async def get_by_guid(request: ApiRequest, caller: RequestCaller) -> Any:
+async def get_by_guid(request: ApiRequest, caller: RequestCaller) -> object:
     """Return the schema with a guid."""
     text = request.segment("guid")
     guid = _guid(text)
@@ -201,7 +201,7 @@ async def get_by_guid(request: ApiRequest, caller: RequestCaller) -> Any:
     return await _with_text(request, caller, document, found, context=None)
 
 
-async def list_ids_of_guid(request: ApiRequest, caller: RequestCaller) -> Any:
+async def list_ids_of_guid(request: ApiRequest, caller: RequestCaller) -> object:
     """List the contexts and ids of the schema with a guid."""
     guid = _guid(request.segment("guid"))
     ids = [] if guid is None else await request.cases.catalog.ids_of_guid(guid)
@@ -223,12 +223,12 @@ def _guid(text: str) -> UUID | None:
         return None
 
 
-async def list_types(_: ApiRequest, __: RequestCaller) -> Any:
+async def list_types(_: ApiRequest, __: RequestCaller) -> object:
     """List the schema types that this registry supports."""
     return [schema_type.value for schema_type in SUPPORTED_TYPES]
 
 
-async def list_contexts(request: ApiRequest, caller: RequestCaller) -> Any:
+async def list_contexts(request: ApiRequest, caller: RequestCaller) -> object:
     """List the contexts in which something was registered, the default context first."""
     caller.filters()
     first, last = request.bounds()
@@ -237,7 +237,7 @@ async def list_contexts(request: ApiRequest, caller: RequestCaller) -> Any:
     return [name for name in names if caller.may_see_context(name)][first:last]
 
 
-async def delete_context(request: ApiRequest, caller: RequestCaller) -> Any:
+async def delete_context(request: ApiRequest, caller: RequestCaller) -> object:
     """Delete an empty context."""
     await request.cases.deletion.drop_context(parse_subject(request.segment("context")).context, by=caller.requester)
     return NOTHING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Body, Depends, Path
 from pydantic import Field
@@ -18,7 +18,7 @@ from counterfoil.registry.http.request import ApiRequest
 from counterfoil.registry.http.route import ValidatedRoute
 from counterfoil.schema import errors
 from counterfoil.schema.contexts import parse_subject
-from counterfoil.schema.rest.object_forms import JsonType, ListOf
+from counterfoil.schema.rest.object_forms import Document, JsonType, ListOf
 from counterfoil.schema.rest.observations import TOPIC_STATS, SchemaCount, TopicStats
 
 # ``/contracts/v1/topics``: what is in topics, as those who read them report it.
@@ -65,7 +65,7 @@ def _topic(topic: Annotated[str, Path()]) -> str:
 Topic = Annotated[str, Depends(_topic)]
 
 
-async def list_topics(cases: CasesOfRequest, caller: CallerOfRequest) -> Any:
+async def list_topics(cases: CasesOfRequest, caller: CallerOfRequest) -> object:
     """List the latest statistics of all topics."""
     caller.filters()
     found = await cases.contracts.topics.all()
@@ -79,21 +79,23 @@ async def list_topics(cases: CasesOfRequest, caller: CallerOfRequest) -> Any:
 
 async def get_topic_stats(
     cases: CasesOfRequest, caller: CallerOfRequest, topic: Topic, environment: Filter = None
-) -> Any:
+) -> object:
     """Return the latest statistics of a topic, with the versions of its schema ids."""
     if environment:
         visible.require_known(caller, visible.environment(environment))
     return _shown(caller, await cases.contracts.topics.stats(topic, environment or ""))
 
 
-async def post_topic_stats(cases: CasesOfRequest, caller: CallerOfRequest, topic: Topic, body: TopicStatsBody) -> Any:
+async def post_topic_stats(
+    cases: CasesOfRequest, caller: CallerOfRequest, topic: Topic, body: TopicStatsBody
+) -> object:
     """Store statistics of a topic in an environment, instead of those before."""
     if body.environment:
         visible.require_known(caller, visible.environment(body.environment))
     return _shown(caller, await cases.contracts.topics.put(body.stats(topic), by=caller.requester))
 
 
-def _shown(caller: RequestCaller, stats: TopicStats) -> Any:
+def _shown(caller: RequestCaller, stats: TopicStats) -> object:
     """Return the JSON of statistics; of ids of other subjects it has those names that the caller may know."""
     schemas = tuple(
         each
@@ -141,16 +143,16 @@ TOPIC_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
 
 # The endpoints under ``/sketches/v1``.
 
-SketchBody = Annotated[dict[str, Any], Body(description="The document of a sketch.")]
+SketchBody = Annotated[Document, Body(description="The document of a sketch.")]
 
 
-async def list_sketches(cases: CasesOfRequest, caller: CallerOfRequest) -> Any:
+async def list_sketches(cases: CasesOfRequest, caller: CallerOfRequest) -> object:
     """List the subjects that have a sketch."""
     caller.filters()
     return [str(subject) for subject in await cases.sketches.subjects() if caller.may_read(subject)]
 
 
-async def get_sketch(cases: CasesOfRequest, subject: ScopeSubject) -> Any:
+async def get_sketch(cases: CasesOfRequest, subject: ScopeSubject) -> object:
     """Return the sketch of a subject."""
     return await cases.sketches.get(subject)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.registry.store.inspection.rows import StoreRows
+    from counterfoil.schema.rest.object_forms import Document
 
 
 # The invariants of contents: each has its fingerprint, and its references are stored.
@@ -152,7 +153,7 @@ class _Scope:
         self._told: dict[int, _Version] = {}
         self._stored: dict[int, _Version] = {}
         self._told_settings: Any = {}
-        self._stored_settings: dict[str, Any] = {}
+        self._stored_settings: Document = {}
         self._last_seq = 0
         self._revision = 0
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     import asyncpg
 
+    from counterfoil.schema.rest.object_forms import Document
+
 
 # The rows of a store at one moment, read in parts; writes of servers during the reading are not seen.
 
@@ -213,7 +215,7 @@ def check_chain(rows: StoreRows) -> Iterator[Breach]:
 _EVENTS = "SELECT number, event, document FROM audit ORDER BY number"
 
 
-def stored_heads(rows: StoreRows) -> Iterator[tuple[int, dict[str, Any]]]:
+def stored_heads(rows: StoreRows) -> Iterator[tuple[int, Document]]:
     """Yield the heads of audit files in a store: the number of the event, and its facts."""
     for number, event, document in rows.each(_EVENTS):
         if event == EventKind.AUDIT_HEAD.text:
