@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from contract_stories import BASE, PRODUCTION, can_deploy, deploy, expectation, live, promise, publish, schema
-from counterfoil.registry.contracts.stored import LIVE_HISTORIES, PORTS_KIND
+from counterfoil.registry.contracts.records import LIVE_HISTORIES, PORTS_KIND
 from counterfoil.registry.moving.importing import FactImport, MoveProgress
 from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.peer.target import PeerTarget

@@ -21,7 +21,7 @@ from counterfoil.registry.access.file.values import InvalidAccessFile
 from counterfoil.registry.access.identities import passwords as checking
 from counterfoil.registry.access.identities.certificates import InvalidPrincipalRules
 from counterfoil.registry.app import create_app
-from counterfoil.registry.serving.connections import limited_protocol
+from counterfoil.registry.serving.server import limited_protocol
 from counterfoil.registry.serving.tls import ServingTls, TlsNotUsable, tls_files
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage

@@ -10,19 +10,17 @@ from counterfoil.registry.associations.records import AssociationIndex, SubjectG
 from counterfoil.registry.associations.use_cases import Associations
 from counterfoil.registry.bridges.records import BridgeAcceptance, BridgeRecords
 from counterfoil.registry.bridges.use_cases import BridgePlans, Bridges, Drafting
-from counterfoil.registry.contracts.approvals import ApprovalCases, VerificationCases
+from counterfoil.registry.contracts.approvals import ApprovalCases, Migrations, MigrationStatuses, VerificationCases
 from counterfoil.registry.contracts.environments import Environments, Histories
 from counterfoil.registry.contracts.events import Events, Network
-from counterfoil.registry.contracts.migrations import Migrations, MigrationStatuses
 from counterfoil.registry.contracts.publishing import ContractFileReader, Library, Publishing
 from counterfoil.registry.contracts.records import ContractRecords
 from counterfoil.registry.contracts.usage import ActivityLimits, ObservedUsage
-from counterfoil.registry.contracts.verdicts.checking import Checking
 from counterfoil.registry.contracts.verdicts.counterparts import Consumers, Counterparts, RetainedVersions
 from counterfoil.registry.contracts.verdicts.judging import Decisions, PairJudging
 from counterfoil.registry.contracts.verdicts.known_writers import MetWriters
 from counterfoil.registry.contracts.verdicts.proposals import ConsumerGate, ProposedSchemas
-from counterfoil.registry.contracts.verdicts.questions import Announcing, ContractVerdicts
+from counterfoil.registry.contracts.verdicts.questions import Announcing, Checking, ContractVerdicts
 from counterfoil.registry.contracts.verdicts.sides import Comparing, Sides
 from counterfoil.registry.contracts.webhooks import Webhooks
 from counterfoil.registry.judges.judging import LongJudgements

@@ -26,7 +26,7 @@ from bridge_stories import (
     transit,
     verification,
 )
-from counterfoil.registry.bridges.rules import TRANSITIONS, steps_to
+from counterfoil.registry.bridges.records import TRANSITIONS, steps_to
 from counterfoil.schema.rest.bridges import BridgeState
 from registry_driver import InProcessRegistry
 

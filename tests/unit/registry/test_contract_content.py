@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contract_stories import BASE, expectation, promise, publish, schema
-from counterfoil.registry.contracts.stored import RECORD_KINDS
+from counterfoil.registry.contracts.records import RECORD_KINDS
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.registry.store.writes import NO_REQUEST, record_write
 from registry_driver import InProcessRegistry

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from contract_stories import BASE, PRODUCTION, can_deploy, deploy, expectation, live, promise, publish, schema
-from counterfoil.registry.contracts.stored import LIVE_HISTORIES, PUBLISHED_BESIDE
+from counterfoil.registry.contracts.records import LIVE_HISTORIES, PUBLISHED_BESIDE
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.registry.store.writes import NO_REQUEST
 from registry_driver import InProcessRegistry

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from contract_stories import BASE, expectation, live, promise, publish, schema
-from counterfoil.registry.contracts.stored import CONTRACTS
+from counterfoil.registry.contracts.records import CONTRACTS
 from counterfoil.registry.store.memory import MemoryStorage
 from registry_driver import InProcessRegistry, Reply
 

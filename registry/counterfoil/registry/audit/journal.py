@@ -22,7 +22,7 @@ from counterfoil.registry.audit.events import (
     time_text_of,
 )
 from counterfoil.registry.bridges.records import BRIDGE_KIND, BY_SOURCE_KIND, REPORT_RECORD_KINDS
-from counterfoil.registry.contracts import stored as contracts
+from counterfoil.registry.contracts import records as contracts
 from counterfoil.registry.contracts.events import DELIVERY_KINDS, WEBHOOKS
 from counterfoil.registry.keys.records import DEK_KIND, KEK_KIND
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind

@@ -7,22 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from counterfoil.registry.bridges.records import (
+    AT_REST,
     PROGRESS_KIND,
     READERS_KIND,
+    REMOVABLE,
     VERIFICATION_KIND,
     BridgeTarget,
-    bridge_write,
-    permit_all,
-    report_write,
-    schema_request_of,
-)
-from counterfoil.registry.bridges.rules import (
-    AT_REST,
-    REMOVABLE,
     Situation,
+    bridge_write,
     changed,
+    permit_all,
     possible_transitions,
     progress_gate,
+    report_write,
+    schema_request_of,
 )
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.writes import ReferenceTarget, StoragePlan, together
@@ -45,8 +43,14 @@ from counterfoil.schema.rest.bridges import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from counterfoil.registry.bridges.records import BridgeRecords, BridgeRequest, HeldBridge, Permit, ReportKind
-    from counterfoil.registry.bridges.rules import TransitionRequest
+    from counterfoil.registry.bridges.records import (
+        BridgeRecords,
+        BridgeRequest,
+        HeldBridge,
+        Permit,
+        ReportKind,
+        TransitionRequest,
+    )
     from counterfoil.registry.judges.judging import LongJudgements
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.store.writes import Requester

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from counterfoil.registry.access.records import ACCESS_KINDS
-from counterfoil.registry.access.resources import (
+from counterfoil.registry.access.rights import Caller
+from counterfoil.registry.access.rules import (
     REGISTRY,
     AccessOperation,
     AccessResource,
@@ -19,9 +20,8 @@ from counterfoil.registry.access.resources import (
     scope_resource,
     subject_resource,
 )
-from counterfoil.registry.access.rights import Caller
 from counterfoil.registry.bridges.records import BRIDGE_KIND, REPORT_RECORD_KINDS
-from counterfoil.registry.contracts.stored import (
+from counterfoil.registry.contracts.records import (
     APPLICATIONS,
     DEPLOYMENTS,
     ENVIRONMENTS,

@@ -9,8 +9,7 @@ from typing import TypeVar
 from uuid import uuid4
 
 from counterfoil.registry.contracts.events import Event, Events
-from counterfoil.registry.contracts.records import ContractRecords
-from counterfoil.registry.contracts.stored import (
+from counterfoil.registry.contracts.records import (
     ANYWHERE,
     APPLICATIONS,
     DEPLOYMENTS,
@@ -18,6 +17,7 @@ from counterfoil.registry.contracts.stored import (
     LIVE_HISTORIES,
     PUBLISHED_BESIDE,
     VERSIONS,
+    ContractRecords,
     LiveHistory,
     PublishedBeside,
     ended,

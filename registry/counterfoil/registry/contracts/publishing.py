@@ -8,18 +8,18 @@ from difflib import unified_diff
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from counterfoil.registry.access.resources import AccessOperation
+from counterfoil.registry.access.rules import AccessOperation
 from counterfoil.registry.bridges.records import schema_request_of
 from counterfoil.registry.contracts.environments import Histories
 from counterfoil.registry.contracts.events import Event, Events
-from counterfoil.registry.contracts.records import ContractRecords
-from counterfoil.registry.contracts.stored import (
+from counterfoil.registry.contracts.records import (
     APPLICATIONS,
     CONTRACTS,
     INPUT_PORTS,
     OF_SUBJECT_KIND,
     PORTS_KIND,
     VERSIONS,
+    ContractRecords,
     InputPorts,
     is_name,
     of_subject_key,

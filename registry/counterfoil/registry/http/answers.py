@@ -14,9 +14,8 @@ from urllib.parse import quote
 import orjson
 from starlette.responses import Response
 
-from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource
 from counterfoil.registry.access.rights import Caller, Needs
-from counterfoil.registry.access.rules import GROUP, pattern_of
+from counterfoil.registry.access.rules import GROUP, REGISTRY, AccessOperation, AccessResource, pattern_of
 from counterfoil.registry.audit.events import EventKind, context_facts
 from counterfoil.registry.http.shapes import BodyShape
 from counterfoil.registry.subjects.documents import REGISTERED, SCHEMA_BY_ID

@@ -7,11 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.access.records import ACCESS_KINDS
-from counterfoil.registry.access.resources import REGISTRY
-from counterfoil.registry.access.rules import STORE_OWNER
+from counterfoil.registry.access.rules import REGISTRY, STORE_OWNER
 from counterfoil.registry.audit.events import AuditEvent, EventKind
 from counterfoil.registry.bridges.records import REPORT_RECORD_KINDS
-from counterfoil.registry.contracts.stored import DEPLOYMENTS, MIGRATIONS, VERIFICATIONS
+from counterfoil.registry.contracts.records import DEPLOYMENTS, MIGRATIONS, VERIFICATIONS
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, Unreadable, VersionFact
 from counterfoil.registry.moving.importing import ABSENT, SAME, FactStanding, clash, id_clash, version_standing
 from counterfoil.registry.moving.sources import targets_of

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.access.identities.hashes import PasswordHash
     from counterfoil.registry.access.identities.passwords import StoredUser
     from counterfoil.registry.access.identity import TrustedProxy
-    from counterfoil.registry.access.resources import AccessOperation
-    from counterfoil.registry.access.rules import AccessRule
+    from counterfoil.registry.access.rules import AccessOperation, AccessRule
 
 
 # What can be wrong with files that administrators write.

@@ -12,14 +12,14 @@ from functools import partial
 from itertools import chain
 from typing import Final
 
-from counterfoil.registry.contracts.records import ContractRecords
-from counterfoil.registry.contracts.stored import (
+from counterfoil.registry.contracts.records import (
     ANYWHERE,
     DEPLOYMENTS,
     HISTORY_KINDS,
     LIVE_HISTORIES,
     PUBLISHED_BESIDE,
     VERSIONS,
+    ContractRecords,
     LiveHistory,
     Period,
     PublishedBeside,

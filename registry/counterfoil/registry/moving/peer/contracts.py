@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from counterfoil.registry.contracts.events import DELIVERY_KINDS, WEBHOOKS
-from counterfoil.registry.contracts.stored import (
+from counterfoil.registry.contracts.records import (
     APPLICATIONS,
     APPROVALS,
     CONTRACTS,

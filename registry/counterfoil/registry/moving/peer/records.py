@@ -16,9 +16,9 @@ from counterfoil.registry.bridges.records import (
     by_source_document,
     read_stored_bridge,
     source_key,
+    steps_to,
     stored_bridge,
 )
-from counterfoil.registry.bridges.rules import steps_to
 from counterfoil.registry.keys.records import (
     DEK_KIND,
     KEK_KIND,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.associations.records import RECORD_KINDS
 from counterfoil.registry.bridges.records import RECORD_KINDS as OF_BRIDGES
-from counterfoil.registry.contracts.stored import RECORD_KINDS as OF_CONTRACTS
+from counterfoil.registry.contracts.records import RECORD_KINDS as OF_CONTRACTS
 from counterfoil.registry.keys.records import DEK_KIND, KEK_KIND, read_stored_dek
 from counterfoil.registry.moving.facts import (
     ContextFact,

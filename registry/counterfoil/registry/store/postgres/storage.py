@@ -21,8 +21,7 @@ from counterfoil.registry.store.postgres.connections import (
 )
 from counterfoil.registry.store.postgres.known import MAX_SCOPES, KnownHistories, KnownIds, KnownSettings, LastKnown
 from counterfoil.registry.store.postgres.news import LEASE_S, NewsFromElsewhere, Stamps
-from counterfoil.registry.store.postgres.plans import batch_of, outcomes_of
-from counterfoil.registry.store.postgres.reads import PostgresReads
+from counterfoil.registry.store.postgres.reads import PostgresReads, batch_of, outcomes_of
 from counterfoil.registry.store.protocol import FORMAT, Load, StoreContact, check_format
 from counterfoil.registry.store.writes import StoreNotUsable
 from counterfoil.schema.errors import SchemaTooLarge, StoreTimeout, StoreUnavailable
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.store.changes import ScopeSettings, WrittenChanges
     from counterfoil.registry.store.postgres.connections import Functions, PostgresAddress
-    from counterfoil.registry.store.postgres.plans import CommitBatch
+    from counterfoil.registry.store.postgres.reads import CommitBatch
     from counterfoil.registry.store.protocol import Observer
     from counterfoil.registry.store.writes import Requester, StoragePlan
     from counterfoil.registry.subjects.versions import SubjectHistory, VersionUse
