@@ -101,7 +101,6 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     *SUBJECT_ROUTES,
     *SCHEMA_ROUTES,
     *LEVEL_ROUTES,
-    *CHANGE_ROUTES,
     *SERVER_ROUTES,
     *ASSOCIATION_ROUTES,
     *KEY_ROUTES,
@@ -111,6 +110,7 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     *MIGRATION_ROUTES,
     *ACCESS_ROUTES,
     *AUDIT_ROUTES,
+    *CHANGE_ROUTES,
     *OPERATION_ROUTES,
     DESCRIPTION_ROUTE,
 )

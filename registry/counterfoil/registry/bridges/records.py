@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.writes import Guard
     from counterfoil.registry.subjects.versions import Content, VersionEntry
     from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.model import Schema
     from counterfoil.schema.plans.bridge import BridgeFile
     from counterfoil.schema.rest.bridges import BridgeDirection, BridgeLimits
     from counterfoil.schema.rest.object_forms import Document, ObjectForm
@@ -371,18 +370,6 @@ Permit: TypeAlias = "Callable[[BridgeFile, BridgeRequest], None]"
 
 def permit_all(_: BridgeFile, __: BridgeRequest) -> None:
     """Do nothing: for callers who may do everything."""
-
-
-def schema_request_of(schema: Schema) -> SchemaRequest:
-    """Return the request to register ``schema`` as it is, without parts of the latest version."""
-    return SchemaRequest(
-        schema.text,
-        schema.schema_type.value,
-        schema.references,
-        schema.metadata,
-        schema.rule_set,
-        is_complete=True,
-    )
 
 
 # Bridges and the reports about them in a storage: reading them, and the plans that write them.

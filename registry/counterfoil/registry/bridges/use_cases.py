@@ -20,13 +20,12 @@ from counterfoil.registry.bridges.records import (
     possible_transitions,
     progress_gate,
     report_write,
-    schema_request_of,
 )
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.writes import ReferenceTarget, StoragePlan, together
 from counterfoil.registry.subjects.levels import check_writable
 from counterfoil.registry.subjects.registration import Registered
-from counterfoil.registry.subjects.versions import version_not_found
+from counterfoil.registry.subjects.versions import schema_request_of, version_not_found
 from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import BridgeExists, BridgeInUse, InvalidBridge, ReporterReplaced, SubjectNotFound
 from counterfoil.schema.model import Schema

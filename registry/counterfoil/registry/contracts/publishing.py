@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from counterfoil.registry.access.rules import AccessOperation
-from counterfoil.registry.bridges.records import schema_request_of
 from counterfoil.registry.contracts.environments import Histories
 from counterfoil.registry.contracts.events import Event, Events
 from counterfoil.registry.contracts.records import (
@@ -31,6 +30,7 @@ from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import Requester, StoragePlan, record_write, together
 from counterfoil.registry.subjects.levels import Scopes, check_writable
 from counterfoil.registry.subjects.reading import SchemaReader
+from counterfoil.registry.subjects.versions import schema_request_of
 from counterfoil.schema.agreements.files import hash_of_file, ports_of, read_agreement, read_if_valid
 from counterfoil.schema.agreements.model import Agreement, AgreementFault, Contract, SchemaLink
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, QualifiedSubject, parse_subject

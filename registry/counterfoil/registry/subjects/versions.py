@@ -21,7 +21,7 @@ from counterfoil.schema.errors import (
     VersionNotFound,
 )
 from counterfoil.schema.fingerprint import content_guid
-from counterfoil.schema.model import DEFAULT_TYPE, Metadata, Reference, Rule, RuleSet, SchemaType
+from counterfoil.schema.model import DEFAULT_TYPE, Metadata, Reference, Rule, RuleSet, Schema, SchemaType
 from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.rest.schemas import MIGRATION_MODES, OTHER_MODES
 from counterfoil.schema.rest.subjects import Config
@@ -267,6 +267,18 @@ class SchemaRequest:
     def is_blank(self) -> bool:
         """Whether the request has no schema text."""
         return not (self.text or "").strip()
+
+
+def schema_request_of(schema: Schema) -> SchemaRequest:
+    """Return the request to register ``schema`` as it is, without parts of the latest version."""
+    return SchemaRequest(
+        schema.text,
+        schema.schema_type.value,
+        schema.references,
+        schema.metadata,
+        schema.rule_set,
+        is_complete=True,
+    )
 
 
 def parse_schema_type(text: str) -> SchemaType:

@@ -11,7 +11,6 @@ from typing import Final
 
 from counterfoil.contracts.findings import fingerprint
 from counterfoil.registry.access.rules import AccessOperation
-from counterfoil.registry.bridges.records import schema_request_of
 from counterfoil.registry.contracts.approvals import Migrations
 from counterfoil.registry.contracts.events import ANNOUNCED, Announced, Event, Events
 from counterfoil.registry.contracts.publishing import ContractFileReader, Permit, permit_all
@@ -27,6 +26,7 @@ from counterfoil.registry.store.writes import NO_REQUEST, Requester, StaleWrite,
 from counterfoil.registry.subjects.compatibility import CompatibilityCheck
 from counterfoil.registry.subjects.levels import Scopes, level_of
 from counterfoil.registry.subjects.reading import SchemaReader
+from counterfoil.registry.subjects.versions import schema_request_of
 from counterfoil.schema.agreements.findings import Activity
 from counterfoil.schema.agreements.model import major_of
 from counterfoil.schema.agreements.pairs import Pair
