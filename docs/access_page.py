@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.access.rules import ALIASES, IMPLIED, MEANINGS, ON_REGISTRY_ONLY, ROLES, AccessOperation
+from counterfoil.registry.access.resources import ALIASES, IMPLIED, MEANINGS, ON_REGISTRY_ONLY, ROLES, AccessOperation
 from counterfoil.registry.app import ROUTES
 
 if TYPE_CHECKING:

@@ -15,15 +15,8 @@ import pytest
 from test_registry_recordings import fill, is_reading, request_of, sequences
 
 from access_callers import NamedCallers, Rules, access
-from counterfoil.registry.access.rules import (
-    EVERYTHING,
-    AccessOperation,
-    AccessRule,
-    administrator,
-    allow,
-    deny,
-    parse_pattern,
-)
+from counterfoil.registry.access.resources import AccessOperation
+from counterfoil.registry.access.rules import EVERYTHING, AccessRule, administrator, allow, deny, parse_pattern
 from counterfoil.registry.store.memory import MemoryStorage
 from each_case import check_each
 from registry_driver import InProcessRegistry, Reply

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from counterfoil.registry.access.gate import AccessControl
 from counterfoil.registry.access.identity import CallerIdentity, UnprovenCaller, UnprovenReason
+from counterfoil.registry.access.resources import ROLES, AccessOperation
 from counterfoil.registry.access.rules import (
     ANONYMOUS,
     EVERYTHING,
-    ROLES,
-    AccessOperation,
     OperationScope,
     RulesInForce,
     administrator,

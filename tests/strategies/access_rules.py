@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from counterfoil.registry.access.rules import (
-    EVERYBODY,
-    REGISTRY,
-    AccessOperation,
-    AccessResource,
-    AccessRule,
-    ResourceKind,
-    administrator,
-    parse_pattern,
-)
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, ResourceKind
+from counterfoil.registry.access.rules import EVERYBODY, AccessRule, administrator, parse_pattern
 
 ALICE = "User:alice"
 PRINCIPALS = (ALICE, "Group:payments", EVERYBODY)

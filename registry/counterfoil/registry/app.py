@@ -20,8 +20,9 @@ from starlette.middleware.cors import CORSMiddleware
 from counterfoil.registry.access.control import ServerAccess, administration_of
 from counterfoil.registry.access.gate import AccessGate, RateLimits, RequestLimits, unrecorded
 from counterfoil.registry.access.identity import no_proxies
+from counterfoil.registry.access.resources import ResourceKind
 from counterfoil.registry.access.routes import ACCESS_ROUTES
-from counterfoil.registry.access.rules import InvalidPattern, ResourceKind, parse_pattern
+from counterfoil.registry.access.rules import InvalidPattern, parse_pattern
 from counterfoil.registry.associations.routes import ASSOCIATION_ROUTES
 from counterfoil.registry.associations.routes import TAG as ASSOCIATIONS
 from counterfoil.registry.audit.file import AuditFile, unsigned

@@ -18,7 +18,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from counterfoil.registry.access.identity import BUCKETS_S, MEMBER, AccessCounts, AccessState, Durations, IssuerState
-from counterfoil.registry.access.rules import AccessOperation
+from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.store.protocol import Storage, StoreTotals
 from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.rest.object_forms import Document

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from counterfoil.registry.access.file.grammar import load_access_file
 from counterfoil.registry.access.file.in_force import find_idle_rules, find_warnings
 from counterfoil.registry.access.file.values import FileState, InvalidAccessFile
+from counterfoil.registry.access.resources import AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.access.rights import decide
-from counterfoil.registry.access.rules import ANONYMOUS, AccessOperation, AccessResource, ResourceKind, parse_pattern
+from counterfoil.registry.access.rules import ANONYMOUS, parse_pattern
 
 ARGON2 = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
 BCRYPT = "$2y$05$JgumHNC5onBUvbXUPvmDL.DyUuz3K.SyDEEkydKZhS4YXGBHHwgDW"

@@ -28,7 +28,7 @@ from counterfoil.registry.access.questions import (
     parse_resource,
     who_can,
 )
-from counterfoil.registry.access.rules import AccessOperation
+from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.schema.documents import ScalarNode
 from counterfoil.schema.documents.yaml_reader import read_yaml
 

@@ -13,18 +13,15 @@ from starlette.types import Message
 
 from counterfoil.registry.access.questions import AccessAnswer, InvalidQuestion
 from counterfoil.registry.access.records import BINDING, MADE, MADE_BY, SHOWN_TOKEN, AccessBinding, TokenScope
-from counterfoil.registry.access.rules import (
-    ANONYMOUS,
+from counterfoil.registry.access.resources import (
     REGISTRY,
     AccessOperation,
     AccessResource,
-    AccessRule,
-    OperationScope,
     ResourceKind,
-    ResourcePattern,
     allowed_by,
     subject_resource,
 )
+from counterfoil.registry.access.rules import ANONYMOUS, AccessRule, OperationScope, ResourcePattern
 from counterfoil.registry.http.access import On, RequestCaller, request_of
 from counterfoil.registry.http.answers import DENIED
 from counterfoil.registry.http.request import ApiRequest, rewrite

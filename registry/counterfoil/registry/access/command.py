@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.registry.access.rules import ROLES
+from counterfoil.registry.access.resources import ROLES
 from counterfoil.registry.access.store_commands import (
     RECORDS,
     AccessRequest,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.access.file.imports import ImportedAccess
     from counterfoil.registry.access.file.values import AccessFile, HtpasswdFile
-    from counterfoil.registry.access.rules import AccessOperation
+    from counterfoil.registry.access.resources import AccessOperation
     from counterfoil.schema.rest.object_forms import Document
     from counterfoil.sdk.commands.options import RegistryAccess
 

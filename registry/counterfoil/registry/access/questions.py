@@ -6,17 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from counterfoil.registry.access.identity import CallerIdentity
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.access.rights import decide, principals_of
 from counterfoil.registry.access.rules import (
     EVERYBODY,
     GROUP,
-    REGISTRY,
     SERVICE,
     USER,
-    AccessOperation,
-    AccessResource,
     InvalidPattern,
-    ResourceKind,
     is_name,
     parse_pattern,
     rule_text,

@@ -8,16 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeVar
 
-from counterfoil.registry.access.rules import (
-    ALIASES,
-    ROLES,
-    SERVICE,
-    USER,
-    AccessOperation,
-    AccessRule,
-    OperationScope,
-    parse_pattern,
-)
+from counterfoil.registry.access.resources import ALIASES, ROLES, AccessOperation
+from counterfoil.registry.access.rules import SERVICE, USER, AccessRule, OperationScope, parse_pattern
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, WrittenChanges
 from counterfoil.registry.store.protocol import Storage, StorageRecord
 from counterfoil.registry.store.records import Key, StoredKind

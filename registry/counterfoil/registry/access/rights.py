@@ -8,21 +8,23 @@ from hashlib import sha256
 from typing import Final, NamedTuple, TypeAlias
 
 from counterfoil.registry.access.identity import CallerIdentity
+from counterfoil.registry.access.resources import (
+    AccessOperation,
+    AccessResource,
+    ResourceKind,
+    allowed_by,
+    subject_resource,
+)
 from counterfoil.registry.access.rules import (
     ANONYMOUS,
     EVERYBODY,
     EVERYTHING,
-    AccessOperation,
-    AccessResource,
     AccessRule,
     Glob,
     OperationScope,
-    ResourceKind,
     ResourcePattern,
-    allowed_by,
     contains,
     may_overlap,
-    subject_resource,
 )
 from counterfoil.registry.store.name_ranges import (
     ALL_NAMES,

@@ -43,17 +43,8 @@ from counterfoil.registry.access.questions import (
     who_can,
 )
 from counterfoil.registry.access.records import ROLE, SERVICE_FORM, SHOWN_TOKEN, SHOWN_USER, AccessRole, StoredAccess
-from counterfoil.registry.access.rules import (
-    ANONYMOUS,
-    REGISTRY,
-    ROLES,
-    USER,
-    AccessOperation,
-    AccessRule,
-    OperationScope,
-    allowed_by,
-    rule_text,
-)
+from counterfoil.registry.access.resources import REGISTRY, ROLES, AccessOperation, allowed_by
+from counterfoil.registry.access.rules import ANONYMOUS, USER, AccessRule, OperationScope, rule_text
 from counterfoil.registry.http.access import (
     FROM_BODY,
     MEMBER,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from counterfoil.registry.access.rules import AccessOperation as Right
-from counterfoil.registry.access.rules import subject_resource
+from counterfoil.registry.access.resources import AccessOperation as Right
+from counterfoil.registry.access.resources import subject_resource
 from counterfoil.registry.associations.draft import (
     AssociationOperation,
     AssociationOutcome,

@@ -9,8 +9,8 @@ from enum import Enum
 from typing import Any, Final, NamedTuple, Protocol
 
 from counterfoil.registry.access.identity import CallerIdentity
+from counterfoil.registry.access.resources import AccessResource, ResourceKind
 from counterfoil.registry.access.rights import Shown
-from counterfoil.registry.access.rules import AccessResource, ResourceKind
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.rest.object_forms import Document
 

@@ -15,8 +15,9 @@ from typing import Any, Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from counterfoil.registry.access.identity import ListedProxies, UnprovenReason
+from counterfoil.registry.access.resources import subject_resource
 from counterfoil.registry.access.rights import CALLER, Caller, Shown
-from counterfoil.registry.access.rules import ResourcePattern, subject_resource
+from counterfoil.registry.access.rules import ResourcePattern
 from counterfoil.registry.audit.events import (
     AuditEvent,
     AuditLog,

@@ -11,7 +11,7 @@ from fastapi import Depends, Query
 from pydantic import BaseModel, BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from counterfoil.registry.access.rules import REGISTRY, AccessOperation, AccessResource, ResourceKind
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.audit.events import EventKind, EventPlace, EventSelection, time_text
 from counterfoil.registry.audit.journal import first_place, read_events
 from counterfoil.registry.changes.routes import DEFAULT_LIMIT, Limit

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
-from counterfoil.registry.access.rules import AccessOperation, AccessResource, ResourceKind
+from counterfoil.registry.access.resources import AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.bridges.records import BridgeRequest, TransitionRequest
 from counterfoil.registry.bridges.use_cases import BridgeFilter
 from counterfoil.registry.http.access import FOUND, FROM_BODY, CallerOfRequest, CasesOfRequest, on, the

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from counterfoil.registry.access.records import ACCESS_KINDS
-from counterfoil.registry.access.rights import Caller
-from counterfoil.registry.access.rules import (
+from counterfoil.registry.access.resources import (
     REGISTRY,
     AccessOperation,
     AccessResource,
@@ -20,6 +19,7 @@ from counterfoil.registry.access.rules import (
     scope_resource,
     subject_resource,
 )
+from counterfoil.registry.access.rights import Caller
 from counterfoil.registry.bridges.records import BRIDGE_KIND, REPORT_RECORD_KINDS
 from counterfoil.registry.contracts.records import (
     APPLICATIONS,

@@ -16,8 +16,8 @@ from starlette.types import Receive, Scope, Send
 
 from counterfoil.registry.access.gate import OpenStreams, too_many_requests
 from counterfoil.registry.access.identity import ListedProxies, no_proxies
+from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.access.rights import RENEWAL, Caller, Renewal
-from counterfoil.registry.access.rules import AccessOperation
 from counterfoil.registry.changes.as_of import EVER, iso_time
 from counterfoil.registry.changes.feed import (
     ChangeFilter,

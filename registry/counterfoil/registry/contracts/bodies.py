@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
-from counterfoil.registry.access.rules import REGISTRY, AccessOperation, AccessResource, ResourceKind
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.contracts.records import NAME_PATTERN, is_name
 from counterfoil.registry.contracts.verdicts.questions import Proposal
 from counterfoil.registry.contracts.verdicts.verdict import Policy

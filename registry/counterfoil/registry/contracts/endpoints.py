@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from counterfoil.registry.access.rules import AccessOperation, subject_resource
+from counterfoil.registry.access.resources import AccessOperation, subject_resource
 from counterfoil.registry.contracts import bodies as visible
 from counterfoil.registry.contracts.bodies import (
     ApplicationName,

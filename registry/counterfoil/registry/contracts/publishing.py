@@ -8,7 +8,7 @@ from difflib import unified_diff
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from counterfoil.registry.access.rules import AccessOperation
+from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.contracts.environments import Histories
 from counterfoil.registry.contracts.events import Event, Events
 from counterfoil.registry.contracts.records import (

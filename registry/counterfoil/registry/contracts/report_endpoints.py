@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from fastapi import Depends, Path
 from pydantic import BeforeValidator, Field
 
-from counterfoil.registry.access.rules import AccessOperation
+from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.contracts import bodies as visible
 from counterfoil.registry.contracts.bodies import (
     ApprovalId,

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from fastapi import Depends, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from counterfoil.registry.access.rules import REGISTRY, AccessOperation, AccessResource, ResourceKind
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.contracts import bodies as visible
 from counterfoil.registry.contracts import endpoints as contracts
 from counterfoil.registry.contracts import report_endpoints as reports

@@ -18,8 +18,7 @@ from starlette.types import Scope as ASGIScope
 from counterfoil.registry.access import identity
 from counterfoil.registry.access.administration import AccessAdministration
 from counterfoil.registry.access.identity import AccessState
-from counterfoil.registry.access.rights import CALLER, Caller, Needs, Shown, Visible, everything
-from counterfoil.registry.access.rules import (
+from counterfoil.registry.access.resources import (
     REGISTRY,
     AccessOperation,
     AccessResource,
@@ -27,6 +26,7 @@ from counterfoil.registry.access.rules import (
     scope_resource,
     subject_resource,
 )
+from counterfoil.registry.access.rights import CALLER, Caller, Needs, Shown, Visible, everything
 from counterfoil.registry.audit.events import AuditEvent, context_facts
 from counterfoil.registry.audit.recording import TRAIL
 from counterfoil.registry.changes.feed import ChangeFilter, is_visible

@@ -14,8 +14,9 @@ from urllib.parse import quote
 import orjson
 from starlette.responses import Response
 
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource
 from counterfoil.registry.access.rights import Caller, Needs
-from counterfoil.registry.access.rules import GROUP, REGISTRY, AccessOperation, AccessResource, pattern_of
+from counterfoil.registry.access.rules import GROUP, pattern_of
 from counterfoil.registry.audit.events import EventKind, context_facts
 from counterfoil.registry.http.shapes import BodyShape
 from counterfoil.registry.subjects.documents import REGISTERED, SCHEMA_BY_ID
@@ -32,6 +33,10 @@ from counterfoil.schema.errors import (
     UnsupportedMediaType,
 )
 from counterfoil.schema.rest.object_forms import Document, ListOf
+
+# The differences in responses for clients of older versions, as one table.
+#
+# Source: Confluent's release notes and REST API reference for Schema Registry 5 to 8.
 
 _NEW_FIELDS: Final = frozenset({"guid", "ts", "deleted"})
 _NEW_PATHS: Final = ("/schemas/guids", "/associations")

@@ -14,8 +14,8 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel
 
+from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.access.rights import CALLER, Caller
-from counterfoil.registry.access.rules import AccessOperation
 from counterfoil.registry.http.access import (
     MEMBER,
     OPEN,

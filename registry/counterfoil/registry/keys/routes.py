@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from counterfoil.registry.access.rules import AccessOperation, AccessResource, ResourceKind
+from counterfoil.registry.access.resources import AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.audit.events import EventKind, facts_about
 from counterfoil.registry.http.access import FOUND, FROM_BODY, RequestCaller, on, the, the_subject_of_keys
 from counterfoil.registry.http.answers import NOTHING, Answer, AuditedUse

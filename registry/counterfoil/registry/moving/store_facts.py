@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.access.records import ACCESS_KINDS
-from counterfoil.registry.access.rules import REGISTRY, STORE_OWNER
+from counterfoil.registry.access.resources import REGISTRY
+from counterfoil.registry.access.rules import STORE_OWNER
 from counterfoil.registry.audit.events import AuditEvent, EventKind
 from counterfoil.registry.bridges.records import REPORT_RECORD_KINDS
 from counterfoil.registry.contracts.records import DEPLOYMENTS, MIGRATIONS, VERIFICATIONS

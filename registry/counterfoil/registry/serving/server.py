@@ -50,6 +50,10 @@ if TYPE_CHECKING:
     from counterfoil.registry.settings import ServerSettings
 
 
+# Connections with limits: their number, the size of a request's head, the time for a request and a response.
+#
+# uvicorn's protocol on httptools has neither a limit for headers nor a time-out for the arrival of a request.
+
 _FRESH_IDS: Final = FreshIds()
 _FAREWELL_S: Final = 2.0
 _CHUNKS_OVERHEAD: Final = 2

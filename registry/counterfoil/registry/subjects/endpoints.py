@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from counterfoil.registry.access.resources import AccessOperation, scope_resource
 from counterfoil.registry.access.rights import EVERY_CALLER
-from counterfoil.registry.access.rules import AccessOperation, scope_resource
 from counterfoil.registry.http.access import RequestCaller
 from counterfoil.registry.http.answers import Answer, RawText
 from counterfoil.registry.http.request import ApiRequest

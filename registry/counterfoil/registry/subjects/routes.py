@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from counterfoil.registry.access.rules import AccessOperation
+from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.http.access import FOUND, FROM_BODY, MEMBER, on, the_scope, the_subject
 from counterfoil.registry.http.replies import until_any_write, until_the_id_changes, until_the_subject_changes
 from counterfoil.registry.http.route import ConfluentRoute

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from counterfoil.registry.access.rules import REGISTRY, AccessOperation
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation
 from counterfoil.registry.associations.routes import requested_lifecycles
 from counterfoil.registry.associations.use_cases import AssociationFilter
 from counterfoil.registry.audit.events import EventKind

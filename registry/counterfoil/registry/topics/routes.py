@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from fastapi import Body, Depends, Path
 from pydantic import Field
 
-from counterfoil.registry.access.rules import AccessOperation, AccessResource, subject_resource
+from counterfoil.registry.access.resources import AccessOperation, AccessResource, subject_resource
 from counterfoil.registry.changes.routes import ScopeSubject
 from counterfoil.registry.contracts import bodies as visible
 from counterfoil.registry.contracts.bodies import Count, Filter, Name, ReportBody, segment

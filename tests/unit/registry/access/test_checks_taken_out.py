@@ -17,8 +17,9 @@ from fastapi.routing import request_response
 
 from access_callers import CALLERS, NamedCallers, Rules, access, rules_of_teams
 from access_matrix import CELLS, anonymous_mistake, filled, observe, request, seed
+from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.access.rights import CALLER
-from counterfoil.registry.access.rules import AccessOperation, allow, parse_pattern
+from counterfoil.registry.access.rules import allow, parse_pattern
 from counterfoil.registry.app import ROUTES
 from counterfoil.registry.http.access import Access, guarded, request_of
 from counterfoil.registry.http.answers import error_answer

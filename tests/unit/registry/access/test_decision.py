@@ -18,29 +18,31 @@ from access_rules import (
 )
 from counterfoil.registry.access.identity import CallerIdentity
 from counterfoil.registry.access.questions import parse_resource
-from counterfoil.registry.access.rights import Needs, Rights, decide, principals_of
-from counterfoil.registry.access.rules import (
+from counterfoil.registry.access.resources import (
     ALIASES,
-    ANONYMOUS,
-    EVERYBODY,
-    EVERYTHING,
     IMPLIED,
     REGISTRY,
     ROLES,
     AccessOperation,
     AccessResource,
+    ResourceKind,
+    scope_resource,
+    subject_resource,
+)
+from counterfoil.registry.access.rights import Needs, Rights, decide, principals_of
+from counterfoil.registry.access.rules import (
+    ANONYMOUS,
+    EVERYBODY,
+    EVERYTHING,
     AccessRule,
     Glob,
     InvalidPattern,
     OperationScope,
-    ResourceKind,
     administrator,
     allow,
     deny,
     parse_pattern,
     pattern_of,
-    scope_resource,
-    subject_resource,
 )
 from counterfoil.schema.contexts import parse_subject
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterfoil.registry.access.rules import ADDED_IN, ROLES, AccessOperation, Lack, lacks_of
+from counterfoil.registry.access.resources import ADDED_IN, ROLES, AccessOperation, Lack, lacks_of
 
 FIRST = "DESCRIBE READ WRITE DELETE PURGE DESCRIBE_CONFIGS ALTER_CONFIGS ALTER_MODE IMPORT UNWRAP GRANT METRICS AUDIT"
 FIRST += " DESCRIBE_ACCESS ALTER_ACCESS WEBHOOKS"

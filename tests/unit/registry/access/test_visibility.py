@@ -13,17 +13,9 @@ from hypothesis import strategies as st
 
 from access_callers import NamedCallers, Rules, access
 from contract_stories import LINK, expectation, promise, schema
+from counterfoil.registry.access.resources import AccessOperation, subject_resource
 from counterfoil.registry.access.rights import Rights
-from counterfoil.registry.access.rules import (
-    EVERYTHING,
-    AccessOperation,
-    AccessRule,
-    administrator,
-    allow,
-    deny,
-    parse_pattern,
-    subject_resource,
-)
+from counterfoil.registry.access.rules import EVERYTHING, AccessRule, administrator, allow, deny, parse_pattern
 from counterfoil.schema.contexts import parse_subject
 from marked_schemas import enum, full, record
 from registry_driver import InProcessRegistry, Reply

@@ -33,15 +33,13 @@ from counterfoil.registry.access.identities.hashes import InvalidHash, karapace_
 from counterfoil.registry.access.identities.issuers import is_trusted_address
 from counterfoil.registry.access.identities.passwords import StoredUser
 from counterfoil.registry.access.identity import TrustedProxy, parse_networks
+from counterfoil.registry.access.resources import ALIASES, ROLES, AccessOperation
 from counterfoil.registry.access.rules import (
-    ALIASES,
     ANONYMOUS,
     EVERYBODY,
     GROUP,
-    ROLES,
     SERVICE,
     USER,
-    AccessOperation,
     AccessRule,
     InvalidPattern,
     ResourcePattern,

@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.access.file.values import read_htpasswd
 from counterfoil.registry.access.identities.hashes import InvalidHash, karapace_hash
-from counterfoil.registry.access.rules import (
-    EVERYBODY,
-    GROUP,
-    USER,
-    Glob,
-    ResourceKind,
-    ResourcePattern,
-    is_name,
-    is_user_name,
-)
+from counterfoil.registry.access.resources import ResourceKind
+from counterfoil.registry.access.rules import EVERYBODY, GROUP, USER, Glob, ResourcePattern, is_name, is_user_name
 from counterfoil.schema.contexts import DEFAULT_CONTEXT
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode

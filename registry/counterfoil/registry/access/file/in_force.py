@@ -27,21 +27,17 @@ from counterfoil.registry.access.identities.passwords import StoredTokens, Store
 from counterfoil.registry.access.identity import IssuerState
 from counterfoil.registry.access.questions import principals_named, united
 from counterfoil.registry.access.records import StoredAccess
+from counterfoil.registry.access.resources import ON_REGISTRY_ONLY, REGISTRY, AccessOperation, ResourceKind, lacks_of
 from counterfoil.registry.access.rights import Rights
 from counterfoil.registry.access.rules import (
     ANONYMOUS,
     EVERYBODY,
     GROUP,
-    ON_REGISTRY_ONLY,
-    REGISTRY,
     SERVICE,
     STORE_OWNER,
     USER,
-    AccessOperation,
-    ResourceKind,
     RulesInForce,
     contains,
-    lacks_of,
     lets_anonymous_in,
     rule_text,
 )

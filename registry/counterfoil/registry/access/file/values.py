@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.access.identities.hashes import PasswordHash
     from counterfoil.registry.access.identities.passwords import StoredUser
     from counterfoil.registry.access.identity import TrustedProxy
-    from counterfoil.registry.access.rules import AccessOperation, AccessRule
+    from counterfoil.registry.access.resources import AccessOperation
+    from counterfoil.registry.access.rules import AccessRule
 
 
 # What can be wrong with files that administrators write.

@@ -10,7 +10,7 @@ from datetime import date
 from typing import Final
 
 from counterfoil.contracts.findings import fingerprint
-from counterfoil.registry.access.rules import AccessOperation
+from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.contracts.approvals import Migrations
 from counterfoil.registry.contracts.events import ANNOUNCED, Announced, Event, Events
 from counterfoil.registry.contracts.publishing import ContractFileReader, Permit, permit_all
@@ -47,6 +47,8 @@ from counterfoil.schema.rest.verdicts import (
     ReasonCode,
     VerdictReason,
 )
+
+# Verdicts on what is proposed: a schema or a contract that is not registered or published yet. Nothing is written.
 
 
 @dataclass(frozen=True, slots=True)

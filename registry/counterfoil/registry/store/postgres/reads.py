@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.versions import Visibility
 
 
+# Plans of writes, as one call of a function in the database.
+
 _GUID: Final = 7
 _DELETIONS: Final = frozenset({JournalChangeKind.DELETED, JournalChangeKind.REMOVED})
 
