@@ -52,7 +52,10 @@ if TYPE_CHECKING:
 
 # Connections with limits: their number, the size of a request's head, the time for a request and a response.
 #
-# uvicorn's protocol on httptools has neither a limit for headers nor a time-out for the arrival of a request.
+# uvicorn's protocol on httptools has neither a limit for headers nor a time-out for the arrival of a request. Both are
+# added here at almost no cost for requests that arrive whole: sizes are counted for the others alone, and time-outs are
+# found by checking all connections a few times in the time-out (:class:`ConnectionWatch`), without a timer for each
+# request.
 
 _FRESH_IDS: Final = FreshIds()
 _FAREWELL_S: Final = 2.0
