@@ -123,11 +123,6 @@ class NameRanges(NamedTuple):
     ranges: Ranges
     is_exact: bool
 
-    @property
-    def is_all(self) -> bool:
-        """Whether it is every name."""
-        return self.is_exact and self.ranges == ALL_NAMES
-
 
 class Rights:
     """What a caller may do: the ``rules`` about its ``principals``, limited to ``scopes`` if it has any.

@@ -44,6 +44,7 @@ from counterfoil.registry.access.rules import (
     parse_pattern,
     pattern_of,
 )
+from counterfoil.registry.store.name_ranges import ALL_NAMES
 from counterfoil.schema.contexts import parse_subject
 
 
@@ -123,7 +124,7 @@ def test_an_administrator_sees_all_names_whatever_is_denied_to_others() -> None:
         "User:*", allows=False, operations=frozenset({AccessOperation.DESCRIBE}), pattern=parse_pattern("*-pii")
     )
     rights = Rights([administrator("User:alice"), denied], ("User:alice", "User:*"))
-    assert rights.names(AccessOperation.DESCRIBE, ".").is_all
+    assert rights.names(AccessOperation.DESCRIBE, ".") == (ALL_NAMES, True)
 
 
 @given(PATTERN_TEXTS)
