@@ -112,9 +112,9 @@ def test_what_one_does_has_short_pages():
 def test_every_named_problem_of_bridges_has_tests_that_exist():
     page = (ROOT / "docs" / "bridge-problems.md").read_text()
     assert re.findall(r"^\*\*(\d+)\. ", page, re.MULTILINE) == [str(number) for number in range(1, 26)]
-    texts = {path.name: path.read_text() for path in (ROOT / "tests").rglob("test_*.py")}
+    texts = {"/".join(path.parts[-2:]): path.read_text() for path in (ROOT / "tests").rglob("test_*.py")}
     for problem in re.split(r"^\*\*(?=\d)", page, flags=re.MULTILINE)[1:]:
-        named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", problem)
+        named = re.findall(r"`(\w+/test_\w+\.py)::(test_\w+)`", problem)
         assert named, problem
         assert [f"{file}::{test}" for file, test in named if f"def {test}(" not in texts.get(file, "")] == []
 

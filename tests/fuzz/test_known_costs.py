@@ -37,7 +37,7 @@ from counterfoil.schema.paths import VALUES, member
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.texts import Position
-from dear_inputs import GENES, TEXTS, Genome
+from strategies.cases.dear_inputs import GENES, TEXTS, Genome
 
 if TYPE_CHECKING:
     from collections.abc import Callable

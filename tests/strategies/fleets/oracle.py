@@ -6,16 +6,16 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from fleets.meaning import Misses, Reading, misses_of
-from fleets.shapes import ITEM, VALUE, at, printed
-from fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Undeploy
+from strategies.fleets.meaning import Misses, Reading, misses_of
+from strategies.fleets.shapes import ITEM, VALUE, at, printed
+from strategies.fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Undeploy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from fleets.meaning import Key
-    from fleets.shapes import Shape
-    from fleets.story import Event, Port, Question
+    from strategies.fleets.meaning import Key
+    from strategies.fleets.shapes import Shape
+    from strategies.fleets.story import Event, Port, Question
 
 Version = tuple[str, str]
 """An application, and one of its versions."""

@@ -7,15 +7,15 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fleets.judging import Wrong, played
-from fleets.languages import LANGUAGES
-from fleets.shapes import Shape, changed, printed, records_of, shapes_of
-from fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Story, Undeploy
+from strategies.fleets.judging import Wrong, played
+from strategies.fleets.languages import LANGUAGES
+from strategies.fleets.shapes import Shape, changed, printed, records_of, shapes_of
+from strategies.fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Story, Undeploy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fleets.story import Event, FieldRead, Port, Question
+    from strategies.fleets.story import Event, FieldRead, Port, Question
 
 _TRIES = 400
 

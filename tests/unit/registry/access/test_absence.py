@@ -12,11 +12,19 @@ import asyncio
 
 import pytest
 
-from absent_things import MORE_OUTSIDERS, NAMES_OF_NOTHING, OUTSIDERS, C, declared_differences, differences, world
-from access_callers import access
-from access_matrix import CELLS, request
-from declared_requests import THINGS, VALUES, declared_operations
-from registry_driver import InProcessRegistry
+from strategies.access.absent_things import (
+    MORE_OUTSIDERS,
+    NAMES_OF_NOTHING,
+    OUTSIDERS,
+    C,
+    declared_differences,
+    differences,
+    world,
+)
+from strategies.access.callers import access
+from strategies.access.matrix import CELLS, request
+from strategies.registry.declared_requests import THINGS, VALUES, declared_operations
+from strategies.registry.driver import InProcessRegistry
 
 MODES = pytest.mark.parametrize("denied_reads", ["403", "404"])
 

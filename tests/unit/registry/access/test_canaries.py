@@ -18,14 +18,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from access_callers import NamedCallers, Rules, access
 from counterfoil.registry.access.resources import AccessOperation, AccessResource, ResourceKind, subject_resource
 from counterfoil.registry.access.rights import Rights
 from counterfoil.registry.access.rules import administrator, allow, deny, parse_pattern
 from counterfoil.registry.logs import LOGGER
 from counterfoil.schema.contexts import parse_subject
-from marked_schemas import enum, full, record
-from registry_driver import InProcessRegistry, Reply
+from strategies.access.callers import NamedCallers, Rules, access
+from strategies.languages.marked_schemas import enum, full, record
+from strategies.registry.driver import InProcessRegistry, Reply
 
 if TYPE_CHECKING:
     from counterfoil.registry.access.rules import AccessRule

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from certificates import Authority
 from counterfoil.registry.access.control import ServerAccess
 from counterfoil.registry.access.gate import CERTIFICATE
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage
-from registry_driver import MEDIA_TYPE, InProcessRegistry, Reply
+from strategies.access.certificates import Authority
+from strategies.registry.driver import MEDIA_TYPE, InProcessRegistry, Reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from access_callers import NamedCallers, Rules, access
-from contract_stories import LINK, expectation, promise, schema
 from counterfoil.registry.access.resources import AccessOperation, subject_resource
 from counterfoil.registry.access.rights import Rights
 from counterfoil.registry.access.rules import EVERYTHING, AccessRule, administrator, allow, deny, parse_pattern
 from counterfoil.schema.contexts import parse_subject
-from marked_schemas import enum, full, record
-from registry_driver import InProcessRegistry, Reply
+from strategies.access.callers import NamedCallers, Rules, access
+from strategies.contracts.stories import LINK, expectation, promise, schema
+from strategies.languages.marked_schemas import enum, full, record
+from strategies.registry.driver import InProcessRegistry, Reply
 
 ALICE, ADMIN = "alice", "admin"
 NAMES = ("alpha", "bravo", "charlie", ":.ctx:alpha", ":.ctx:delta", ":.ctx:echo")
