@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.serving import workers
 from counterfoil.registry.serving.server import listen
-from counterfoil.registry.serving.workers import Boards, PlaceOnBoards
+from counterfoil.registry.serving.workers import Boards, PlaceOnBoards, Workers
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.telemetry import Telemetry
 from counterfoil.schema.exit_codes import ExitCode
@@ -218,7 +217,7 @@ def test_an_ordered_stop_answers_what_is_under_way_and_is_a_success(registry: Re
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
-def test_a_worker_that_becomes_ready_during_a_stop_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_becomes_ready_during_a_stop_is_no_failure() -> None:
     """A worker ends its start before it stops, and its parent has closed the port by then."""
     reader, writer = os.pipe()
 
@@ -228,14 +227,13 @@ def test_a_worker_that_becomes_ready_during_a_stop_is_no_failure(monkeypatch: py
         signal.sigwait({signal.SIGTERM})
         seat.announce("")
 
-    monkeypatch.setattr(workers, "run_on", ready_when_stopped)
     settings = ServerSettings(workers=1, store="postgresql://127.0.0.1/none", stop_timeout_s=10)
     with listen("127.0.0.1", 0) as listener:
         pid = os.fork()
         if pid == 0:
             code = 1
             try:
-                workers.Workers(settings, [listener]).run()
+                Workers(settings, [listener], serve=ready_when_stopped).run()
                 code = 0
             finally:
                 os._exit(code)

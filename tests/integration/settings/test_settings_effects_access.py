@@ -8,7 +8,9 @@ import os
 import signal
 import ssl
 import threading
+import time
 from contextlib import suppress
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +18,6 @@ import pytest
 from counterfoil.registry.access.administration import TokenRequest
 from counterfoil.registry.access.control import ServerAccess
 from counterfoil.registry.access.file.values import InvalidAccessFile
-from counterfoil.registry.access.identities import passwords as checking
 from counterfoil.registry.access.identities.certificates import InvalidPrincipalRules
 from counterfoil.registry.app import create_app
 from counterfoil.registry.serving.connections import limited_protocol
@@ -76,10 +77,12 @@ def test_require_auth_has_an_effect() -> None:
     assert lines[-1].startswith("counterfoil: require_auth is set, and there is no authentication")
 
 
-async def with_access(**settings: Any) -> tuple[ServerAccess, Callable[[str], Coroutine[Any, Any, int]]]:
+async def with_access(
+    processor_time: Callable[[], float] = time.thread_time, **settings: Any
+) -> tuple[ServerAccess, Callable[[str], Coroutine[Any, Any, int]]]:
     """Return the access of a registry with the user root, and the status of a request with a password of root."""
     storage = MemoryStorage()
-    access = ServerAccess(storage, ServerSettings(store="sqlite://", **settings))
+    access = ServerAccess(storage, ServerSettings(store="sqlite://", **settings), processor_time=processor_time)
     await access.administration.require("root", b"right")
     await access.start()
     registry = InProcessRegistry(storage, server=access)
@@ -102,12 +105,12 @@ def test_password_checks_has_an_effect() -> None:
     assert asyncio.run(threads(3)) > 1
 
 
-def test_wrong_passwords_percent_has_an_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_passwords_percent_has_an_effect() -> None:
     """A wrong password seems to take a minute here, so that the next check waits unless there is no limit."""
-    monkeypatch.setattr(checking, "_checked", lambda *_: (False, 60.0))
 
     async def answers(percent: int) -> int:
-        _, status = await with_access(wrong_passwords_percent=percent)
+        minutes = count(step=60)
+        _, status = await with_access(lambda: next(minutes), wrong_passwords_percent=percent)
         assert await status("wrong") == 401
         async with asyncio.timeout(1):
             return await status("also wrong")

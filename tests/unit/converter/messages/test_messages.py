@@ -6,216 +6,41 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from google.protobuf.json_format import MessageToDict
 
-from counterfoil.converter.engines.choice import choose_engine
-from counterfoil.converter.engines.protocol import Conversion, EngineCannot
+from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.engines.reference import converter_of, recipe_of
 from counterfoil.converter.messages.table import reading_problem
 from counterfoil.schema.languages.protobuf.runtime import pooled_file
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.plans import FailureCode
-from counterfoil.schema.plans.derivations import changes_since, derive_both_ways, stored_plan
-from counterfoil.schema.plans.derive import derive_plan
-from counterfoil.schema.plans.evaluate import evaluate
+from counterfoil.schema.plans.derivations import derive_both_ways
 from counterfoil.schema.plans.languages import with_message
-from counterfoil.schema.plans.model import ConversionPlan, ProblemKind
-from counterfoil.schema.plans.rules import NumberMeaning, PlanRules, parse_rules
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.serde.avro.coders import compile_decoder
-from counterfoil.sdk.serde.avro.numbers import encode_long
 from counterfoil.sdk.serde.protobuf.message_types import MessageTypes, class_of
+from strategies.engines.message_plans import (
+    SOURCE_ID,
+    TARGET_ID,
+    as_dict,
+    avro,
+    converted,
+    from_json,
+    js,
+    message_of,
+    plan_of,
+    problems,
+    proto,
+)
 
 if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema
-
-SOURCE_ID, TARGET_ID = 7, 9
-
-
-def avro(*fields: tuple[str, Any]) -> ParsedSchema:
-    members = [{"name": name, "type": kind} for name, kind in fields]
-    return parse_schema(json.dumps({"type": "record", "name": "Ride", "fields": members}))
-
-
-def js(properties: dict[str, Any], *required: str, **more: Any) -> ParsedSchema:
-    document = {"type": "object", "properties": properties, "required": list(required), **more}
-    return parse_schema(json.dumps(document), SchemaType.JSON)
-
-
-def proto(body: str, *, syntax: str = "proto3") -> ParsedSchema:
-    words = ("timestamp", "wrappers", "duration", "struct")
-    imports = "".join(f'import "google/protobuf/{word}.proto"; ' for word in words)
-    text = f'syntax = "{syntax}"; {imports} import "google/type/date.proto"; message Ride {{ {body} }}'
-    return parse_schema(text, SchemaType.PROTOBUF)
-
-
-def plan_of(source: ParsedSchema, target: ParsedSchema, drop: Any = None, **rules: Any) -> ConversionPlan:
-    return derive_plan(source, target, parse_rules(rules, drop))
-
-
-def converted(plan: ConversionPlan, body: bytes) -> bytes | str:
-    """The converted body without its frame, or the field and code of the failure."""
-    assert not plan.problems, plan.problems
-    converter = converter_of(recipe_of(Conversion(plan, {SOURCE_ID: plan.source}, TARGET_ID)).packed)
-    outcome = converter.convert_value(frame(SOURCE_ID, body))
-    if outcome.failure is not None:
-        return f"{outcome.failure.field} {outcome.failure.code}".strip()
-    assert outcome.value is not None
-    assert outcome.value[:5] == frame(TARGET_ID, b"")
-    return outcome.value[5:]
-
-
-def from_json(plan: ConversionPlan, **value: Any) -> Any:
-    made = converted(plan, json.dumps(value).encode())
-    return made if isinstance(made, str) else json.loads(made)
-
-
-def message_of(schema: Any, **values: Any) -> bytes:
-    """The message indexes and the bytes of the first message."""
-    types = MessageTypes(pooled_file(schema, schema.text))
-    return b"\x00" + class_of(types.find(None))(**values).SerializeToString(deterministic=True)
-
-
-def as_dict(schema: Any, body: bytes | str) -> Any:
-    assert isinstance(body, bytes), body
-    assert body[:1] == b"\x00"
-    types = MessageTypes(pooled_file(schema, schema.text))
-    return MessageToDict(class_of(types.find(None)).FromString(body[1:]), preserving_proto_field_name=True)
+    from counterfoil.schema.plans.model import ConversionPlan
 
 
 def from_json_to(plan: ConversionPlan, **value: Any) -> Any:
     """The Protobuf message that a JSON value becomes, as a dict."""
     made = converted(plan, json.dumps(value).encode())
     return made if isinstance(made, str) else as_dict(plan.target, made)
-
-
-def problems(plan: ConversionPlan) -> list[str]:
-    return [str(problem) for problem in plan.problems]
-
-
-# -- JSON
-
-
-def test_json_property_that_is_left_out_has_its_default_or_stays_out():
-    schema = js({"a": {"type": "string"}, "b": {"type": "string", "default": "x"}, "c": {"type": ["string", "null"]}})
-    plan = plan_of(schema, js({"a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": ["string", "null"]}}))
-    assert from_json(plan) == {"b": "x", "c": None}
-    assert from_json(plan, a="1", c="2") == {"a": "1", "b": "x", "c": "2"}
-
-
-def test_json_property_that_is_required_and_left_out_is_undecodable():
-    plan = plan_of(js({"a": {"type": "string"}}, "a"), js({"a": {"type": "string"}}))
-    assert from_json(plan) == "a undecodable"
-    assert from_json(plan, a=1) == "a undecodable"
-
-
-def test_json_undeclared_properties_are_dropped_and_the_plan_notes_it():
-    source = js({"a": {"type": "integer"}})
-    plan = plan_of(source, source)
-    assert from_json(plan, a=1, other=2) == {"a": 1}
-    assert plan.notes == ("properties that the source's schema does not declare are dropped",)
-    assert not plan_of(js({"a": {"type": "integer"}}, additionalProperties=False), source).notes
-
-
-def test_json_numbers_keep_their_digits_and_whole_numbers_have_64_bits():
-    source = js({"n": {"type": "number"}, "i": {"type": "integer"}})
-    plan = plan_of(source, source)
-    assert converted(plan, b'{"n": 12345678901234567890, "i": 2.0}') == b'{"n":12345678901234567890,"i":2}'
-    assert from_json(plan, i=2**63) == "i out-of-range"
-
-
-def test_json_limits_make_types_narrower_and_the_rest_is_validated():
-    source = js({"a": {"type": "integer"}})
-    narrow = js({"a": {"type": "integer", "minimum": 0, "maximum": 10}})
-    assert "long as int may lose" in problems(plan_of(source, narrow))[0]
-    plan = plan_of(source, narrow, a={"from": "a", "cast": "int"})
-    assert (from_json(plan, a=10), from_json(plan, a=11)) == ({"a": 10}, "a unencodable")
-
-
-def test_json_branches_of_one_of_are_told_apart_by_their_schemas():
-    def card(kind: str, inner: Any) -> Any:
-        return {"type": "object", "properties": {"kind": {"const": kind}, "x": inner}, "required": ["kind", "x"]}
-
-    source = js({"pay": {"oneOf": [card("card", {"type": "integer"}), card("cash", {"type": "string"})]}})
-    target = js({"pay": {"oneOf": [card("card", {"type": "number"}), card("cash", {"type": "string"})]}})
-    for plan in (plan_of(source, source), plan_of(source, target)):
-        assert from_json(plan, pay={"kind": "cash", "x": "1"}) == {"pay": {"kind": "cash", "x": "1"}}
-        assert from_json(plan, pay={"kind": "card", "x": 1}) == {"pay": {"kind": "card", "x": 1}}
-        assert from_json(plan, pay={"kind": "card", "x": "1"}) == "pay undecodable"
-
-
-def test_json_without_frames_is_read_and_written_as_it_is():
-    plan = plan_of(js({"fare": {"type": "number"}}, "fare"), js({"fare": {"type": "number", "maximum": 9}}, "fare"))
-    converter = converter_of(recipe_of(Conversion(plan, {SOURCE_ID: plan.source}, None, SOURCE_ID)).packed)
-    assert converter.convert_value(b'{"fare": 1.5}').value == b'{"fare":1.5}'
-    refused = converter.convert_value(frame(SOURCE_ID, b'{"fare": 1.5}')).failure
-    assert refused is not None
-    assert refused.code is FailureCode.UNDECODABLE
-    with pytest.raises(EngineCannot):
-        choose_engine("java", Conversion(plan, {SOURCE_ID: plan.source}, None, SOURCE_ID))
-
-
-def test_json_types_that_a_plan_cannot_tell_are_copied_to_equal_ones_alone():
-    anything = js({"a": {}, "t": {"type": "array", "prefixItems": [{"type": "integer"}]}})
-    assert from_json(plan_of(anything, anything), a={"b": [1]}, t=[1, "x"]) == {"a": {"b": [1]}, "t": [1, "x"]}
-    assert problems(plan_of(anything, js({"a": {"type": "string"}, "t": anything.document["properties"]["t"]})))
-
-
-BRANCHES = {
-    "oneOf": [
-        {"type": "object", "properties": {"kind": {"const": "a"}, "x": {"type": "integer"}}, "required": ["kind"]},
-        {"type": "object", "properties": {"kind": {"const": "b"}, "y": {"type": "string"}}, "required": ["kind"]},
-    ]
-}
-
-
-def test_json_default_and_constant_are_values_of_a_branch():
-    source = js({"u": {**BRANCHES, "default": {"kind": "b", "y": "q"}}})
-    target = js({"u": BRANCHES, "v": BRANCHES, "w": {**BRANCHES, "default": {"kind": "b"}}})
-    plan = plan_of(source, target, v={"const": {"kind": "a", "x": 4}})
-    assert from_json(plan) == {"u": {"kind": "b", "y": "q"}, "v": {"kind": "a", "x": 4}, "w": {"kind": "b"}}
-
-
-def test_json_default_of_an_object_may_leave_properties_out():
-    ride = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "string"}}, "required": ["x"]}
-    source = js({"o": {**ride, "default": {"x": 1}}})
-    assert from_json(plan_of(source, js({"o": ride}))) == {"o": {"x": 1}}
-
-
-def test_json_reference_with_more_properties_beside_it_is_a_record_of_its_own():
-    extra = {"properties": {"extra": {"type": "integer"}}}
-    source = js({"a": {"type": "string"}, "inner": {"allOf": [{"$ref": "#"}, extra]}})
-    value = {"a": "1", "inner": {"a": "2", "extra": 3, "inner": {"extra": 4}}}
-    assert from_json(plan_of(source, source), **value) == value
-
-
-def test_json_choice_between_conditions_does_not_hide_the_type():
-    source = js({"ip": {"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]}}, "ip")
-    assert converted(plan_of(source, avro(("ip", "string"))), b'{"ip": "::1"}') == b"\x06::1"
-
-
-def test_json_whole_number_of_any_size_as_text_and_in_a_formula():
-    source, digits = js({"n": {"type": "number"}}, "n"), b"9" * 400
-    plan = plan_of(source, avro(("n", "string")), n={"from": "n", "cast": "string", "decimals": 2})
-    made = converted(plan, b'{"n": %s}' % digits)
-    assert isinstance(made, bytes)
-    assert made.endswith(digits + b".00")
-    assert converted(plan_of(source, avro(("n", "double")), n={"expr": "n * 2"}), b'{"n": %s}' % digits) == "n overflow"
-
-
-def test_json_schema_that_contains_itself():
-    node = {"type": "object", "properties": {"v": {"type": "integer"}, "next": {"$ref": "#/$defs/n"}}}
-    schema = js({"n": {"$ref": "#/$defs/n"}}, **{"$defs": {"n": node}})
-    assert from_json(plan_of(schema, schema), n={"v": 1, "next": {"v": 2}}) == {"n": {"v": 1, "next": {"v": 2}}}
-    assert from_json(plan_of(schema, schema), n={"next": {"v": "2"}}) == "n.next.v undecodable"
-
-
-def test_json_versions_of_one_subject_are_read_with_the_newest():
-    newest = js({"a": {"type": "integer"}, "b": {"type": "string"}}, "a")
-    assert reading_problem(newest, js({"a": {"type": "integer"}}, "a")) is None
-    assert "a: nothing fills it" in str(reading_problem(newest, js({"b": {"type": "string"}})))
-    assert reading_problem(newest, avro(("a", "int"))) == "it is AVRO, and not JSON"
 
 
 # -- Protobuf
@@ -538,189 +363,3 @@ def test_plans_of_values_without_parts_say_what_they_cannot_do(
     source: ParsedSchema, target: ParsedSchema, rules: dict[str, Any], problem: str
 ) -> None:
     assert any(problem in str(each) for each in plan_of(source, target, **rules).problems)
-
-
-def numbered(
-    source: str, target: str, numbers: NumberMeaning = NumberMeaning.SAME, drop: Any = None, **rules: Any
-) -> ConversionPlan:
-    return derive_plan(proto(source), proto(target), parse_rules(rules, drop, numbers=numbers))
-
-
-def filled(plan: ConversionPlan) -> dict[str, tuple[str, str]]:
-    return {row.target: (row.how, row.source) for row in plan.rows() if row.target}
-
-
-FIRST, SECOND = "string first = 1; string last = 2;", "string full_name = 1; string nick = 2;"
-BOTH = {"full_name": {"join": ["first", "last"], "with": " "}}
-
-
-def test_a_field_that_a_rule_uses_is_not_found_by_its_number():
-    plan = numbered(FIRST, SECOND, **BOTH)
-    assert plan.is_complete
-    assert filled(plan) == {"full_name": ("join", "first, last"), "nick": ("default", "")}
-    body = message_of(plan.source, first="Ada", last="Lovelace")
-    assert as_dict(plan.target, converted(plan, body)) == {"full_name": "Ada Lovelace"}
-    assert filled(numbered(FIRST, SECOND, NumberMeaning.ALL, **BOTH))["nick"] == ("same number", "last")
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "rules", "expected"),
-    [
-        ("string a = 1; string b = 2;", "string b = 1; string c = 2;", {}, {"b": "same name", "c": "default"}),
-        ("string a = 1;", "string b = 1; string c = 2;", {"c": {"from": "a"}}, {"b": "default", "c": "from"}),
-        ("int32 a = 1;", "int32 b = 1; int32 c = 2;", {"c": {"expr": "a * 2"}}, {"b": "default", "c": "expr"}),
-        (
-            "message M { string x = 1; } M m = 1;",
-            "message M { string y = 1; string z = 2; } M m = 1;",
-            {"m.z": {"from": "m.x"}},
-            {"m.y": "default", "m.z": "from"},
-        ),
-        (
-            "message M { string x = 1; } repeated M m = 1;",
-            "message M { string y = 1; string z = 2; } repeated M m = 1;",
-            {"m[].z": {"from": "x"}},
-            {"m[].y": "default", "m[].z": "from"},
-        ),
-        (
-            "message M { string x = 1; } map<string, M> m = 1;",
-            "message M { string y = 1; string z = 2; } map<string, M> m = 1;",
-            {"m{}.z": {"from": "x"}},
-            {"m{}.y": "default", "m{}.z": "from"},
-        ),
-        (
-            "oneof o { string a = 1; int32 b = 2; }",
-            "oneof o { string c = 1; int32 d = 2; } string e = 3;",
-            {"e": {"from": "a"}},
-            {"c": "null", "d": "same number", "e": "from"},
-        ),
-        (
-            "string userName = 1;",
-            "string user_name = 2; string other = 1;",
-            {},
-            {"user_name": "alias", "other": "default"},
-        ),
-    ],
-)
-def test_what_a_name_or_a_rule_uses_stays_with_it(
-    source: str, target: str, rules: dict[str, Any], expected: dict[str, str]
-):
-    plan = derive_plan(proto(source), proto(target), parse_rules(rules))
-    assert {row.target: row.how for row in plan.rows() if row.target in expected} == expected
-
-
-def test_the_way_back_finds_by_number_what_the_way_there_did():
-    source, target = proto(f"{FIRST} int64 km = 3;"), proto(f"{SECOND} int64 distance = 3;")
-    both = derive_both_ways(source, target, parse_rules(BOTH))
-    assert filled(both.there)["distance"] == ("same number", "km")
-    assert filled(both.back) == {"first": ("default", ""), "last": ("default", ""), "km": ("same number", "distance")}
-    assert {loss.field for loss in both.losses} == {"first", "last"}
-    nested = "message M { int32 a = 1; } repeated M m = 1;"
-    both = derive_both_ways(proto(nested), proto(nested.replace("a = 1", "b = 1")))
-    assert filled(both.back)["m[].a"] == ("same number", "m[].b")
-
-
-def test_a_dropped_field_is_not_found_by_its_number():
-    plan = numbered("string a = 1; string b = 2;", "string c = 1; string b = 2;", drop=["a"])
-    assert (filled(plan)["c"], plan.dropped) == (("default", ""), ("a",))
-
-
-def test_numbers_are_asked_for_once():
-    source = "int64 km = 1; string x = 2; message M { string a = 1; } M m = 4;"
-    target = "int64 distance = 1; string y = 2; message M { string b = 1; } M m = 4;"
-    asked = numbered(source, target, NumberMeaning.ASK)
-    (problem,) = asked.problems
-    assert problem.kind is ProblemKind.BY_NUMBER
-    assert "distance from km (number 1), y from x (number 2), m.b from m.a (number 1)" in problem.text
-    assert "say numbers: same" in problem.text
-    notes = {row.target: row.note for row in asked.rows()}
-    assert notes["y"] == "BY NUMBER 2 ALONE, the names differ"
-    answered = numbered(source, target)
-    assert answered.is_complete
-    assert (stored_plan(answered, PlanRules()), stored_plan(asked, PlanRules(numbers=NumberMeaning.ASK))) == (
-        None,
-        answered,
-    )
-    assert not numbered("string a = 1;", "string a = 2;", NumberMeaning.ASK).problems
-
-
-def test_what_a_stored_plan_does_otherwise_is_named():
-    rules = parse_rules(BOTH, numbers=NumberMeaning.ASK)
-    plan = derive_plan(proto(FIRST), proto(SECOND), rules)
-    earlier = stored_plan(plan, rules)
-    assert earlier is not None
-    assert filled(earlier)["nick"] == ("same number", "last")
-    (change,) = changes_since(earlier, plan)
-    assert change.startswith("nick is filled from last by its number alone, which a rule or drop uses as well")
-
-
-def decimal(precision: int, scale: int) -> dict[str, Any]:
-    return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
-
-
-MADE_BY_0_2 = "3688e080024a52387a17ce26afde18f85295382649f1f084fcfc78cdbc351c62"
-"""The hash of the plan that version 0.2 derived of the rules below."""
-
-
-def test_a_stored_plan_does_not_round_where_decimals_had_no_effect():
-    kinds = {"same": decimal(10, 2), "text": "string", "narrow": decimal(10, 4), "shown": decimal(10, 4)}
-    source = avro(*kinds.items(), ("other", "int"))
-    made = {**dict.fromkeys(("same", "text", "narrow"), decimal(10, 2)), "shown": "string"}
-    target = avro(*made.items(), ("other", "int"))
-    decimals = {"same": 1, "text": 2, "narrow": 2, "shown": 3}
-    casts = {name: "string" if name == "shown" else "decimal" for name in decimals}
-    given = {name: {"from": name, "cast": casts[name], "decimals": count} for name, count in decimals.items()}
-    rules = parse_rules(given)
-    plan = derive_plan(source, target, rules)
-    earlier = stored_plan(plan, rules)
-    assert earlier is not None
-    assert (earlier.hash, plan.hash != MADE_BY_0_2) == (MADE_BY_0_2, True)
-    assert [each.partition(",")[0] for each in changes_since(earlier, plan)] == [
-        f"{name} is not rounded" for name in decimals
-    ]
-    value = {"same": b"\x04\xd7", "text": "12.39", "narrow": b"\x01\xe3\xfc", "shown": b"\x01\xe3\xfc", "other": 1}
-    assert evaluate(earlier, value) == value | {"text": b"\x04\xd7", "narrow": b"\x04\xd7", "shown": "12.3900"}
-    assert evaluate(plan, value) == value | {
-        "same": b"\x04\xd8",
-        "narrow": b"\x04\xd7",
-        "shown": "12.390",
-        "text": b"\x04\xd7",
-    }
-
-
-def test_a_stored_plan_ignores_decimals_that_a_new_one_refuses():
-    rules = parse_rules({"a": {"from": "a", "cast": "decimal", "decimals": 4}})
-    plan = derive_plan(avro(("a", "string")), avro(("a", decimal(10, 2))), rules)
-    earlier = stored_plan(plan, rules)
-    assert earlier is not None
-    assert (plan.is_complete, earlier.is_complete) == (False, True)
-    (change,) = changes_since(earlier, plan)
-    assert change.startswith("a ignores the decimals of its rule; a new plan refuses them: decimals: 4")
-
-
-YEAR_1, YEAR_10000 = -62_135_596_800, 253_402_300_800
-
-
-@pytest.mark.parametrize(("unit", "ticks"), [("millis", 10**3), ("micros", 10**6)])
-def test_points_in_time_of_the_years_1_to_9999_are_timestamps(unit: str, ticks: int):
-    source = avro(("at", {"type": "long", "logicalType": f"timestamp-{unit}"}))
-    target = proto("google.protobuf.Timestamp at = 1;")
-    there = plan_of(source, target)
-    back = plan_of(target, source, at={"from": "at", "cast": f"timestamp-{unit}", "null": "error"})
-    for value in (YEAR_1 * ticks, 0, -1, YEAR_10000 * ticks - 1, 253_402_214_400 * ticks):
-        body = encode_long(value)
-        made = converted(there, body)
-        assert isinstance(made, bytes)
-        assert converted(back, made) == body
-    last = as_dict(target, converted(there, encode_long(YEAR_10000 * ticks - 1)))
-    assert last["at"].startswith("9999-12-31T23:59:59.999")
-    for value in (YEAR_1 * ticks - 1, YEAR_10000 * ticks, 2**63 - 1, -(2**63)):
-        assert converted(there, encode_long(value)) == "at out-of-range"
-
-
-def test_a_text_becomes_a_timestamp_of_any_year():
-    rule = {"parse": "text", "as": "yyyy-MM-dd HH:mm:ss.SSSSSS", "zone": "Europe/Paris"}
-    source, target = avro(("text", "string")), proto("google.protobuf.Timestamp at = 1;")
-    plan = plan_of(source, target, at=rule)
-    made = converted(plan, encode_long(26) + b"9999-12-31 12:00:00.123456")
-    assert as_dict(target, made) == {"at": "9999-12-31T11:00:00.123456Z"}
-    assert converted(plan, encode_long(26) + b"0001-01-01 00:00:00.000000") == "at out-of-range"

@@ -101,7 +101,6 @@ def test_times_and_numbers_name_the_same_moments() -> None:
             moments[iso_time(version.ts)] = ["s"]
         for moment, there in moments.items():
             assert (await registry.get(f"/subjects?as_of={quote(moment)}")).json == there, moment
-        await asyncio.sleep(0.002)
         assert (await registry.get(f"/subjects?as_of={quote(iso_time(version.ts + 60_000))}")).status == 400
 
     asyncio.run(main())

@@ -8,45 +8,10 @@ from typing import Any
 import pytest
 
 from counterfoil.schema import SchemaType, parse_schema
-from counterfoil.schema.agreements.findings import Offer, Reader, ReadFinding
-from counterfoil.schema.agreements.model import Expectation, ExpectedRead, OnUnknownEnum
-from counterfoil.schema.agreements.rules import RULE_BY_ID
-from counterfoil.schema.paths import parse_path, print_path
-from counterfoil.schema.texts import Position
+from counterfoil.schema.agreements.findings import Offer
+from counterfoil.schema.paths import print_path
 from strategies.contracts.read_judgements import judged_change
-
-AT = Position(1, 1)
-AVRO, PROTOBUF, JSON = SchemaType.AVRO, SchemaType.PROTOBUF, SchemaType.JSON
-
-
-def reader(*paths: str, mode: str = "", declared: str | None = None, language: SchemaType = AVRO) -> Reader:
-    """Return a consumer of some paths, of the whole record without any; ``!`` is required, ``?`` when present."""
-    reads = tuple(
-        ExpectedRead(parse_path(each.rstrip("!?")), AT, is_required="!" in each, when_present="?" in each)
-        for each in paths
-    )
-    handled = OnUnknownEnum(mode) if mode else None
-    expectation = Expectation("orders", "orders", "1", AT, reads or None, on_unknown_enum=handled)
-    schema = None if declared is None else parse_schema(declared, language)
-    return Reader("ui", expectation, schema=schema)
-
-
-def found(language: SchemaType, was: str, now: str, *paths: str, mode: str = "") -> list[ReadFinding]:
-    """Return what breaks a consumer that reads with the earlier schema."""
-    before, after = (Offer(parse_schema(each, language)) for each in (was, now))
-    return list(judged_change(before, after, [reader(*paths, mode=mode)]))
-
-
-def facts(findings: list[ReadFinding]) -> set[tuple[str, str]]:
-    """Return the places of new breaks, with what is written there."""
-    new = (each for each in findings if each.is_breaking)
-    return {(print_path(each.place), each.written) for each in new}
-
-
-def record(**fields: Any) -> str:
-    return json.dumps(
-        {"type": "record", "name": "Order", "fields": [{"name": name, "type": each} for name, each in fields.items()]}
-    )
+from strategies.contracts.reads import AVRO, JSON, PROTOBUF, enum, facts, found, reader, record
 
 
 def line(name: str = "Line", **fields: Any) -> dict[str, Any]:
@@ -303,65 +268,6 @@ def test_keys_have_places_as_well() -> None:
         ("$key.k.y", "string"),
     }
     assert facts(list(judged_change(before, after, [reader("$key.k.x")]))) == {("$key.k.x", "string")}
-
-
-# --- symbols that a consumer does not know
-
-
-def enum(*symbols: str, default: str = "") -> Any:
-    return {"type": "enum", "name": "E", "symbols": symbols, **({"default": default} if default else {})}
-
-
-STATUS = 'syntax = "%s"; message Order { %s E e = 1; } enum E { A = 0; B = 1; %s }'
-OPEN, CLOSED = (STATUS % (syntax, label, "%s") for syntax, label in (("proto3", ""), ("proto2", "optional")))
-LISTED = '{"type": "object", "properties": {"e": {"enum": ["A", "B"%s]}}}'
-ADDED = {
-    "Avro": (AVRO, record(e=enum("A", "B")), record(e=enum("A", "B", "C"))),
-    "Avro with a default": (AVRO, record(e=enum("A", "B", default="A")), record(e=enum("A", "B", "C", default="A"))),
-    "Protobuf": (PROTOBUF, OPEN % "", OPEN % "C = 2;"),
-    "closed Protobuf": (PROTOBUF, CLOSED % "", CLOSED % "C = 2;"),
-    "JSON": (JSON, LISTED % "", LISTED % ', "C"'),
-}
-NO, NOTICE, YES = "no", "notice", "yes"
-ANSWERS = {
-    "Avro": {"": NO, "fail": NO, "default": NO, "pass": NO},
-    "Avro with a default": {"": NOTICE, "fail": NO, "default": YES, "pass": YES},
-    "Protobuf": {"": NOTICE, "fail": NO, "default": YES, "pass": YES},
-    "closed Protobuf": {"": NO, "fail": NO, "default": NO, "pass": NO},
-    "JSON": {"": NO, "fail": NO, "default": YES, "pass": YES},
-}
-
-
-def answer(findings: list[ReadFinding]) -> str:
-    assert all(each.symbol == "C" for each in findings)
-    if any(RULE_BY_ID[each.rule].is_breaking for each in findings):
-        return NO
-    return NOTICE if findings else YES
-
-
-@pytest.mark.parametrize("paths", [["e"], []])
-@pytest.mark.parametrize("mode", ["", "fail", "default", "pass"])
-@pytest.mark.parametrize("kind", ADDED)
-def test_a_new_symbol_is_judged_by_what_the_consumer_says_and_by_its_language(
-    kind: str, mode: str, paths: list[str]
-) -> None:
-    assert answer(found(*ADDED[kind], *paths, mode=mode)) == ANSWERS[kind][mode]
-
-
-@pytest.mark.parametrize("mode", ["", "fail", "default", "pass"])
-@pytest.mark.parametrize("kind", ADDED)
-def test_a_declared_schema_decides_what_a_decoder_refuses(kind: str, mode: str) -> None:
-    """A validator refuses the symbol where the consumer declares the JSON schema with which it reads."""
-    language, was, now = ADDED[kind]
-    by_schema = reader("e", mode=mode, declared=was, language=language)
-    findings = list(judged_change(None, Offer(parse_schema(now, language)), [by_schema]))
-    assert answer(findings) == (NO if kind == "JSON" else ANSWERS[kind][mode])
-
-
-def test_one_of_two_new_symbols_can_be_taken_back() -> None:
-    was, both, one = (record(e=enum("A", *more)) for more in ((), ("X", "Y"), ("X",)))
-    assert facts(found(AVRO, was, both, "e")) == {("e", "X"), ("e", "Y")}
-    assert facts(found(AVRO, was, one, "e")) == {("e", "X")}
 
 
 # --- declared schemas
