@@ -26,8 +26,8 @@ def private_key(kind: str) -> Any:
         return rsa.generate_private_key(65537, 2048)
     if algorithm == "EdDSA":
         return ed25519.Ed25519PrivateKey.generate()
-    curve = {"ES256": ec.SECP256R1, "ES384": ec.SECP384R1, "ES512": ec.SECP521R1}[algorithm]
-    return ec.generate_private_key(curve())
+    curves: dict[str, type[ec.EllipticCurve]] = {"ES256": ec.SECP256R1, "ES384": ec.SECP384R1, "ES512": ec.SECP521R1}
+    return ec.generate_private_key(curves[algorithm]())
 
 
 def public_jwk(kind: str, kid: str | None, **members: Any) -> dict[str, Any]:

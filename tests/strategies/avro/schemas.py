@@ -9,9 +9,13 @@ from __future__ import annotations
 import json
 import string
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Json = Any
 
@@ -145,10 +149,10 @@ class _Drawing:
     count: int = 0
 
     def draw_type(self, depth: int, namespace: str | None) -> _Drawn:
-        choices = [self._draw_primitive, self._draw_logical]
+        choices: list[Callable[[], _Drawn]] = [self._draw_primitive, self._draw_logical]
         if depth > 0:
             compound = [self.draw_record, self.draw_record, self._draw_union, self._draw_array, self._draw_map]
-            choices += [lambda choice=choice: choice(depth, namespace) for choice in compound]
+            choices += [partial(choice, depth, namespace) for choice in compound]
             choices += [lambda: self._draw_enum(namespace), lambda: self._draw_fixed(namespace)]
         if known := _visible(self.closed, namespace):
             choices.append(lambda: self._draw_name(known, namespace))
@@ -161,8 +165,10 @@ class _Drawing:
         members = [self.draw_type(depth - 1, space) for _ in names]
         declared["fields"] = [self._draw_field(name, member) for name, member in zip(names, members, strict=True)]
         del self.opened[full_name]
-        defaults = {name: member.default for name, member in zip(names, members, strict=True)}
-        whole = st.fixed_dictionaries(defaults) if None not in defaults.values() else None
+        defaults = {
+            name: member.default for name, member in zip(names, members, strict=True) if member.default is not None
+        }
+        whole = st.fixed_dictionaries(defaults) if len(defaults) == len(names) else None
         return self._close(_Drawn(declared, "record", full_name, whole))
 
     def _draw_field(self, name: str, member: _Drawn) -> Json:

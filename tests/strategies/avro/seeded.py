@@ -35,7 +35,7 @@ LOGICAL_TYPES: Final = (
     {"type": "string", "logicalType": "uuid"},
     {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2},
 )
-DEFAULTS: Final = (None, 0, 1, "A", "x", True, [], {}, 1.5)
+DEFAULTS: Final[tuple[Any, ...]] = (None, 0, 1, "A", "x", True, [], {}, 1.5)
 MAX_DEPTH: Final = 3
 
 

@@ -58,6 +58,8 @@ def swap(value: bytes) -> bytes | None:
 
 def bridge_between(source: str, target: str, **changes: Any) -> ResolvedBridge:
     """A bridge without a registry, for ``SwapEngine``."""
+    no_rules: Any = SimpleNamespace()
+    no_schema: Any = None
     file = BridgeFile(
         name=changes.pop("name", "swap-bridge"),
         source_topic=source,
@@ -65,17 +67,17 @@ def bridge_between(source: str, target: str, **changes: Any) -> ResolvedBridge:
         target_topic=target,
         target_subject=f"{target}-value",
         dead_letter_topic=changes.pop("dead_letter_topic", f"{source}.bridge-dlq"),
-        rules=SimpleNamespace(),
+        rules=no_rules,
         partitioning=Partitioning(changes.pop("partition", "same")),
         timestamps=Timestamps(changes.pop("timestamp", "keep")),
         delivery=DeliveryGuarantee(changes.pop("delivery", "restart-filter")),
         stop_above=changes.pop("stop_above", StopAbove()),
     )
-    plan = SimpleNamespace(hash=changes.pop("plan", "0123456789abcdef" * 4), problems=())
+    plan: Any = SimpleNamespace(hash=changes.pop("plan", "0123456789abcdef" * 4), problems=())
     return ResolvedBridge(
         file=file,
         plan=plan,
-        writer_by_id={5: None},
+        writer_by_id={5: no_schema},
         version_by_id={5: 1},
         newest_id=5,
         target_id=TARGET_ID,

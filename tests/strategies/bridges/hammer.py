@@ -116,9 +116,8 @@ def scenarios(count: int, *, seed: int) -> Iterator[Scenario]:
         return waiting.pop()
 
     for number in range(1, count + 1):
-        fault, delivery, language = (
-            next_of(deck, cards) for deck, cards in enumerate((kinds, list(DeliveryGuarantee), list(LANGUAGES)))
-        )
+        decks_of_cards: tuple[list[Any], ...] = (kinds, list(DeliveryGuarantee), list(LANGUAGES))
+        fault, delivery, language = (next_of(deck, cards) for deck, cards in enumerate(decks_of_cards))
         moment, stop_s = draw.uniform(0, LAST_MOMENT), draw.uniform(0.1, LONGEST_STOP_S)
         yield Scenario(number, fault, delivery, language, moment, stop_s)
 

@@ -52,7 +52,7 @@ class BridgeProgram:
 
     def run(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
         """Return the exit code of a sub-command, its output and its errors."""
-        with self.start(*arguments, **environment) as process:
+        with self.start(*arguments, program=None, output=subprocess.PIPE, **environment) as process:
             try:
                 said, complained = process.communicate(timeout=DEADLINE_S)
             finally:

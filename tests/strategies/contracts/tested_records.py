@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from counterfoil.contracts.check.agreements import Agreements, read_file
 from counterfoil.contracts.testing.batches import RecordBatch
@@ -19,6 +19,9 @@ from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk import Registry
 from counterfoil.sdk.client.bundle import URL, Bundle, BundledVersion, BundleTransport
 from counterfoil.sdk.serde.multi import LANGUAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 AVRO = {
     "type": "record",
@@ -85,7 +88,7 @@ def message(value: Any, schema: Schema, schema_id: int = 1) -> bytes:
     return codec.encoder(parsed)(value, id_prefix(schema_id) + codec.frame_suffix(parsed))
 
 
-def batch_of(messages, *, keys=None, headers=None, timestamps=None) -> RecordBatch:
+def batch_of(messages: Sequence[Any], *, keys: Any = None, headers: Any = None, timestamps: Any = None) -> RecordBatch:
     count = len(messages)
     return RecordBatch(
         [0] * count,
@@ -97,7 +100,14 @@ def batch_of(messages, *, keys=None, headers=None, timestamps=None) -> RecordBat
     )
 
 
-def counted(batch, *, contract=CONTRACT, schemas=(ORDER,), consumer=None, **options):
+def counted(
+    batch: RecordBatch,
+    *,
+    contract: str = CONTRACT,
+    schemas: Sequence[Schema] = (ORDER,),
+    consumer: str | None = None,
+    **options: Any,
+) -> tuple[Any, Any]:
     """Return the test of the only topic of a contract, and what was counted."""
     files = [read_file("orders.odcs.yaml", contract.encode())]
     files += [read_file("billing.odps.yaml", consumer.encode())] if consumer else []
@@ -115,7 +125,9 @@ def counted(batch, *, contract=CONTRACT, schemas=(ORDER,), consumer=None, **opti
     return test, tester.tally
 
 
-def findings(batch, *, sample=None, **options):
+def findings(
+    batch: RecordBatch, *, sample: SampleUnderTest | None = None, **options: Any
+) -> dict[tuple[str, str], Any]:
     test, tally = counted(batch, **options)
     taken = sample or SampleUnderTest("orders", "newest", offsets={0: ((0, 9),)}, bounds={0: (0, 9)}, taken_ms=NOW_MS)
     return {(each.rule, each.element): each for each in findings_of(test, tally, taken)}

@@ -9,10 +9,10 @@ from strategies.contracts.stories import BASE
 from strategies.registry.driver import InProcessRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Coroutine
 
 
-def play(story: Callable[[InProcessRegistry], Awaitable[None]], **settings: Any) -> None:
+def play(story: Callable[[InProcessRegistry], Coroutine[Any, Any, None]], **settings: Any) -> None:
     asyncio.run(story(InProcessRegistry(**settings)))
 
 

@@ -156,7 +156,7 @@ class CommentApi:
 
             def _body(self) -> str:
                 api.tokens.add(self.headers["Authorization"])
-                return json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
+                return str(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"])
 
             def _answer(self, status: int, content: object) -> None:
                 self.send_response(status)

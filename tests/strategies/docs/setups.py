@@ -346,7 +346,7 @@ _SOURCE: dict[str, Any] = {
 def _target(extra: int) -> dict[str, Any]:
     """Return the target's schema, with ``extra`` fields more than its first version."""
     kinds = {"vendor_id": "int", "pickup": "string", "distance_miles": "double", "passenger_count": "int"}
-    fields = [{"name": name, "type": kind} for name, kind in {**kinds, "fare": "double"}.items()]
+    fields: list[dict[str, Any]] = [{"name": name, "type": kind} for name, kind in {**kinds, "fare": "double"}.items()]
     fields += [{"name": f"spare_{number}", "type": ["null", "int"], "default": None} for number in range(extra)]
     return {"type": "record", "name": "Ride", "fields": fields}
 

@@ -79,7 +79,8 @@ def _is_whole(text: str) -> bool:
 def snippets_of(path: Path, page: str) -> Iterator[Snippet]:
     """Yield the blocks of the page at ``path``, in order."""
     notes: dict[str, str] = {}
-    language, block, begun = "", None, 0
+    language, begun = "", 0
+    block: list[str] | None = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         fence = _FENCE.match(line)
         if block is None and fence:

@@ -149,8 +149,8 @@ class Stage:
         elif snippet.language == "python":
             self._run_python(snippet)
         elif snippet.language == "yaml":
-            for command in _commands_in(yaml.safe_load(snippet.text)):
-                self._run_command(Command(re.sub(r"\$\{\{.*\}\}", "HEAD^", command)), snippet)
+            for text in _commands_in(yaml.safe_load(snippet.text)):
+                self._run_command(Command(re.sub(r"\$\{\{.*\}\}", "HEAD^", text)), snippet)
         else:
             for command in snippet.commands():
                 self._run_command(command, snippet)
@@ -340,7 +340,8 @@ def _check_install(requirement: str, snippet: Snippet) -> None:
 
 
 def _extras() -> Collection[str]:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return list(project["optional-dependencies"])
 
 
 def _essence(output: str) -> list[str]:

@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 from google.cloud import kms_v1
+from google.cloud.kms_v1.services.key_management_service import transports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -296,13 +297,13 @@ class GoogleKms:
     def client(self) -> Iterator[kms_v1.KeyManagementServiceClient]:
         """Serve, and yield a client without credentials."""
         self._server.start()
-        transport = kms_v1.services.key_management_service.transports.KeyManagementServiceGrpcTransport
+        transport = transports.KeyManagementServiceGrpcTransport
         with grpc.insecure_channel(f"127.0.0.1:{self.port}") as channel:
             yield kms_v1.KeyManagementServiceClient(transport=transport(channel=channel))
         self._server.stop(0).wait()
 
     def _handlers(self) -> grpc.GenericRpcHandler:
-        methods = {
+        methods: dict[str, tuple[Any, Any, Any]] = {
             "Encrypt": (self._encrypt, kms_v1.EncryptRequest, kms_v1.EncryptResponse),
             "Decrypt": (self._decrypt, kms_v1.DecryptRequest, kms_v1.DecryptResponse),
         }

@@ -253,8 +253,8 @@ def tagged(name: str, avro_type: Any) -> dict[str, Any]:
     return {**field(name, avro_type), **PII}
 
 
-def record(*fields: Any, name: str = "R", **more: Any) -> dict[str, Any]:
-    return {"type": "record", "name": name, "fields": list(fields), **more}
+def record(*fields: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "record", "name": "R", "fields": list(fields), **more}
 
 
 def inner(*fields: Any, **more: Any) -> dict[str, Any]:

@@ -494,4 +494,4 @@ def _scalar(make: _Draw, kind: str) -> tuple[Any, Json]:
 
 def trees(*, has_tags: bool = True, wanted: frozenset[str] = PII) -> st.SearchStrategy[Tree]:
     """Return schemas of all three languages; the texts that one of the tags ``wanted`` marks are those marked."""
-    return st.one_of(each(has_tags=has_tags, wanted=wanted) for each in (json_trees, avro_trees, protobuf_trees))
+    return st.one_of([each(has_tags=has_tags, wanted=wanted) for each in (json_trees, avro_trees, protobuf_trees)])

@@ -56,11 +56,11 @@ class Vault:
         return self
 
     def wrap(self, key_id: str, plain: bytes) -> bytes:
-        return self._used("wrap", key_id).encrypt(plain)
+        return bytes(self._used("wrap", key_id).encrypt(plain))
 
     def unwrap(self, key_id: str, wrapped: bytes) -> bytes:
         try:
-            return self._used("unwrap", key_id).decrypt(wrapped)
+            return bytes(self._used("unwrap", key_id).decrypt(wrapped))
         except DamagedCiphertext:
             raise KeyWrapFailed("another key wrapped it") from None
 
@@ -96,7 +96,10 @@ class World:
     def rules(self, **conf: str) -> Rules:
         """Return rules whose executors have no keys yet."""
         options: Any = {"services": {"acme-kms": self.vault}, "clock": lambda: time.time() + self.offset_s}
-        executors = {"ENCRYPT": FieldEncryption(**options), "ENCRYPT_PAYLOAD": PayloadEncryption(**options)}
+        executors: dict[str, Any] = {
+            "ENCRYPT": FieldEncryption(**options),
+            "ENCRYPT_PAYLOAD": PayloadEncryption(**options),
+        }
         return Rules(conf=conf, executors=executors)
 
     def serializer(self, **conf: str) -> AvroSerializer[Any]:

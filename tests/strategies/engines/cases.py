@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.engines.protocol import Conversion
-from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.avro.schema import AvroSchema, parse_avro
 from counterfoil.schema.plans.avro import base_schema
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.rules import parse_rules
@@ -438,7 +438,9 @@ def values_of(case: Case, conversion: Conversion) -> Iterator[bytes | None]:
     draw = Draw(seed=11)
     yield from (None, b"", b"\x00", b"\x01\x00\x00\x00\x07abc", b"\x00\x00\x00\x00\x63ab")
     for schema_id, node in case.writers.items():
-        encode = compile_encoder(base_schema(conversion.writer_by_id[schema_id]))
+        writer = conversion.writer_by_id[schema_id]
+        assert isinstance(writer, AvroSchema)
+        encode = compile_encoder(base_schema(writer))
         yield frame(schema_id, b"")
         for _ in range(VALUES_PER_WRITER):
             data = frame(schema_id, encode(draw.value(node, {})))

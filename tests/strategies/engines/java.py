@@ -53,7 +53,9 @@ def _answers(made: bytes) -> Any:
 def check(conversion: Conversion, values: list[bytes], convert: Convert) -> list[Answer]:
     """Fail unless the class gives the reference's bytes, or its code and field; return them."""
     made = map(ReferenceEngine(conversion).convert_value, values)
-    expected = [(each.value, each.failure and (str(each.failure.code), each.failure.field)) for each in made]
+    expected: list[Answer] = [
+        (each.value, None if each.failure is None else (str(each.failure.code), each.failure.field)) for each in made
+    ]
     found = convert(conversion, values)
     wrong = [(v.hex(), f, e) for v, f, e in zip(values, found, expected, strict=True) if f != e]
     schemas = f"{conversion.plan.source.text} → {conversion.plan.target.text}"

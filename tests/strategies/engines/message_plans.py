@@ -65,7 +65,8 @@ def from_json(plan: ConversionPlan, **value: Any) -> Any:
 def message_of(schema: Any, **values: Any) -> bytes:
     """The message indexes and the bytes of the first message."""
     types = MessageTypes(pooled_file(schema, schema.text))
-    return b"\x00" + class_of(types.find(None))(**values).SerializeToString(deterministic=True)
+    made: bytes = class_of(types.find(None))(**values).SerializeToString(deterministic=True)
+    return b"\x00" + made
 
 
 def as_dict(schema: Any, body: bytes | str) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
@@ -274,16 +275,16 @@ class SchemaMaker:
     def _widenings(self, place: dict[str, Any], *, is_root: bool) -> list[Callable[[], Any]]:
         rng = self.rng
         known: list[Callable[[], Any]] = [lambda: place.update(title=rng.choice(("a", "b")))]
-        known += [lambda change=change: place.update(change) for change in _looser_limits(place)]
+        known += [partial(place.update, change) for change in _looser_limits(place)]
         dropped = [keyword for keyword in _DROPPED if keyword in place]
-        known += [lambda keyword=keyword: place.pop(keyword) for keyword in dropped]
+        known += [partial(place.pop, keyword) for keyword in dropped]
         for keyword in ("required", "enum"):
             if place.get(keyword):
-                known += [lambda keyword=keyword: _loosen(rng, place, keyword)] * 3
+                known += [partial(_loosen, rng, place, keyword)] * 3
         if place.get("unevaluatedProperties") is False or place.get("additionalProperties") is False:
             known += [lambda: self._declare_property(place)] * 4
         rest = [keyword for keyword in ("unevaluatedProperties", "unevaluatedItems") if keyword in place]
-        known += [lambda keyword=keyword: place.update({keyword: True}) for keyword in rest]
+        known += [partial(place.update, {keyword: True}) for keyword in rest]
         if "anyOf" in place:
             known += [lambda: place["anyOf"].append(self.schema(2, self._count))] * 2
         if not is_root and "$anchor" not in place:

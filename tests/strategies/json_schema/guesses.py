@@ -161,7 +161,8 @@ class Guesser:
         names = {name for name in declared if rng.random() < 0.45} | set(required)
         if len(names) < asked.get("minProperties", 0) or rng.random() < 0.35:
             names |= {rng.choice(WORDS)}
-        beside = next((asked[key] for key in ("additionalProperties", "unevaluatedProperties") if key in asked), {})
+        others = ("additionalProperties", "unevaluatedProperties")
+        beside: Any = next((asked[key] for key in others if key in asked), {})
         patterns = asked.get("patternProperties") or {}
         made = {}
         for name in sorted(names):

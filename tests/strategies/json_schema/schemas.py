@@ -52,7 +52,7 @@ def json_schema_texts(draw: st.DrawFn) -> str:
 
 @cache  # Hypothesis examines a strategy when it is used for the first time, which takes longer than most draws
 def _schema(*, is_draft_4: bool, is_modern: bool) -> st.SearchStrategy[Any]:
-    leaf = st.just({}) if is_draft_4 else st.just({}) | st.booleans()
+    leaf: st.SearchStrategy[Any] = st.just({}) if is_draft_4 else st.just({}) | st.booleans()
     scalars = st.one_of(
         leaf,
         st.fixed_dictionaries({"type": st.just("string")}, optional={"minLength": COUNTS, "pattern": PATTERNS}),

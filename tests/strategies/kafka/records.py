@@ -48,7 +48,9 @@ def write(broker: KafkaClient, topic: str, *records: tuple[Any, Any, Any], parti
     produce(broker.bootstrap_servers, topic, made)
 
 
-def framed(url: str, topic: str, *, id_location: Any = "prefix") -> list[tuple[bytes, bytes, Any]]:
+def framed(
+    url: str, topic: str, *, id_location: Any = "prefix"
+) -> list[tuple[bytes, bytes | None, list[tuple[str, bytes]]]]:
     """Return ``RIDES`` as records with keys; a record is what ``write`` takes."""
     with Registry(url) as registry:
         serialize = AvroSerializer(registry, RIDE, id_location=id_location)
@@ -81,7 +83,7 @@ def end_offset(broker: KafkaClient, topic: str) -> int:
     """Return the next offset of a topic with one partition."""
     consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "reader"})
     try:
-        return consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=30)[1]
+        return int(consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=30)[1])
     finally:
         consumer.close()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Coroutine, Iterator
     from types import TracebackType
 
 
@@ -76,7 +76,7 @@ class TcpProxy:
         """End all connections."""
         self._call(self._cut())
 
-    def _call(self, work: object) -> None:
+    def _call(self, work: Coroutine[Any, Any, object]) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
     async def _start(self) -> None:

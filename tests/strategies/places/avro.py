@@ -364,7 +364,7 @@ def moved() -> Iterator[PlaceCase]:
         )
 
 
-_LAYOUTS: Final = {
+_LAYOUTS: Final[dict[str, Callable[[str], str]]] = {
     "with carriage returns": lambda text: text.replace("\n", "\r\n"),
     "with tabs": lambda text: text.replace("  ", "\t"),
     "with a byte order mark": lambda text: f"\ufeff{text}",

@@ -47,7 +47,9 @@ def _fill(draw: DrawFn, message: Any, depth: int) -> None:
 
 
 def _set(draw: DrawFn, message: Any, field: Any, depth: int) -> None:
-    get = (lambda: message.Extensions[field]) if field.is_extension else (lambda: getattr(message, field.name))
+    def get() -> Any:
+        return message.Extensions[field] if field.is_extension else getattr(message, field.name)
+
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
         parts = field.message_type.fields_by_name
         for _ in range(draw(st.integers(0, 2))):

@@ -83,7 +83,8 @@ class File:
     def text(self, package: str) -> str:
         """Return the whole text."""
         parts = [f'syntax = "{self.syntax}";', f"package {package};" if package else ""]
-        return "\n".join([*parts, *(each.text() for each in (*self.messages, *self.enums)), ""])
+        declared = [*(each.text() for each in self.messages), *(each.text() for each in self.enums)]
+        return "\n".join([*parts, *declared, ""])
 
 
 def seeded_pair(seed: int, *, package: str = "") -> tuple[str, str]:

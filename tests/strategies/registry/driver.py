@@ -88,7 +88,8 @@ class InProcessRegistry:
         messages: Sequence[dict[str, Any]] = (),
     ) -> Reply:
         """Return the response to a request; ``messages`` are the parts of the body, one by default."""
-        return Reply(*await exchange(self.app, method, path, headers or {}, body, messages=messages))
+        status, answered, content = await exchange(self.app, method, path, headers or {}, body, messages=messages)
+        return Reply(status, dict(answered), content)
 
     async def get(self, path: str) -> Reply:
         return await self.ask("GET", path)

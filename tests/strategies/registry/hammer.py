@@ -73,7 +73,8 @@ def aftermath(urls: Sequence[str], blows: Blows, *, seed: int, max_lookups: int 
 
 def _listed(url: str, path: str) -> list[dict[str, Any]]:
     """Return all pages of a listing."""
-    connection, listed = Connection(url), []
+    connection = Connection(url)
+    listed: list[dict[str, Any]] = []
     while len(listed) % _PAGE == 0:
         page = connection.get(f"{path}&limit={_PAGE}&offset={len(listed)}")
         listed += page

@@ -308,9 +308,9 @@ def _of_ids(stored: _Stored, story: Story) -> Iterator[str]:
     contents: dict[tuple[str, int], set[str]] = defaultdict(set)
     for each in stored.versions:
         contents[_context(each["subject"]), each["id"]].add(key_of(each["schema"]))
-    for each in _registrations(story):
-        if each.schema_id is not None:
-            contents[_context(each.subject), each.schema_id].add(key_of(each.schema))
+    for one in _registrations(story):
+        if one.schema_id is not None:
+            contents[_context(one.subject), one.schema_id].add(key_of(one.schema))
     for (context, schema_id), keys in contents.items():
         if len(keys) > 1:
             yield f"id {schema_id} in {context!r} has stood for {len(keys)} contents: {sorted(keys)[:2]}"
@@ -349,10 +349,10 @@ def _of_subjects(stored: _Stored, story: Story) -> Iterator[str]:
 def _of_answers(stored: _Stored, story: Story) -> Iterator[str]:
     """Yield violations of: acknowledged content is there as in the response, without a deletion since it was sent."""
     last_deletion: dict[str, float] = defaultdict(lambda: float("-inf"))
-    for each in _deletions(story):
-        if each.may_be_there:
-            end = float("inf") if each.outcome is Outcome.UNKNOWN else each.ended
-            last_deletion[each.subject] = max(last_deletion[each.subject], end)
+    for deleted in _deletions(story):
+        if deleted.may_be_there:
+            end = float("inf") if deleted.outcome is Outcome.UNKNOWN else deleted.ended
+            last_deletion[deleted.subject] = max(last_deletion[deleted.subject], end)
     for each in _registrations(story):
         if each.outcome is not Outcome.ACKNOWLEDGED or last_deletion[each.subject] >= each.begun:
             continue
@@ -382,14 +382,14 @@ def _of_deletions(stored: _Stored, story: Story) -> Iterator[str]:
         if each.may_be_there:
             end = float("inf") if each.outcome is Outcome.UNKNOWN else each.ended
             last_registration[each.subject] = max(last_registration[each.subject], end)
-    for each in _deletions(story):
-        if each.outcome is not Outcome.ACKNOWLEDGED or last_registration[each.subject] >= each.begun:
+    for deleted in _deletions(story):
+        if deleted.outcome is not Outcome.ACKNOWLEDGED or last_registration[deleted.subject] >= deleted.begun:
             continue
-        for version in each.versions:
-            if (each.subject, version) in stored.active:
-                yield f"{each.subject} version {version} was deleted and is active"
-            if each.permanent and version in stored.by_subject.get(each.subject, {}):
-                yield f"{each.subject} version {version} was deleted for good and is there"
+        for version in deleted.versions:
+            if (deleted.subject, version) in stored.active:
+                yield f"{deleted.subject} version {version} was deleted and is active"
+            if deleted.permanent and version in stored.by_subject.get(deleted.subject, {}):
+                yield f"{deleted.subject} version {version} was deleted for good and is there"
 
 
 def _of_references(stored: _Stored) -> Iterator[str]:

@@ -9,7 +9,7 @@ from counterfoil.registry.keys.services import open_kms
 from strategies.registry.driver import InProcessRegistry, Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Coroutine
 
 KEKS = "/dek-registry/v1/keks"
 AWS = {"kmsType": "aws-kms", "kmsKeyId": "arn:aws:kms:eu:1:key/2"}
@@ -18,7 +18,7 @@ WRAPPED = {"encryptedKeyMaterial": "d3JhcHBlZA=="}
 TABLE_OF_SIZES = [("AES128_GCM", b"\x1a\x10", 18), ("AES256_GCM", b"\x1a\x20", 34), ("AES256_SIV", b"\x12\x40", 66)]
 
 
-def tell(story: Callable[[InProcessRegistry], Awaitable[None]], **settings: Any) -> None:
+def tell(story: Callable[[InProcessRegistry], Coroutine[Any, Any, None]], **settings: Any) -> None:
     settings.setdefault("wrapping", open_kms({"LOCAL_SECRET": "s3cret"}, brought=()))
     asyncio.run(story(InProcessRegistry(**settings)))
 

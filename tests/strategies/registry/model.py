@@ -148,8 +148,8 @@ class RegistryModel:
         own = all(types[name] == kind if name in types else default for name, kind, default in reader.fields)
         if not own or reader.name != writer.name or reader.reference is None:
             return own and reader.name == writer.name
-        places = [self._place(each, context) for each in (reader, writer)]
-        return None not in places and self.reads(*places, context)
+        read, written = self._place(reader, context), self._place(writer, context)
+        return read is not None and written is not None and self.reads(read, written, context)
 
     def _place(self, schema: Schema, context: str) -> Schema | None:
         """Return the record ``Place`` of a reference: its target, or what the target itself refers to by that name."""

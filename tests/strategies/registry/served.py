@@ -96,4 +96,4 @@ def status_of(method: str, path: str, *, headers: dict[str, str] | None = None, 
         await registry.register("s", '"int"')
         return (await registry.ask(method, path, headers=headers)).status
 
-    return in_process(story, **settings)
+    return int(in_process(story, **settings))

@@ -53,7 +53,9 @@ class Serving:
 
     def serial(self) -> str:
         with self.connect() as connection:
-            return connection.getpeercert()["serialNumber"]
+            certificate = connection.getpeercert()
+        assert certificate is not None
+        return str(certificate["serialNumber"])
 
     def read_again(self) -> None:
         os.kill(self.service.pid, signal.SIGHUP)

@@ -9,6 +9,7 @@ import json
 import logging
 import pickle
 import sys
+from typing import Any
 
 import confluent_kafka
 from quixstreams import Application
@@ -22,17 +23,17 @@ COPY = '{"type": "record", "name": "Copy", "fields": [{"name": "cents", "type": 
 DEADLINE_S = 120.0
 
 
-def main(broker: str, url: str, topic: str, id_location: str) -> None:
+def main(broker: str, url: str, topic: str, id_location: Any) -> None:
     logging.disable(logging.INFO)
     registry = Registry(url)
     letters = confluent_kafka.Producer({"bootstrap.servers": broker})
-    reported = []
+    reported: list[list[str]] = []
 
-    def report(message, error):
+    def report(message: Any, error: SerdeError) -> None:
         reported.append([type(error).__name__, str(error)])
         letters.produce(f"{topic}.dead-letters", **dead_letter(message, error))
 
-    def application():
+    def application() -> Application:
         return Application(
             broker_address=broker,
             consumer_group=f"{topic}.group",
@@ -43,7 +44,7 @@ def main(broker: str, url: str, topic: str, id_location: str) -> None:
             loglevel="ERROR",
         )
 
-    def write(schema, name):
+    def write(schema: str, name: str) -> Any:
         serializer = AvroSerializer(registry, schema, id_location=id_location)
         return pickle.loads(pickle.dumps(RegistrySerializer(serializer, topic=name)))
 

@@ -7,7 +7,8 @@ import datetime as dt
 import itertools
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Literal, NotRequired, TypedDict, get_args
+from types import GenericAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict, get_args
 from uuid import UUID
 
 import attrs
@@ -16,6 +17,9 @@ import pydantic
 from hypothesis import strategies as st
 
 from counterfoil.sdk import AvroType, Duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
 TEXTS = st.text(max_size=5)
@@ -36,12 +40,13 @@ class Size(Enum):
     LARGE = 2
 
 
-def _moments(first, last, *, zone=dt.UTC):
+def _moments(first: int, last: int, *, zone: dt.tzinfo | None = dt.UTC) -> st.SearchStrategy[dt.datetime]:
+    zones: st.SearchStrategy[Any] = st.just(zone)
     years = [dt.datetime(year, 1, 2) for year in (first, last)]  # noqa: DTZ001 - Hypothesis adds the zone
-    return st.datetimes(*years, timezones=st.just(zone))
+    return st.datetimes(*years, timezones=zones)
 
 
-PLAIN = [
+PLAIN: list[Any] = [
     (bool, st.booleans()),
     (int, LONGS),
     (Annotated[int, AvroType("int")], st.integers(-(2**31), 2**31 - 1)),
@@ -60,7 +65,7 @@ PLAIN = [
     (Literal[7, 8], st.sampled_from([7, 8])),
     (int | str | None, st.none() | LONGS | TEXTS),
 ]
-AVRO_ONLY = [
+AVRO_ONLY: list[Any] = [
     (bytes, st.binary(max_size=4)),
     (Annotated[bytes, AvroType("fixed", name="Two", size=2)], st.binary(min_size=2, max_size=2)),
     (Annotated[UUID, AvroType("uuid", name="Identity")], st.uuids()),
@@ -73,40 +78,45 @@ AVRO_ONLY = [
 ]
 
 
+_Field: TypeAlias = tuple[str, Any, bool, Any]
+"""Name, type, whether it has a default, and the default."""
+
 NONE = type(None)
 IMMUTABLE = (int, float, str, bytes, Decimal, UUID, dt.date, dt.time, Enum, frozenset)
 
 
-def _dataclass(name, fields):
-    rows = [
+def _dataclass(name: str, fields: list[_Field]) -> Any:
+    rows: list[Any] = [
         (key, hint, dataclasses.field(default=default)) if has else (key, hint) for key, hint, has, default in fields
     ]
     return dataclasses.make_dataclass(name, rows, kw_only=True)
 
 
-def _attrs(name, fields):
-    members = {
+def _attrs(name: str, fields: list[_Field]) -> Any:
+    members: dict[str, Any] = {
         key: attrs.field(type=hint, **({"default": default} if has else {})) for key, hint, has, default in fields
     }
     return attrs.make_class(name, members, kw_only=True)
 
 
-def _struct(name, fields):
-    rows = [(key, hint, default) if has else (key, hint) for key, hint, has, default in fields]
+def _struct(name: str, fields: list[_Field]) -> Any:
+    rows: list[Any] = [(key, hint, default) if has else (key, hint) for key, hint, has, default in fields]
     return msgspec.defstruct(name, rows, kw_only=True)
 
 
-def _pydantic(name, fields):
-    return pydantic.create_model(name, **{key: (hint, default if has else ...) for key, hint, has, default in fields})
+def _pydantic(name: str, fields: list[_Field]) -> Any:
+    members: dict[str, Any] = {key: (hint, default if has else ...) for key, hint, has, default in fields}
+    return pydantic.create_model(name, **members)
 
 
-def _typed_dict(name, fields):
-    return TypedDict(
+def _typed_dict(name: str, fields: list[_Field]) -> Any:
+    make: Any = TypedDict  # a type checker knows it as a statement alone
+    return make(
         name, {key: NotRequired[hint] if has and NONE not in get_args(hint) else hint for key, hint, has, _ in fields}
     )
 
 
-MAKERS = {
+MAKERS: dict[str, Callable[[str, list[_Field]], Any]] = {
     "dataclass": _dataclass,
     "attrs": _attrs,
     "struct": _struct,
@@ -115,23 +125,27 @@ MAKERS = {
 }
 
 
-def _containers(inner):
+def _containers(inner: tuple[Any, st.SearchStrategy[Any]]) -> st.SearchStrategy[Any]:
+    hint: Any
     hint, values = inner
-    lists = [
-        (list[hint], st.lists(values, max_size=3)),
-        (tuple[hint, ...], st.lists(values, max_size=3).map(tuple)),
-        (dict[str, hint], st.dictionaries(TEXTS, values, max_size=3)),
+    lists: list[Any] = [
+        (GenericAlias(list, hint), st.lists(values, max_size=3)),
+        (GenericAlias(tuple, (hint, ...)), st.lists(values, max_size=3).map(tuple)),
+        (GenericAlias(dict, (str, hint)), st.dictionaries(TEXTS, values, max_size=3)),
         (hint | None, st.none() | values),
     ]
     if hint in (str, int, Colour):
-        lists += [(set[hint], st.sets(values, max_size=3)), (frozenset[hint], st.frozensets(values, max_size=3))]
+        lists += [
+            (GenericAlias(set, hint), st.sets(values, max_size=3)),
+            (GenericAlias(frozenset, hint), st.frozensets(values, max_size=3)),
+        ]
     return st.sampled_from(lists)
 
 
 @st.composite
-def models(draw, kind, *, for_avro, depth=2):
+def models(draw: st.DrawFn, kind: str, *, for_avro: bool, depth: int = 2) -> tuple[Any, st.SearchStrategy[Any]]:
     """Return a class and a strategy of its objects."""
-    types = st.sampled_from(PLAIN + AVRO_ONLY if for_avro else PLAIN)
+    types: st.SearchStrategy[Any] = st.sampled_from(PLAIN + AVRO_ONLY if for_avro else PLAIN)
     if depth:
         types |= models(kind, for_avro=for_avro, depth=depth - 1)
     types |= types.flatmap(_containers)

@@ -35,6 +35,7 @@ pairs = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(pair=pairs, level=st.sampled_from(LEVELS), policy=st.sampled_from(CompatibilityPolicy))
 def test_nothing_that_the_check_finds_is_left_out(pair, level, policy):
     texts, language = pair

@@ -102,11 +102,13 @@ def read_back(examples: Examples, value: object) -> object:
     return examples.decode(data)
 
 
+@pytest.mark.slow
 @given(avro_schemas(), st.integers(0, 2**32))
 def test_examples_of_any_avro_schema_are_written_and_read(text, seed):
     _made(Schema(text), seed)
 
 
+@pytest.mark.slow
 @given(protobuf_schemas(is_alone=True), st.integers(0, 2**32))
 def test_examples_of_any_protobuf_schema_are_written_and_read(text, seed):
     _made(Schema(text, SchemaType.PROTOBUF), seed)
@@ -130,6 +132,7 @@ def _made(schema, seed):
         read_back(examples, value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", SCHEMAS)
 @given(data=st.data())
 def test_drawn_values_keep_the_promises(language, data):
@@ -139,6 +142,7 @@ def test_drawn_values_keep_the_promises(language, data):
     assert RecordCheck(own).violations(RecordParts(value)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", SCHEMAS)
 def test_seeded_values_keep_the_promises_and_reach_their_limits(language):
     own = promise(PROMISES + (AVRO_PROMISES if language is SchemaType.AVRO else ""))
@@ -154,6 +158,7 @@ def test_seeded_values_keep_the_promises_and_reach_their_limits(language):
         assert min(value["at"] for value in values) == datetime(2024, 1, 1, tzinfo=UTC)
 
 
+@pytest.mark.slow
 def test_every_branch_of_unions_and_oneofs_is_reached():
     choices = SeededChoices(2)
     avro = [Examples(Schema(AVRO)).make(choices) for _ in range(80)]

@@ -100,6 +100,7 @@ def test_check_fails_for_a_file_with_another_text_alone(folder: Path, arguments,
     assert "made differs from what this command would write" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["orders.placed", "rides", "claims"])
 def test_the_values_of_a_generated_strategy_keep_the_contract(folder: Path, name: str):
     assert run(generate, ["strategy", name, "--out", "made.py"]) == 0

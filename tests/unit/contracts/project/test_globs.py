@@ -23,6 +23,7 @@ def _matches(steps: list[str], folders: list[str]) -> bool:
     return bool(folders) and fnmatch.fnmatchcase(folders[0], steps[0]) and _matches(steps[1:], folders[1:])
 
 
+@pytest.mark.slow
 def test_a_glob_matches_what_it_matches_step_by_step():
     rng = random.Random(5)
     matched = 0

@@ -65,6 +65,7 @@ def test_any_text_has_a_protobuf_outline(text):
     assert outline(text, SchemaType.PROTOBUF) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["/*", '\\"', "'", '"\\', "import ", "{", "message M {", "//"])
 @pytest.mark.timeout(120)  # each takes less than a second
 def test_outlines_of_long_texts_end(piece):
@@ -123,6 +124,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_any_json_has_an_outline(value):
     found = of_json(value)

@@ -69,6 +69,7 @@ def test_any_text_has_an_outline_or_none(text):
     assert found is None or found.name is None
 
 
+@pytest.mark.slow
 @given(avro_records())
 def test_the_outline_knows_what_the_parser_knows(text):
     parsed, found = parse_avro(text), outline(text)
@@ -85,6 +86,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_any_json_has_an_outline(value):
     assert outline(json.dumps(value)) is not None

@@ -250,6 +250,7 @@ def test_keys_that_a_json_object_has_twice_are_counted(text):
     assert tally.failing == 0
 
 
+@pytest.mark.slow
 @given(st.recursive(st.none() | st.text(max_size=3), lambda inner: st.lists(st.tuples(st.text(max_size=2), inner))))
 def test_a_key_is_twice_where_an_object_is_written_with_it_twice(value):
     """Objects are lists of pairs here; the judge looks at these, not at the text."""

@@ -121,6 +121,7 @@ def test_tags_of_the_writers_schema_hide_values_as_well():
         assert "777" not in str(findings(batch, schemas=(schema,), shows_values=True))
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.fixed_dictionaries(

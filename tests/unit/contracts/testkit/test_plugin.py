@@ -42,6 +42,8 @@ def run(pytester: pytest.Pytester):
     return run_tests
 
 
+pytestmark = pytest.mark.slow  # each runs pytest
+
 READS = """
     import pytest
     @pytest.mark.parametrize("n", [1, 2])
@@ -53,6 +55,7 @@ READS = """
 """
 
 
+@pytest.mark.slow
 def test_fixtures_give_the_contract_and_real_messages(run):
     code = """
         import pytest
@@ -75,6 +78,7 @@ def test_fixtures_give_the_contract_and_real_messages(run):
     run(code, "-o", "counterfoil_contract=orders.odcs.yaml").assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_a_fixture_without_a_name_says_what_to_do(run):
     result = run("def test_it(contract): pass")
     result.stdout.fnmatch_lines(["*UsageError: the fixture contract needs the name of one: mark the test with*"])
@@ -101,6 +105,7 @@ def test_declared_paths_that_no_test_reads_are_warnings(run, pytester):
     result.stdout.fnmatch_lines(["warning: billing.odps.yaml declares status of orders.placed, which no test read"])
 
 
+@pytest.mark.slow
 def test_reads_are_added_to_the_file_and_nothing_else_is_changed(run, pytester):
     place = pytester.path / "billing.odps.yaml"
     before = place.read_text().replace("- order_id\n", "- order_id   # the key\n")
@@ -112,6 +117,7 @@ def test_reads_are_added_to_the_file_and_nothing_else_is_changed(run, pytester):
     run(READS.format(name="email"), "--check-reads").assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_a_new_file_is_written(run, pytester):
     result = run(READS.format(name="status"), "--record-reads=shipping.odps.yaml")
     result.stdout.fnmatch_lines(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,5 +42,6 @@ def test_order_of_adding_does_not_matter(numbers: list[int]):
     assert made_of(numbers) == made_of(sorted(numbers)) == made_of(numbers[::-1])
 
 
+@pytest.mark.slow
 def test_a_million_in_a_row_are_one_interval():
     assert list(made_of(list(range(1_000_000)))) == [(0, 999_999)]

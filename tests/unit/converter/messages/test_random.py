@@ -69,6 +69,7 @@ def is_valid(document: Any, value: Any) -> bool:
     return bool(validator.is_valid(value))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [schema_pairs, evolutions], ids=["pairs", "evolutions"])
 @given(seed=SEEDS)
 def test_json_result_is_valid_under_the_target(pairs: Any, seed: int):

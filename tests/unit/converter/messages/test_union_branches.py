@@ -54,6 +54,7 @@ def converted(plan: ConversionPlan, body: bytes) -> bytes:
     return outcome.value[5:]
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32))
 def test_an_unchanged_schema_keeps_every_branch(seed: int) -> None:
     rng = random.Random(seed)
@@ -146,6 +147,7 @@ UNCHANGED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inside", ["field", "array", "map", "record", "top"])
 @pytest.mark.parametrize("union", UNCHANGED.values(), ids=UNCHANGED)
 def test_each_branch_that_both_sides_have_is_kept(union: list[Any], inside: str) -> None:

@@ -157,6 +157,7 @@ def test_the_history_outlives_a_kill_in_the_middle_of_a_line(tmp_path: Path) -> 
     assert lines == []
 
 
+@pytest.mark.slow
 def test_a_full_history_keeps_the_first_and_last_states_of_runs(tmp_path: Path) -> None:
     record = RunHistory(tmp_path, say=[].append, max_bytes=8_000)
     begin, end = replace(STATE, batches=0), replace(STATE, batches=1000, state=RunState.FINISHED)

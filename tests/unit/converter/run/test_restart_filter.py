@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -113,6 +114,7 @@ def holds(condition: str, partition: int, offset: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.integers(0, 3), st.sets(st.integers(0, 400), min_size=1)))
 def test_the_condition_holds_for_exactly_what_was_written(numbers: dict[int, set[int]]):
     sets = {}

@@ -42,6 +42,7 @@ def test_each_declared_parameter_of_each_route_confirms_nothing(denied_reads: st
     assert asyncio.run(declared_differences(denied_reads, OUTSIDERS)) == []
 
 
+@pytest.mark.slow
 def test_every_declared_parameter_is_known_to_the_comparison() -> None:
     """It names a thing, or it does not: a new parameter is added to one of the two tables."""
     operations = asyncio.run(declared_operations(InProcessRegistry()))
@@ -71,6 +72,7 @@ def test_an_application_that_may_not_be_known_is_not_ignored() -> None:
     asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_nobody_is_refused_where_there_is_nothing_to_show(caplog: pytest.LogCaptureFixture) -> None:
     """In an empty registry, too, each list asks about rights: its answer is an empty list, and no defect is logged."""
 

@@ -194,6 +194,7 @@ def test_a_mistake_has_its_place(text):
     assert str(refused.value).startswith("etc/")
 
 
+@pytest.mark.slow
 def test_sizes_are_limited():
     with pytest.raises(InvalidAccessFile, match="more than 10000 rules"):
         load("rules:\n" + "  - {allow: READ, to: User:a, on: [a, b, c, d, e]}\n" * 2001)

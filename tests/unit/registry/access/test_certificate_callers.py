@@ -83,6 +83,7 @@ def test_rules_of_the_store_are_for_names_of_certificates(tmp_path: Path) -> Non
     asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_users_of_the_store_and_names_of_certificates_are_kept_apart(tmp_path: Path) -> None:
     async def story(**settings: str) -> Reply:
         world = await World(tmp_path, **settings).start()

@@ -359,6 +359,7 @@ def test_other_documents_are_no_key_set(data):
         read_key_set(data.replace(b"%s", b"1," * 300))
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(["kty", "crv", "x", "y", "n", "e", "kid", "use", "alg", "key_ops"]), VALUES))
 def test_every_key_is_read_or_left_out(changed):
     for kind in ("ES256", "RS256", "EdDSA"):

@@ -61,6 +61,7 @@ def test_who_reads() -> None:
     assert asyncio.run(story()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", sorted({cell.route for cell in WRITES}))
 def test_who_writes(route: str) -> None:
     """A row of the matrix has a registry of its own, in which its cells write to things of different names."""
@@ -75,6 +76,7 @@ def test_who_writes(route: str) -> None:
     assert [each for row in rows for each in asyncio.run(story(row))] == []
 
 
+@pytest.mark.slow
 def test_the_anonymous_caller_has_nothing_by_default() -> None:
     async def story() -> list[str]:
         registry = InProcessRegistry(access=access(lets_anonymous_in=True))
@@ -93,6 +95,7 @@ def test_every_route_has_a_row_and_every_row_a_route() -> None:
     assert set(ROWS) == {f"{route.method} {route.path_format}" for route in ROUTES}
 
 
+@pytest.mark.slow
 def test_head_is_get_and_options_needs_nothing() -> None:
     async def story() -> list[str]:
         registry = InProcessRegistry(access=access())

@@ -43,6 +43,7 @@ ARGON2 = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJ
 SCRYPT = "$scrypt$ln=16,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "password"),
     [(BCRYPT, "correct horse"), (BCRYPT_UTF8, "pä:ss"), (ARGON2, "password"), (SCRYPT, "password")],
@@ -332,6 +333,7 @@ def test_who_waits_too_long_is_sent_away():
     asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_wrong_passwords_take_a_share_of_a_core_and_right_ones_what_they_need():
     """The hash takes 10 ms of processor time; wrong ones may take 20 ms of it, and then half a core."""
 

@@ -8,6 +8,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from counterfoil.registry.access.identities.hashes import karapace_hash
 from strategies.access.world import BOB, ROOT, World, in_world
 from strategies.registry.driver import InProcessRegistry
@@ -31,6 +33,7 @@ def test_a_store_that_requires_credentials_has_an_administrator() -> None:
     in_world(story)
 
 
+@pytest.mark.slow
 def test_users_have_the_rights_of_their_bindings_at_once() -> None:
     async def story(world: World) -> None:
         await world.add(BOB, {"allow": "developer", "on": "pay.*"})
@@ -65,6 +68,7 @@ def test_users_have_the_rights_of_their_bindings_at_once() -> None:
     in_world(story)
 
 
+@pytest.mark.slow
 def test_who_may_grant_gives_nothing_that_it_does_not_have() -> None:
     async def story(world: World) -> None:
         await world.add(BOB, {"allow": "owner", "on": "pay.*"}, {"deny": "DELETE", "on": "pay.ledger"})
@@ -114,6 +118,7 @@ def test_rules_of_others_are_as_if_absent() -> None:
     in_world(story)
 
 
+@pytest.mark.slow
 def test_nobody_is_locked_out() -> None:
     async def story(world: World) -> None:
         [binding] = await world.done("GET", "/auth/v1/bindings")
@@ -221,6 +226,7 @@ def test_a_weak_hash_is_replaced_at_the_next_login() -> None:
     in_world(story)
 
 
+@pytest.mark.slow
 def test_tokens() -> None:
     async def story(world: World) -> None:
         await world.add(BOB, {"allow": "developer", "on": "pay.*"})
@@ -278,6 +284,7 @@ def test_services_and_roles() -> None:
     in_world(story)
 
 
+@pytest.mark.slow
 def test_questions_agree_with_what_is_answered() -> None:
     async def story(world: World) -> None:
         await world.add(BOB, {"allow": "developer", "on": "pay.*"}, {"deny": "WRITE", "on": "pay.ledger"})
@@ -327,6 +334,7 @@ def test_records_about_access_are_in_no_feed_of_others() -> None:
     in_world(story)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_stored_is_refused_by_name() -> None:
     async def story(world: World) -> None:
         for method, path, body, code in (

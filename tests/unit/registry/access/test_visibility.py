@@ -153,6 +153,7 @@ def plain(reply: Reply) -> tuple[int, str]:
     return reply.status, re.sub(r'"(ts|time)":("[^"]*"|\d+)', "", reply.text)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(
     st.lists(RULES, max_size=5),
@@ -180,6 +181,7 @@ def test_no_answer_has_what_its_caller_may_not_read(
     asyncio.run(story())
 
 
+@pytest.mark.slow
 @given(st.lists(RULES, max_size=5))
 @settings(max_examples=8, deadline=None)
 def test_lists_are_what_single_requests_show(rules: list[AccessRule]) -> None:

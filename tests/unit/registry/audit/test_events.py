@@ -174,6 +174,7 @@ def test_events_have_the_address_of_the_client_of_a_listed_proxy(tmp_path: Path)
     in_world(story, auth_file=str(file))
 
 
+@pytest.mark.slow
 def test_changes_and_events_are_one_list_that_can_be_searched() -> None:
     async def story(world: World) -> None:
         begun = (await asked(world))[-1]["seq"]
@@ -392,6 +393,7 @@ def test_a_denial_leaves_a_context_out() -> None:
     in_world(story)
 
 
+@pytest.mark.slow
 def test_records_about_access_are_compared_by_a_key_of_the_store() -> None:
     async def story(world: World) -> None:
         await world.add(BOB)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,6 +75,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     files(),
     st.lists(

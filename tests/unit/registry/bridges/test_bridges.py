@@ -163,6 +163,7 @@ def test_what_cannot_be_registered(body: dict[str, Any], code: int, words: str) 
     play(story)
 
 
+@pytest.mark.slow
 def test_other_requests_are_answered_while_a_long_plan_is_read() -> None:
     async def story(registry: InProcessRegistry) -> None:
         assert (await registry.get(ALL)).json == []

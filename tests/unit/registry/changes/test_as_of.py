@@ -20,11 +20,13 @@ from strategies.registry.driver import InProcessRegistry, Reply
 from strategies.registry.earlier_moments import STORY, Step, carry_out, check_every_moment, steps
 
 
+@pytest.mark.slow
 @given(st.lists(steps, max_size=14))
 def test_every_earlier_moment_answers_as_it_did(story: list[Step]) -> None:
     asyncio.run(check_every_moment(story, MemoryStorage()))
 
 
+@pytest.mark.slow
 def test_a_whole_life_can_be_read_again() -> None:
     asyncio.run(check_every_moment(STORY, MemoryStorage()))
 

@@ -163,6 +163,7 @@ def test_pages_put_together_are_the_journal(count: int, limit: int, chosen: str)
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_a_page_of_a_long_journal_without_what_is_wanted_goes_on_all_the_same() -> None:
     async def main() -> None:
         storage = MemoryStorage()
@@ -261,6 +262,7 @@ def _has_come_to(listener: InProcessListener, number: int) -> bool:
 LISTENERS = 300
 
 
+@pytest.mark.slow
 def test_hundreds_of_listeners_cost_one_read_a_change() -> None:
     async def main() -> None:
         storage = WatchedStorage()

@@ -256,6 +256,7 @@ def test_no_name_of_a_coding_upsets_it(name: bytes) -> None:
 # --- methods
 
 
+@pytest.mark.slow
 def test_head_is_there_wherever_get_is() -> None:
     async def story(registry: InProcessRegistry) -> None:
         guid = (await registry.register("s", LARGE)).json["guid"]

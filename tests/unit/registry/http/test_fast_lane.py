@@ -299,6 +299,7 @@ def readings() -> list[tuple[str, str, Any]]:
     return found
 
 
+@pytest.mark.slow
 @given(st.lists(WRITES, min_size=1, max_size=12))
 def test_after_any_writes_the_lane_answers_as_the_route_does(writes: list[tuple[str, str, Any]]):
     async def ask(registry: InProcessRegistry, request: tuple[str, str, Any]) -> tuple[int, str]:

@@ -215,6 +215,7 @@ def test_any_page_passes_where_any_origin_is_named(headers: dict[str, str]) -> N
     run(story, cors_origins=("*",))
 
 
+@pytest.mark.slow
 @BOTH_LANES
 def test_no_answer_is_taken_for_another_content_type(*, fast_lane: bool) -> None:
     async def story(registry: InProcessRegistry) -> None:

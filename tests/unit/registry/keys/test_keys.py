@@ -399,6 +399,7 @@ PATHS = st.sampled_from(["", "/k/deks", "/k/deks/s", "/k/deks/s?rewrap=true", "?
 ANSWERS = {200, 400, 40470, 40971, 42271, 42272, 50070}
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(PATHS, KEK_BODIES | DEK_BODIES | ANYTHING), min_size=4, max_size=8))
 def test_whatever_is_sent_has_an_answer_of_the_table(requests: list[tuple[str, Any]]) -> None:
     async def story(registry: InProcessRegistry) -> None:

@@ -248,6 +248,7 @@ def test_a_kek_does_not_go_while_a_key_is_made() -> None:
     tell(story)
 
 
+@pytest.mark.slow
 def test_openapi_knows_the_keys() -> None:
     async def story(registry: InProcessRegistry) -> None:
         described = (await registry.get("/openapi.json")).json

@@ -54,6 +54,7 @@ def test_associations_over_the_api_are_as_a_store_keeps_them() -> None:
     asyncio.run(check())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("from_store", [True, False])
 def test_associations_are_made_over_the_api(*, from_store: bool) -> None:
     async def check() -> None:

@@ -46,6 +46,7 @@ async def restored(path: Path, storage: Any, **options: Any) -> ImportOutcome:
     return await FactImport(reader.facts, StoreTarget(storage), QUIET).run(**options)
 
 
+@pytest.mark.slow
 @given(HISTORIES)
 def test_a_restored_registry_answers_as_the_first_one_did(history: list[Any]) -> None:
     async def check(folder: Path) -> None:

@@ -73,6 +73,7 @@ def test_keys_are_read_over_the_api_as_a_store_keeps_them() -> None:
     asyncio.run(check())
 
 
+@pytest.mark.slow
 def test_keys_are_made_over_the_api() -> None:
     async def check() -> None:
         (registry, first), second = await with_keys(), MemoryStorage()
@@ -93,6 +94,7 @@ class Refusing(Filter):
         return await super().asend(request)
 
 
+@pytest.mark.slow
 def test_an_import_of_keys_that_failed_is_completed_by_the_next() -> None:
     async def check() -> None:
         (registry, first), second = await with_keys(), MemoryStorage()

@@ -172,6 +172,7 @@ class Failing(Filter):
         return await super().asend(request)
 
 
+@pytest.mark.slow
 def test_modes_are_put_back_after_a_failure_and_the_next_run_completes() -> None:
     async def check() -> None:
         first, second = await filled(), InProcessRegistry()
@@ -187,6 +188,7 @@ def test_modes_are_put_back_after_a_failure_and_the_next_run_completes() -> None
     asyncio.run(check())
 
 
+@pytest.mark.slow
 def test_modes_of_the_source_are_set_last() -> None:
     async def check() -> None:
         first, second = await filled(), InProcessRegistry()

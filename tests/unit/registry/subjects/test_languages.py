@@ -28,6 +28,7 @@ def test_code_is_loaded_once_for_all_who_wait_and_for_every_loop(schema_type: Sc
     asyncio.run(need())
 
 
+@pytest.mark.slow
 def test_code_that_cannot_be_loaded_prints_no_traceback_of_the_thread() -> None:
     program = """
 import asyncio, sys

@@ -47,6 +47,7 @@ def with_field(name: str) -> dict[str, Any]:
     return {"type": "record", "name": "R", "fields": [{"name": name, "type": "int", "default": 0}]}
 
 
+@pytest.mark.slow
 def test_versions_of_another_length_are_read_once_and_never_again() -> None:
     async def main() -> None:
         storage = CountingStorage()
@@ -97,6 +98,7 @@ def test_the_same_in_another_order_is_found_among_many() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["BACKWARD", "FULL_TRANSITIVE"])
 def test_others_are_answered_while_a_long_history_is_read_for_the_first_time(level: str) -> None:
     async def main() -> None:

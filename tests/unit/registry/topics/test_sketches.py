@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from counterfoil.registry.moving.importing import FactImport, MoveProgress
 from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.peer.target import PeerTarget
@@ -85,6 +87,7 @@ def test_what_is_no_sketch_of_the_subject_is_refused() -> None:
     play(story)
 
 
+@pytest.mark.slow
 def test_sketches_are_carried_over_from_a_store_and_over_the_api() -> None:
     async def carry() -> None:
         storage = MemoryStorage()

@@ -152,6 +152,7 @@ def test_what_is_no_such_file_is_one_mistake(text: str) -> None:
     assert len(reading.faults) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({name for each in STANDARDS for name in each.file_by_version.values()}))
 def test_the_shipped_schemas_are_valid_and_have_their_licence_beside_them(name: str) -> None:
     folder = files("counterfoil.schema.agreements") / "standards"
@@ -316,12 +317,14 @@ def calls_to_read(text: str) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("innermost", [{"nome": "f"}, {"name": "f", "quality": [{"type": "library"}]}])
 def test_mistakes_in_nested_fields_are_found_in_time_by_the_depth(innermost: dict[str, object]) -> None:
     assert read_agreement(nested(12, innermost)).faults
     assert calls_to_read(nested(12, innermost)) < 4 * calls_to_read(nested(6, innermost))
 
 
+@pytest.mark.slow
 def test_of_thousands_of_mistakes_the_first_are_listed_in_bounded_time() -> None:
     def servers(count: int) -> str:
         document = json.loads(nested(0, {"name": "f"}))
@@ -353,6 +356,7 @@ def _seen(error: ValidationError) -> tuple[object, ...]:
     )
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_validator_that_remembers_finds_what_one_that_does_not_finds(data: st.DataObject) -> None:
     file = ODCS.file_by_version["v3.1.0"]

@@ -167,6 +167,7 @@ DEFINED = json.dumps(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "was", "now", "member"),
     [
@@ -212,6 +213,7 @@ OF_V = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", [AVRO, PROTOBUF, JSON])
 def test_types_that_contain_themselves_are_followed_as_far_as_the_path_leads(language: SchemaType) -> None:
     was = CHAIN[language]

@@ -104,6 +104,7 @@ def check(seed: int, language: str) -> None:
     assert not refused or missed.all, about
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(st.integers(0, 10**9))
 def test_a_consumer_that_is_not_broken_reads_every_record(language: str, seed: int) -> None:

@@ -50,6 +50,7 @@ def test_status_text_and_guid_are_the_references(side: str) -> None:
     check_each(by_id(RECORDS), check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", SIDES)
 def test_another_spelling_is_the_same_content_where_the_reference_says_so(side: str) -> None:
     def check(record: dict[str, Any]) -> None:

@@ -82,6 +82,7 @@ def _differs_in_apache_python(reader: AvroSchema) -> bool:
     return any(node.namespace and node.aliases for node in reader.named.values())
 
 
+@pytest.mark.slow
 @given(avro_pairs(), st.data())
 def test_what_is_compatible_decodes(pair: tuple[str, str], data: st.DataObject):
     reader, writer = (parse_avro(_without_logical_types(text)) for text in pair)

@@ -42,6 +42,7 @@ def parsed(record: dict[str, Any], side: str) -> AvroSchema:
     return parse_avro(text, references, validation=Validation.LENIENT)
 
 
+@pytest.mark.slow
 def test_every_recorded_verdict_comes_out_the_same():
     assert len(recorded()) == 1045
     wrong = [
@@ -52,6 +53,7 @@ def test_every_recorded_verdict_comes_out_the_same():
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_every_recorded_error_type_and_path_comes_out_the_same():
     wrong = []
     for record, reader, writer in recorded():
@@ -76,6 +78,7 @@ def searched() -> tuple[tuple[Witness | NoWitness, str, AvroSchema, AvroSchema],
     )
 
 
+@pytest.mark.slow
 def test_the_recorded_differences_have_witnesses():
     count = Counter((rule, bool(found)) for found, rule, _, _ in searched())
     assert count == {
@@ -94,6 +97,7 @@ def test_the_recorded_differences_have_witnesses():
     print(f"{confirmed} of {count.total()} recorded differences have a confirmed witness")  # noqa: T201 - shown by -s
 
 
+@pytest.mark.slow
 def test_a_difference_without_a_witness_has_one_of_three_reasons():
     for found, rule, reader, _ in searched():
         if isinstance(found, Witness):

@@ -98,6 +98,7 @@ def test_a_fault_at_the_end_of_a_megabyte_is_located() -> None:
     assert caught.value.path == "/fields/8000/type"
 
 
+@pytest.mark.slow
 def test_a_huge_union_is_read() -> None:
     branches = [{"type": "fixed", "name": f"F{index}", "size": 1} for index in range(30_000)]
     schema = parse_avro(json.dumps(branches))

@@ -87,6 +87,7 @@ def record_of(schema: Json) -> Json:
     return {"type": "record", "name": "R", "fields": [{"name": "value", "type": ["null", schema]}]}
 
 
+@pytest.mark.slow
 def test_every_pair_of_logical_types_of_one_base_type():
     check_each(((named(pair), pair) for pair in (*PAIRS, *PROMOTED)), check_pair_of_logical_types)
 

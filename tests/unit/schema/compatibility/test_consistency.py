@@ -144,6 +144,7 @@ LANGUAGES = [
 each_language = pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.schema_type.lower())
 
 
+@pytest.mark.slow
 @each_language
 @given(data=st.data())
 @EXAMPLES
@@ -171,6 +172,7 @@ def test_full_is_backward_and_forward(language: Language, data: st.DataObject):
     }
 
 
+@pytest.mark.slow
 @each_language
 @given(data=st.data())
 @EXAMPLES
@@ -194,6 +196,7 @@ def test_a_field_that_may_be_absent_may_be_added(language: Language, data: st.Da
         assert list(language.differences(extended, text, policy)) == [], policy
 
 
+@pytest.mark.slow
 @each_language
 @given(data=st.data())
 @EXAMPLES
@@ -217,6 +220,7 @@ def test_canonical_and_normalised_texts_are_their_own(language: Language, data: 
     assert language.parse(normalized).normalized() == normalized
 
 
+@pytest.mark.slow
 @each_language
 @given(data=st.data())
 @EXAMPLES
@@ -229,6 +233,7 @@ def test_canonical_and_normalised_texts_have_the_same_verdicts(language: Languag
     assert _rules_and_types(language.differences(*normalized)) == found
 
 
+@pytest.mark.slow
 @each_language
 @given(data=st.data())
 @EXAMPLES

@@ -113,6 +113,7 @@ def test_each_rule_has_a_folder_and_each_folder_a_rule(language):
     assert [folder.name for folder in language.folders] == sorted(rule.id for rule in language.rules)
 
 
+@pytest.mark.slow
 def test_the_findings_are_those_that_the_folder_says(each_folder):
     def check(folder: RuleFolder) -> None:
         expected = {policy: folder.expected.get(policy, folder.expected["STRICT"]) for policy in CompatibilityPolicy}
@@ -133,6 +134,7 @@ def test_the_walk_finds_what_the_folder_says(language, each_folder):
     each_folder(check)
 
 
+@pytest.mark.slow
 def test_the_folder_shows_its_rule(language, each_folder):
     """Among the findings of the policies under which it breaks; a rule that breaks nobody among the walk's."""
     breaks = {rule.id: rule.breaks for rule in language.rules}
@@ -156,6 +158,7 @@ def only_its_own_rule(folder: RuleFolder) -> None:
     assert folder.expected_rules == {folder.name}
 
 
+@pytest.mark.slow
 def test_a_rule_that_promises_a_witness_has_one_here(language, each_folder):
     """In a folder of Protobuf for its own rule alone: what else it shows may need another pair for a witness."""
     promising = {rule.id for rule in language.rules if rule.promises_witness}
@@ -169,6 +172,7 @@ def test_a_rule_that_promises_a_witness_has_one_here(language, each_folder):
     each_folder(check)
 
 
+@pytest.mark.slow
 def test_a_finding_has_no_placeholder_left_and_a_place_in_both_texts(each_folder):
     def check(folder: RuleFolder) -> None:
         for difference in folder.all_found:

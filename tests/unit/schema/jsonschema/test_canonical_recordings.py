@@ -85,6 +85,7 @@ def test_what_is_refused_is_refused_with_its_place() -> None:
     check_each(by_id(record for record in RECORDS if record["plain"]["status"] != 200), check)
 
 
+@pytest.mark.slow
 def test_the_verdicts_recordings_hold_only_schemas_that_are_read() -> None:
     lines = (DATA / "verdicts.json.jsonl").read_text(encoding="ascii").splitlines()
     texts = {json.loads(line)[side] for line in lines for side in ("reader_or_new", "writer_or_old")}

@@ -36,6 +36,7 @@ def side(record: dict[str, Any], name: str) -> JsonSchema:
     return parse_json_schema(text, references, validation=Validation.LENIENT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [CompatibilityPolicy.STRICT, CompatibilityPolicy.LENIENT])
 def test_every_recorded_verdict_type_and_path_comes_out_the_same(policy: CompatibilityPolicy):
     asked = [record for record in records() if record["policy"] == policy]
@@ -49,6 +50,7 @@ def test_every_recorded_verdict_type_and_path_comes_out_the_same(policy: Compati
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_every_difference_points_into_both_texts():
     for record in records()[::7]:
         reader, writer = side(record, "new"), side(record, "old")
@@ -59,6 +61,7 @@ def test_every_difference_points_into_both_texts():
             assert "{" not in each.text.replace(each.detail, "")
 
 
+@pytest.mark.slow
 def test_a_schema_is_compatible_with_itself_under_every_policy():
     for record in records()[:: 2 * 11]:
         for policy in CompatibilityPolicy:

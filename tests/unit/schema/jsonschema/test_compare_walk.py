@@ -252,18 +252,21 @@ def test_hostile_pairs_end_with_an_answer_or_a_typed_error(name: str, policy: Co
         assert len(find_differences(reader, writer, policy=policy)) <= MAX_DIFFERENCES
 
 
+@pytest.mark.slow
 def test_the_error_about_a_pair_that_takes_too_long_says_why():
     sides = schema(nested(7, "string")), schema(nested(7, "integer"))
     with pytest.raises(JudgementUndecided, match="cannot be decided within the limits of a comparison"):
         language_for(SchemaType.JSON).find_differences(*sides, steps=Steps(10_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draft", [None, D2020])
 def test_references_may_lead_to_one_another_as_deeply_as_they_want(draft: str | None):
     (found,) = find_differences(*(schema(chain(1200, leaf, 1), draft) for leaf in ("string", "integer")))
     assert (found.error_type, found.path.count("/properties/p0")) == ("TYPE_CHANGED", 1200)
 
 
+@pytest.mark.slow
 def test_numbers_of_absurd_size_are_compared():
     absurd = [
         '{"minimum": 1e2147483640}',
@@ -277,6 +280,7 @@ def test_numbers_of_absurd_size_are_compared():
             find_differences(*sides, policy=policy)
 
 
+@pytest.mark.slow
 def test_as_many_differences_are_reported_as_one_can_read():
     wide = {"properties": {f"p{at}": {"type": "string"} for at in range(3000)}}
     assert len(told(wide, {"properties": {f"p{at}": {"type": "null"} for at in range(3000)}})) == MAX_DIFFERENCES

@@ -109,6 +109,7 @@ def test_numbers_of_many_digits_are_confirmed():
     assert (confirmation.round_tripped, confirmation.reason) == (50, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_generated_values_are_judged_alike(seed: int):
     rng = random.Random(seed)

@@ -105,6 +105,7 @@ REFERENCES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFERENCES)
 def test_references_that_never_end_end(name: str):
     text = json.dumps(REFERENCES[name])
@@ -113,6 +114,7 @@ def test_references_that_never_end_end(name: str):
     confirm_compatible(later, earlier, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "keywords",
     [

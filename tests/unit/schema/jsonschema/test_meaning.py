@@ -105,6 +105,7 @@ def test_the_bytes_of_both_encodings_are_shown():
     assert step == 'property a: "DEADBEEF", the bytes 0c4003044105 by base64, is read as deadbeef by base16'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("written", "read"), [*product(("7bit", "8bit", "binary"), repeat=2)])
 def test_encodings_that_leave_the_text_as_it_is_are_the_same(written: str, read: str):
     assert shown(holding(contentEncoding=written), holding(contentEncoding=read)) == ([], "")

@@ -395,6 +395,7 @@ def read_alike(rng: random.Random, reader: JsonSchema, writer: JsonSchema) -> in
     return len(written)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_decisions_on_generated_pairs_hold(seed: int):
     """Proofs against generated values, refutations against the validator; seeded, so a failure can be seen again."""
@@ -420,6 +421,7 @@ def test_decisions_on_generated_pairs_hold(seed: int):
     assert decided > 0.9 * pairs
 
 
+@pytest.mark.slow
 def test_a_generated_schema_is_compatible_with_itself():
     for first, second in schema_pairs(random.Random(9), 150):
         for text in (json.dumps(first), json.dumps(second)):
@@ -428,6 +430,7 @@ def test_a_generated_schema_is_compatible_with_itself():
                 assert find_differences(*sides, policy=policy) == [], (policy, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_our_judgement_of_values_is_the_validators(seed: int):
     rng = random.Random(100 + seed)

@@ -98,6 +98,7 @@ def _back_and_forth(count: int, kind: str, *more: Any) -> str:
     return json.dumps({"anyOf": [{"$ref": "#/definitions/D0"}, {}, *more], "definitions": definitions})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [CompatibilityLevel.BACKWARD, CompatibilityLevel.BACKWARD_TRANSITIVE])
 def test_a_recursion_that_is_not_stable_after_the_last_round_is_undecided(level: CompatibilityLevel):
     """A further round could find a difference that the verdict depends on."""
@@ -174,6 +175,7 @@ def _chain(count: int, kind: str) -> str:
     return json.dumps(records)
 
 
+@pytest.mark.slow
 def test_the_misfits_of_a_long_chain_of_records_take_steps_in_proportion_to_it():
     def spent(count: int) -> int:
         reader, writer = (parse_schema(_chain(count, kind), AVRO) for kind in ("string", "int"))

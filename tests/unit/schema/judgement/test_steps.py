@@ -82,6 +82,7 @@ def test_records_of_a_union_that_contain_themselves_are_matched_by_name():
     assert steps < 30_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [60, 300])
 def test_renamed_records_of_a_union_have_an_answer_and_their_searches_end(count: int):
     judged = _judged(records(count, "x"), records(count), AVRO)
@@ -102,6 +103,7 @@ def test_references_that_fan_out_are_compared_once(depth: int):
     assert judged.search_steps.left >= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reader", "writer"),
     [
@@ -146,6 +148,7 @@ def test_a_verdict_without_steps_is_an_answer_of_its_own_and_never_a_yes():
         assert not judge(schemas[0], [Earlier(schemas[1])], CompatibilityLevel.BACKWARD).report.is_compatible
 
 
+@pytest.mark.slow
 def test_the_steps_are_the_same_on_every_run():
     for language, one, other in ((AVRO, records(50, "x"), records(50)), (JSON, shared(9, "string"), shared(9, "null"))):
         assert len({_steps_of(one, other, language, SOUND) for _ in range(3)}) == 1
@@ -226,6 +229,7 @@ def _each_refers_to_others(count: int, kind: str, *, links: int) -> str:
     return json.dumps({"$ref": "#/definitions/D0", "definitions": definitions})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "links"), [(15, 15), (700, 2)])
 def test_definitions_that_refer_to_one_another_are_judged(count: int, links: int):
     string, number = (_each_refers_to_others(count, kind, links=links) for kind in ("string", "integer"))
@@ -238,6 +242,7 @@ def test_definitions_that_refer_to_one_another_are_judged(count: int, links: int
     assert judged.search_steps.left > -1_000
 
 
+@pytest.mark.slow
 def test_a_difference_after_very_many_others_is_found():
     """Those that break nothing do not hide one that does."""
     reader, writer = (

@@ -46,6 +46,7 @@ def expected() -> dict[tuple[str, str], bool | None]:
     return dict(zip(PAIRS, asked_of_node(PAIRS), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pattern", "text"), PAIRS)
 def test_a_pattern_means_what_it_means_in_javascript(pattern: str, text: str):
     wanted = expected()[pattern, text]
@@ -81,6 +82,7 @@ def schemas_with(pattern: str, text: str) -> list[tuple[Any, Any]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", OF_OTHERS)
 def test_what_is_an_error_in_javascript_may_be_read_as_others_read_it(pattern: str):
     texts = OF_OTHERS[pattern]

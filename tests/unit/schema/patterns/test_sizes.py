@@ -68,6 +68,7 @@ SMALL = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", LARGE)
 def test_a_large_pattern_is_not_compiled(pattern: str):
     tracemalloc.start()
@@ -141,6 +142,7 @@ def test_what_a_large_pattern_decides_is_never_a_yes_under_sound():
     assert _incompatible(reader, writer, CompatibilityPolicy.SOUND)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
@@ -168,6 +170,7 @@ def test_the_patterns_of_one_judgement_are_counted_together_and_once():
         patterns.holds_match("(?:[a-z]{1000}){15}b", "b")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND])
 def test_many_large_patterns_do_not_suffice_for_the_steps_of_a_judgement(policy: CompatibilityPolicy):
     patterns = {f"(?:[a-z]{{1000}}){{19}}{at}": {"type": "string"} for at in range(400)}
@@ -181,6 +184,7 @@ def test_the_limit_of_patterns_in_contracts_is_that_of_schemas():
     assert MAX_CONTRACT_PATTERN == MAX_PATTERN_LENGTH
 
 
+@pytest.mark.slow
 def test_compiling_a_pattern_again_takes_steps_again():
     names = [f"^[a-z]{{{number}}}x*{number}" for number in range(800, 1000)]  # too large together for the cache
     steps = Steps(10_000_000)

@@ -36,6 +36,7 @@ def test_a_plan_of_too_many_fields_is_a_problem(text, one: str, other: str, lang
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "one", "other", "language"), SCHEMAS)
 def test_a_plan_of_many_fields_is_complete(text, one: str, other: str, language: SchemaType):
     plan = derive_plan(*(parse_schema(text(9, kind), language) for kind in (one, other)))

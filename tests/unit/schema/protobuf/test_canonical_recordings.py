@@ -39,6 +39,7 @@ def _answer(record: dict[str, Any], key: str, side: str) -> tuple[int, str]:
     return 200, schema.canonical() if side == "plain" else schema.normalized()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", SIDES)
 def test_status_text_and_guid_are_the_references(side: str) -> None:
     def check(record: dict[str, Any]) -> None:
@@ -57,6 +58,7 @@ def test_status_text_and_guid_are_the_references(side: str) -> None:
     check_each(by_id(RECORDS), check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", SIDES)
 def test_another_spelling_is_the_same_content_where_the_reference_says_so(side: str) -> None:
     def check(record: dict[str, Any]) -> None:

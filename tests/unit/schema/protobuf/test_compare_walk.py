@@ -203,6 +203,7 @@ def test_imports_that_would_repeat_a_difference_without_bound_are_judged_quickly
     assert len(found) < 5000
 
 
+@pytest.mark.slow
 def test_the_work_is_linear_in_the_size():
     def big(messages: int, kind: str) -> Any:
         fields = " ".join(f"{kind if i % 5 else 'M0'} f{i} = {i + 1};" for i in range(20))
@@ -253,6 +254,7 @@ def test_an_entry_that_holds_itself_is_compared():
     assert found == [f"FIELD_KIND_CHANGED #/M/{number}" for number in (1, 2, 3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", CompatibilityPolicy)
 def test_messages_nested_as_deep_as_the_parser_takes_are_compared(policy: CompatibilityPolicy):
     def nested(kind: str) -> Any:

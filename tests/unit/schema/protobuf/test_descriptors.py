@@ -221,6 +221,7 @@ def test_a_generated_file_has_the_descriptor_of_protoc_and_no_warnings(text: str
     assert parse_protobuf(text).warnings() == []
 
 
+@pytest.mark.slow
 @given(protobuf_schemas().filter(lambda text: "e-7" not in text))
 def test_text_to_descriptor_to_text_keeps_the_normalised_text(text: str) -> None:
     schema = parse_protobuf(text)
@@ -252,6 +253,7 @@ def test_the_serialised_form_is_the_references_byte_for_byte(text: str) -> None:
     assert parse_protobuf(text).serialized() == RECORDED_SERIALIZED[text]
 
 
+@pytest.mark.slow
 @given(protobuf_schemas().filter(lambda text: "e-7" not in text))
 def test_the_serialised_form_is_read_as_the_same_text_and_the_runtime_takes_it(text: str) -> None:
     schema = parse_protobuf(text)

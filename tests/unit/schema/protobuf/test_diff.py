@@ -206,6 +206,7 @@ def test_pointers_lead_to_both_texts():
             assert str(pointer[-1]) in schema.text.splitlines()[position.line - 1]
 
 
+@pytest.mark.slow
 def test_nothing_differs_from_itself_and_every_recorded_edit_is_seen():
     for line in RECORDINGS.read_text(encoding="utf-8").splitlines()[::9]:
         record = json.loads(line)

@@ -101,6 +101,7 @@ def test_a_descriptor_without_what_it_needs_is_refused() -> None:
         parse_protobuf(data)
 
 
+@pytest.mark.slow
 def test_a_long_chain_of_imports_is_followed() -> None:
     references = [
         ResolvedReference(

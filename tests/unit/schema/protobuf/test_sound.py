@@ -166,6 +166,7 @@ def test_none_of_them_has_a_witness(case: str):
         assert not search_for_witness(reader, writer, difference)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BOTH_LET_PASS)
 def test_what_both_let_pass_is_read(case: str):
     writer, reader = BOTH_LET_PASS[case]

@@ -123,6 +123,7 @@ def test_extensions_are_fields_too():
     assert differences(extended("int32"), extended("string"), CompatibilityPolicy.STRICT) == []
 
 
+@pytest.mark.slow
 def test_messages_exchanged_without_end_are_judged_within_a_bound():
     def web(step: int) -> Any:
         fields = [f"message M{i} {{ M{(i * 7 + 1) % 400} a = 1; M{(i * step + 2) % 400} b = 2; }}" for i in range(400)]

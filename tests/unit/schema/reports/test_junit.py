@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ _CASES = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.builds(Suite, name=_TEXT, cases=st.lists(_CASES, max_size=3).map(tuple)), max_size=3))
 def test_any_results_are_valid(suites: list[Suite]) -> None:
     published_reports.junit().validate(junit_xml(suites))

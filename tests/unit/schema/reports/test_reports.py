@@ -82,6 +82,7 @@ def _print(form: ReportForm, *entries: ReportEntry) -> str:
     return print_report(form, report)
 
 
+@pytest.mark.slow
 @given(_REPORTS)
 def test_any_report_is_valid(report: Report) -> None:
     published_reports.junit().validate(print_report(ReportForm.JUNIT, report))

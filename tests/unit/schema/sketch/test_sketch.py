@@ -402,6 +402,7 @@ def test_texts_can_be_left_out_while_symbols_of_enums_are_kept():
     assert sketch.places["Colour",].symbols == {"RED": 1}
 
 
+@pytest.mark.slow
 def test_the_deepest_places_are_left_out_when_there_are_too_many():
     names = [f"n{number}" for number in range(100)]
     text = json.dumps({"properties": {name: {} for name in names}})
@@ -440,6 +441,7 @@ PARTS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(PARTS, PARTS, PARTS)
 def test_merging_does_not_depend_on_order_or_grouping(one: PartSketch, two: PartSketch, three: PartSketch):
     assert one.merge(two).merge(three) == one.merge(two.merge(three))
@@ -532,6 +534,7 @@ def test_the_sketch_of_parts_merged_is_the_sketch_of_the_whole(drawing: st.DataO
     assert one.merge(two) == sketch_of(AVRO, canonical, data)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.sampled_from([schema_pairs, evolutions]), st.sampled_from(list(CompatibilityPolicy)))
 def test_json_records_that_no_finding_counts_are_accepted(seed: int, pairs: Any, policy: CompatibilityPolicy):
     rng = random.Random(seed)

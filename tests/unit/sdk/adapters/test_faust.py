@@ -81,6 +81,7 @@ def scenario(check, held=None):
     asyncio.run(main())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_location", ["prefix", "header"])
 def test_records_go_out_and_come_back(id_location):
     held = InMemoryRegistry()
@@ -103,6 +104,7 @@ def test_records_go_out_and_come_back(id_location):
     scenario(check, held)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_async", [True, False])
 def test_a_denied_schema_names_the_message(is_async):
     held = InMemoryRegistry()
@@ -265,6 +267,7 @@ def test_a_registry_that_is_away_is_no_error_of_the_message():
     scenario(check, held)
 
 
+@pytest.mark.slow
 def test_faust_serializes_where_there_is_no_serializer():
     async def check(app, registry):
         topic = app.topic("rides", key_type=str, schema=RegistrySchema(serialize_value=AvroSerializer(registry, RIDE)))

@@ -104,6 +104,7 @@ def test_fastavro_reads_the_same_from_damaged_bytes_where_both_can(text, seed, d
         assert ours[0] == "DecodeError" or ours[1] == repr(theirs)
 
 
+@pytest.mark.slow
 @RELAXED
 @given(avro_schemas(), st.booleans(), VALUES)
 def test_the_tiers_write_the_same_for_any_object(text, strict, value):

@@ -138,6 +138,7 @@ READ = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", REFUSED)
 def test_values_that_take_no_bytes_are_limited_over_the_whole_message(case: str) -> None:
     writer, reader, data, problem = REFUSED[case]
@@ -161,6 +162,7 @@ def test_the_number_of_items_is_a_setting() -> None:
         compile_decoder(schema, max_empty_items=0)(b"\x02\x00")
 
 
+@pytest.mark.slow
 def test_a_record_that_is_there_once_may_have_any_defaults() -> None:
     many = {str(index): index for index in range(30_000)}
     reader = schema_of(record(field("b", "boolean"), field("m", MAP_OF_INT, default=many)))

@@ -70,6 +70,7 @@ def test_the_import_of_the_avro_serializers_loads_what_they_need_alone():
     assert not loaded & NOT_TO_IMPORT
 
 
+@pytest.mark.slow
 def test_the_sync_client_needs_no_event_loop():
     assert "asyncio" not in modules_after("from counterfoil.sdk import Registry; Registry('http://host')")
 

@@ -137,6 +137,7 @@ def test_pauses_are_a_random_part_of_that(world):
     assert world.time.pauses == [0.25, 0.0, 0.5]
 
 
+@pytest.mark.slow
 def test_very_many_retries_are_counted_without_overflow(world):
     retry = RetrySettings(retries=3000, first_pause_s=0.001, max_pause_s=0.001, total_s=1000)
     world.settings = replace(world.settings, retry=retry)

@@ -188,6 +188,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_tier")
 @given(VALUES)
 def test_a_nullable_field_that_is_left_out_is_null_as_for_confluents(value):
@@ -248,6 +249,7 @@ REGISTERED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "name"), [(module, name) for module, names in REGISTERED.items() for name in names])
 def test_what_confluents_programs_register_has_its_import_line(module, name):
     ours = getattr(importlib.import_module(f"counterfoil.sdk.confluent.rules.{module}"), name)

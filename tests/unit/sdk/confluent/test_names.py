@@ -353,6 +353,7 @@ def test_a_name_that_is_not_there():
     assert dir(confluent) == confluent.__all__
 
 
+@pytest.mark.slow
 def test_their_package_is_not_imported():
     program = "import sys\nfrom counterfoil.sdk.confluent import *\nprint('confluent_kafka' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)

@@ -94,6 +94,7 @@ def in_items(schema: dict[str, Any]) -> dict[str, Any]:
     return obj(all={"type": "array", "items": schema})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keywords", DECIDING.values(), ids=DECIDING)
 @pytest.mark.parametrize("tags", [("KIND", "NAME"), ("NAME", "KIND")])
 def test_a_ciphertext_does_not_decide_what_another_rule_encrypts(

@@ -94,6 +94,7 @@ TRANSFORMS = [
 ]
 
 
+@pytest.mark.slow
 @each_language
 @pytest.mark.parametrize(("expr", "rule_type"), TRANSFORMS)
 @pytest.mark.parametrize("mode", ["READ", "WRITE"])

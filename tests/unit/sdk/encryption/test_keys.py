@@ -33,6 +33,7 @@ def test_a_key_that_nobody_can_create(world: World) -> None:
     assert "encrypt.kms.key.id" in error.problem
 
 
+@pytest.mark.slow
 def test_a_registry_without_encryption_keys(world: World) -> None:
     world.with_rule()
     serialize = world.serializer()

@@ -148,6 +148,7 @@ def test_the_least_length_is_that_of_the_cipher() -> None:
     assert "at least 44 characters" in problem_of(lambda: rotated.serializer().warm(topic="people"))
 
 
+@pytest.mark.slow
 @given(
     st.fixed_dictionaries(
         {},

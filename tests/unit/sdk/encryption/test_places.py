@@ -91,6 +91,7 @@ def refused(call: Any, *arguments: Any) -> NotEncrypted:
     return cause
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_a_tag_marks_is_encrypted_or_refused(case: Case) -> None:
     topic = Topic(case)
@@ -123,6 +124,7 @@ DECIDED_BY_OTHERS = ("a short text in one of two objects", "short texts of two k
 """Objects of these schemas may fit the branch that accepts ciphertexts."""
 
 
+@pytest.mark.slow
 @some([case for case in CASES if case.theirs in ("plain", "unread", "unfit")])
 def test_by_an_option_what_confluent_does_not_reach_is_encrypted(case: Case) -> None:
     topic = Topic(case)
@@ -156,6 +158,7 @@ def test_plain_text_that_stands_in_a_topic_is_read_and_counted(case: Case) -> No
     assert isinstance(caught.value.__cause__, (NotDecrypted, KeyMissing))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_nothing_that_a_tag_marks_is_in_a_dead_letter_or_in_a_log(case: Case, caplog: pytest.LogCaptureFixture) -> None:
     sent: list[tuple[Any, ...]] = []
@@ -405,6 +408,7 @@ def cel(kind: str, expr: str, **more: Any) -> Rule:
     return Rule("rule", type="CEL_FIELD", kind=kind, mode="WRITE", expr=expr, tags=("PII",), **more)
 
 
+@pytest.mark.slow
 @some([case for case in CASES if case.theirs == "plain"])
 def test_conditions_and_transformations_of_fields_reach_every_marked_place(case: Case) -> None:
     ruled = Topic(case, cel("CONDITION", f"typeName != 'STRING' || value != '{MARK}'"))

@@ -96,6 +96,7 @@ def numbers(values: Any) -> list[Any]:
     return [value for value in values if isinstance(value, int)]
 
 
+@pytest.mark.slow
 @given(trees(), st.sampled_from(["confluent", "all"]))
 def test_no_marked_text_is_written(tree: Tree, places: str) -> None:
     topic = Topic(tree, **{"encrypt.places": places})
@@ -114,6 +115,7 @@ def test_no_marked_text_is_written(tree: Tree, places: str) -> None:
 BOTH = frozenset({"PII", "OTHER"})
 
 
+@pytest.mark.slow
 @given(deciding_trees(wanted=BOTH), st.sampled_from(["confluent", "all", "all"]), st.sampled_from(["PII", "OTHER"]))
 def test_no_text_is_written_that_another_text_marks_which_an_earlier_rule_encrypted(
     tree: Tree, places: str, first: str
@@ -142,6 +144,7 @@ def assert_two_rules_hide(tree: Tree, places: str, first: str) -> None:
     assert set(seen(tree.free, repr(topic.read(data, PLAIN)).encode())) == tree.free
 
 
+@pytest.mark.slow
 @given(trees(has_tags=False))
 def test_a_schema_without_tags_is_written_as_it_is(tree: Tree) -> None:
     data = Topic(tree).write(tree.value)
@@ -149,6 +152,7 @@ def test_a_schema_without_tags_is_written_as_it_is(tree: Tree) -> None:
     assert data == plain
 
 
+@pytest.mark.slow
 @given(trees())
 def test_no_marked_text_is_in_a_dead_letter_or_in_a_log(tree: Tree) -> None:
     sent: list[tuple[Any, ...]] = []

@@ -125,6 +125,7 @@ def test_only_our_errors_come_of_hostile_texts(text: bytes):
             continue
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", [{}, TREE])
 @pytest.mark.parametrize("depth", [200, 254, 255, 256, 300, 900])
 def test_a_value_that_is_nested_deep_has_one_verdict(schema: Any, depth: int):

@@ -130,6 +130,7 @@ def test_a_scalar_of_numpy_is_written_as_it_is_or_an_error_with_its_place(codec:
         written(numpy.float64("nan"), codec)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", [UNCHECKED, JsonCodec()], ids=["unchecked", "checked"])
 def test_values_inside_themselves_and_deep_values_are_errors(codec: JsonCodec):
     own: list[Any] = []
@@ -151,6 +152,7 @@ def test_a_number_that_is_not_finite_is_found_in_values_with_and_without_null():
     assert written([None, 1.7e308, 255, -1]) == b"[null,1.7e+308,255,-1]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", [UNCHECKED, JsonCodec()], ids=["unchecked", "checked"])
 @pytest.mark.parametrize(
     ("body", "offset", "problem"),
@@ -328,6 +330,7 @@ def test_when_to_validate_is_one_of_few_words(validate: Any):
         JsonCodec(validate=validate)
 
 
+@pytest.mark.slow
 def test_without_the_extra_everything_but_models_works():
     """In a fresh interpreter in which the three packages cannot be imported."""
     program = """

@@ -133,6 +133,7 @@ def test_a_value_of_another_type_is_refused_with_its_place(registry, change, pat
     assert (caught.value.topic, caught.value.subject) == ("rides", "rides-value")
 
 
+@pytest.mark.slow
 def test_an_object_without_an_attribute_and_an_endless_one_are_refused(registry):
     serialize = AvroSerializer(registry, model=Ride)
     broken = Ride(1, 1)

@@ -208,6 +208,7 @@ def test_a_message_that_python_has_no_value_for_is_refused_with_its_place(body: 
     assert caught.value.path == path
 
 
+@pytest.mark.slow
 @times_the_examples(3)
 @given(st.data())
 def test_dicts_have_what_messages_have(data: st.DataObject):

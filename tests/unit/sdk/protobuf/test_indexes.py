@@ -86,6 +86,7 @@ def test_paths_are_those_of_confluents_serializer(text: str):
         assert names(types.at(path_of(each)))[0] == name
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_messages_of_protocs_descriptor_and_of_the_text_have_the_same_bytes(data: st.DataObject):
     text = data.draw(protobuf_schemas(is_alone=True))
@@ -159,6 +160,7 @@ def test_messages_nested_too_deep_are_refused():
         decode(body, 0)
 
 
+@pytest.mark.slow
 @times_the_examples(10)
 @given(st.data())
 def test_damaged_bytes_give_a_message_or_our_error_with_a_place(data: st.DataObject):

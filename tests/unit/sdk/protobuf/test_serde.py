@@ -146,6 +146,7 @@ def test_a_nested_class_is_written_with_the_latest_version(client: Any):
         ProtobufSerializer(client, model=Reason, register="latest")(Reason(), Ctx("orders"))
 
 
+@pytest.mark.slow
 def test_every_subject_has_its_own_id(client: Any):
     serialize = ProtobufSerializer(client, model=Cancelled)
     first = serialize(Cancelled(id=1), Ctx("a"))
@@ -446,6 +447,7 @@ READERS = (
 )
 
 
+@pytest.mark.slow
 @times_the_examples(10)
 @given(st.data())
 def test_only_our_errors_come_of_damaged_messages(data: st.DataObject):
@@ -475,6 +477,7 @@ MANY = 'syntax = "proto3"; package many; ' + " ".join(
 MANY_CLASSES = generated_classes({"many/many.proto": MANY})
 
 
+@pytest.mark.slow
 @times_the_examples(3)
 @given(st.data())
 def test_messages_of_any_index_are_read_in_any_order(data: st.DataObject):

@@ -165,12 +165,14 @@ def compiled_with(source, most_steps):
     return compile_python(read_expression(source, ("message",), FUNCTIONS), most_steps)
 
 
+@pytest.mark.slow
 def test_comprehensions_inside_each_other_have_a_limit():
     assert evaluate(NESTED, "python") is True
     with pytest.raises(CelError, match=r"it takes more than [\d,]+ steps, the limit of an evaluation"):
         compiled_with(NESTED, 5_000)({"message": {"list": [*range(1, 40)]}})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source",
     [

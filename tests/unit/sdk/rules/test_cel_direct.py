@@ -113,12 +113,14 @@ def agree(text, given_values):
     assert same(found, expected), f"{text} with {given_values}: {found!r}, and cel-python returns {expected!r}"
 
 
+@pytest.mark.slow
 @times_the_examples(5)
 @given(text=expressions, given_values=variables)
 def test_cel_python_returns_the_same_for_any_expression(text, given_values):
     agree(text, given_values)
 
 
+@pytest.mark.slow
 @times_the_examples(5)
 @given(text=conditions | any_scalars, message=messages)
 def test_cel_python_returns_the_same_for_conditions(text, message):

@@ -138,6 +138,7 @@ def rows_or_error(source, messages):
     return added, table
 
 
+@pytest.mark.slow
 @RELAXED
 @given(avro_pairs(), st.integers(0, 2**32), st.data())
 def test_the_cells_are_the_values_of_single_messages_in_both_tiers(pair, seed, data):

@@ -323,6 +323,7 @@ READERS = [
 FRAMED = st.builds(lambda number, body: bytes([0, 0, 0, 0, number]) + body, st.integers(0, 3), st.binary(max_size=40))
 
 
+@pytest.mark.slow
 @times_the_examples(10)
 @given(
     st.sampled_from(READERS),

@@ -200,6 +200,7 @@ def test_the_serializer_rounds_if_it_is_told_to_and_the_drop_in_always():
         ProtobufSerializer(registry, "message M {}", allow_rounding=1)  # type: ignore[arg-type]  # the case
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["d", "f", "ds", "by", "wrapped"])
 def test_numbers_in_dicts_of_protobuf_are_not_rounded(where):
     registry = InMemoryRegistry().client(retries=0)

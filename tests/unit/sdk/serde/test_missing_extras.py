@@ -88,6 +88,7 @@ def found():
     return json.loads(ran.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_an_adapter_without_its_framework_is_an_import_error_that_names_the_extra(found, name):
     extra, module = FRAMEWORKS[name]
@@ -97,6 +98,7 @@ def test_an_adapter_without_its_framework_is_an_import_error_that_names_the_extr
     assert text.endswith(f' needs {module}, which is not installed: pip install "counterfoil[{extra}]"')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", USES)
 def test_what_needs_a_package_names_the_extra_when_it_is_used(found, name):
     extra, module = USES[name]

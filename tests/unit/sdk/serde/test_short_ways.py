@@ -124,6 +124,7 @@ def test_more_topics_than_the_accelerator_searches(registry: Any) -> None:
     assert [read(message) for message in messages] == [VALUE] * 70
 
 
+@pytest.mark.slow
 def test_more_schemas_than_the_accelerator_searches(registry: Any) -> None:
     read = AvroDeserializer(registry)
     texts = [TEXT.replace("fare", f"fare_{number}") for number in range(70)]
@@ -223,6 +224,7 @@ def test_a_closed_serializer_begins_anew(pair: tuple[Any, Any]) -> None:
     assert read(message, CONTEXT) == VALUE
 
 
+@pytest.mark.slow
 def test_what_is_not_used_any_more_is_freed(registry: Any) -> None:
     def used() -> list[Any]:
         write, read = AvroSerializer(registry, TEXT), AvroDeserializer(registry)
@@ -235,6 +237,7 @@ def test_what_is_not_used_any_more_is_freed(registry: Any) -> None:
     assert [each() for each in gone] == [None, None]
 
 
+@pytest.mark.slow
 def test_a_call_outlives_the_name_of_its_serializer(registry: Any) -> None:
     write = AvroSerializer(registry, TEXT)
     message = write(VALUE, CONTEXT)

@@ -129,6 +129,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_location", ["prefix", "header"])
 @pytest.mark.parametrize("rules", list(RULES))
 @pytest.mark.parametrize(("language", "model"), CASES)
@@ -292,6 +293,7 @@ class R:
     seats: int
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", list(VERSIONS))
 def test_a_migrated_message_has_the_defaults_of_the_latest_version_in_every_form(language):
     ruled = Ruled(language, None)

@@ -115,6 +115,7 @@ def test_every_test_has_a_registry_of_its_own():
     assert InMemoryRegistry().client().subjects() == ()
 
 
+@pytest.mark.slow
 def test_an_absent_extra_is_named(tmp_path):
     code = (
         "import sys; sys.modules['starlette.applications'] = None\n"
@@ -160,6 +161,7 @@ def test_every_request_has_an_answer(method, segments, query, body):
         assert {"error_code", "message"} == json.loads(reply.body).keys()
 
 
+@pytest.mark.slow
 def test_threads_that_register_the_same_get_one_id_and_one_version():
     memory = InMemoryRegistry()
     schemas = [Schema(f'{{"type":"enum","name":"E{number}","symbols":["A"]}}') for number in range(5)]
