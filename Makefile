@@ -67,7 +67,7 @@ demo: install  ## the whole road on real data: registry, check, bridge, on a rea
 test: install $(VENV)/spark.jsa  ## every test, from nothing: real broker, real Spark; about 20 minutes
 	@$(BIN)/python -m pytest --cache-clear -n $(WORKERS) --dist loadgroup -m "not long" || { test $$? = 1 && $(BIN)/python tests/failed_alone.py; }
 
-test-unit: install  ## the tests that touch nothing outside the process, but for the slow ones; about a minute and a half
+test-unit: install  ## the tests that touch nothing outside the process, but for the slow ones; about a minute
 	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not long" tests/unit tests/architecture
 
 test-spark: install  ## every test of Spark on PySpark VERSION: oldest or newest of those that the package allows

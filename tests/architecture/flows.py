@@ -36,13 +36,13 @@ def entered(action: Callable[[], Any]) -> set[str]:
         if event == "call":
             files.add(frame.f_code.co_filename)
 
-    threading.setprofile_all_threads(note) if sys.version_info >= (3, 12) else threading.setprofile(note)
+    getattr(threading, "setprofile_all_threads", threading.setprofile)(note)  # the first since Python 3.12
     sys.setprofile(note)
     try:
         action()
     finally:
         sys.setprofile(None)
-        threading.setprofile_all_threads(None) if sys.version_info >= (3, 12) else threading.setprofile(None)
+        getattr(threading, "setprofile_all_threads", threading.setprofile)(None)
     return {str(Path(file).relative_to(ROOT)) for file in files if file.startswith(_OURS)}
 
 

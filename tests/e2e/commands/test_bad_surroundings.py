@@ -17,7 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from conftest import Outcome
+    from strategies.machine.outcome import Outcome
 
 ROOT = Path(__file__).resolve().parents[3]
 RIDE = '{"type": "record", "name": "Ride", "doc": "Zürich → Genève", "fields": [{"name": "fare", "type": "double"}]}\n'

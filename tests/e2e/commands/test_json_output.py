@@ -15,7 +15,7 @@ from strategies.contracts.agreement_files import BRIDGE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from conftest import Outcome
+    from strategies.machine.outcome import Outcome
 
 LINES = {"audit show", "bridge run", "consume", "encode"}
 """Commands that print one document for each event, batch, record or value."""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,7 +100,7 @@ def test_the_built_registry_serves_as_an_unprivileged_user_that_owns_only_its_da
         "COUNTERFOIL_PORT": str(port),
         "COUNTERFOIL_STORE": settings["COUNTERFOIL_STORE"].replace("/data", str(image / "data")),
     }
-    user = {"user": 10001, "group": 10001, "extra_groups": []} if os.geteuid() == 0 else {}
+    user: dict[str, Any] = {"user": 10001, "group": 10001, "extra_groups": []} if os.geteuid() == 0 else {}
     server = subprocess.Popen(
         [image / "counterfoil/bin/counterfoil", "serve"], cwd=image / "data", env=environment, **user
     )

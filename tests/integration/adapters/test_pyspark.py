@@ -7,6 +7,7 @@ import re
 from datetime import UTC, date, datetime
 from datetime import time as time_of_day
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -305,7 +306,7 @@ def test_what_queries_read_is_observed_in_batches_and_streams(broker, registry, 
         )
         query.awaitTermination(DEADLINE_S)
         wait_until(lambda: usage.send() or bool(batches), what="the reads of the streaming query")
-        batch = batches.pop()
+        batch: Any = batches.pop()
         assert (batch["origin"], batch["environment"]) == ("lineage", "test")
         assert [(each["subject"], list(each["paths"])) for each in batch["reads"]] == [(f"{topic}-value", ["note"])]
         registry.call(operations.post_usage(batch))

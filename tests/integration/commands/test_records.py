@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 
 import pytest
@@ -32,7 +33,7 @@ RIDE = {
 RIDE_TEXT = json.dumps(RIDE)
 VALUE = {"id": "a", "fare": "9.30", "what": {"bytes": "AQ=="}}
 PROTO = 'syntax = "proto3"; package x; message A {} message B { int64 n = 1; bytes raw = 2; }'
-Call = "Callable[..., tuple[int, str, str]]"
+Call: TypeAlias = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture

@@ -128,7 +128,8 @@ def test_it_is_noticed(pooled_url: str, postgres_url: str) -> None:
         storage = open_store(url)
         try:
             await storage.check()
-            return storage._connections._is_prepared
+            connections: Any = storage
+            return connections._connections._is_prepared
         finally:
             await storage.close()
 
@@ -164,13 +165,13 @@ def test_a_pooler_that_goes_away_is_reported_and_the_server_continues(
         try:
             registry = InProcessRegistry(storage)
             assert (await registry.register("s", record("R", "a"))).status == 200
-            await asyncio.to_thread(pooler.kill)
+            await asyncio.to_thread(alone.kill)
             for reply in await asyncio.gather(registry.register("t", record("R", "a")), registry.get("/subjects")):
                 assert is_typed_503(reply)
-            await asyncio.to_thread(pooler.restart)
+            await asyncio.to_thread(alone.restart)
             assert (await registry.register("t", record("R", "a"))).status == 200
         finally:
             await storage.close()
 
-    with PgBouncer(postgres.port) as pooler:
-        asyncio.run(main(on_port(postgres_url, pooler.port)))
+    with PgBouncer(postgres.port) as alone:
+        asyncio.run(main(on_port(postgres_url, alone.port)))

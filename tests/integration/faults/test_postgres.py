@@ -296,7 +296,8 @@ def test_too_many_connections_are_reported(postgres: PostgresClient, postgres_ur
         url = postgres_url.replace("counterfoil@", f"few_{database}@")
         await limit(5)
         async with registry_on(url) as registry:
-            await registry.app.storage._connections.close()
+            storage: Any = registry.app.storage
+            await storage._connections.close()
             await limit(0)
             replies = await every_operation(registry)
             assert all(is_refusal(reply) for reply in replies), [reply.text for reply in replies]

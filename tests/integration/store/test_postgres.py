@@ -191,7 +191,8 @@ def test_a_pooler_that_loses_prepared_statements_is_noticed(postgres_url: str) -
         try:
             registry = InProcessRegistry(storage)
             assert (await registry.register("s", INT)).status == 200
-            await storage._connections.rows("DEALLOCATE ALL")
+            connections: Any = storage
+            await connections._connections.rows("DEALLOCATE ALL")
             assert (await registry.get("/subjects/s/versions")).json == [1]
             assert (await registry.register("s", INT)).status == 200
         finally:

@@ -25,6 +25,7 @@ __all__ = [
     "NEW_SCHEMA",
     "OLD_READS",
     "OLD_SCHEMA",
+    "SCHEMA",
     "contract",
     "product",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,5 +34,6 @@ def test_the_pages_of_the_check_name_every_rule_status_level_and_option():
 
 @pytest.mark.parametrize(("option", "values"), [("level", CompatibilityLevel), ("policy", CompatibilityPolicy)])
 def test_the_options_offer_every_level_and_policy(option, values):
-    offered = next(parameter.type.choices for parameter in check.params if parameter.name == option)
+    parameters: list[Any] = check.params
+    offered = next(parameter.type.choices for parameter in parameters if parameter.name == option)
     assert list(offered) == [value.value for value in values]

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -186,7 +187,8 @@ def test_unknown_symbols_are_written_with_a_later_schema(language):
     examples = Examples(Schema(SCHEMAS[language], language), promise=promise()).with_unknown_symbols()
     choices = SeededChoices(4)
     shape = ExampleShape(has_unknown_symbols=True)
-    found = [read_back(examples, examples.make(choices, shape)).get("status") for _ in range(10)]
+    made: list[Any] = [read_back(examples, examples.make(choices, shape)) for _ in range(10)]
+    found = [each.get("status") for each in made]
     assert set(found) <= {UNKNOWN_SYMBOL, 3, None}
     assert found != [None] * 10
 

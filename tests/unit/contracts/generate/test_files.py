@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -108,8 +108,9 @@ def test_the_values_of_a_generated_strategy_keep_the_contract(folder: Path, name
     exec((folder / "made.py").read_text(), module)
     found = ContractLibrary(str(folder)).find(name)
     seen = []
+    values: Any = module[name.replace(".", "_")]
 
-    @given(module[name.replace(".", "_")])
+    @given(values)
     def check(value):
         plain = found.examples.decode(found.examples.encode(value))
         broken = RecordCheck(found.promise).violations(RecordParts(plain, headers=None, has_key=False))

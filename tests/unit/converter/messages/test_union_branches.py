@@ -218,9 +218,8 @@ def test_defaults_constants_and_single_values_have_a_branch() -> None:
     again = ["null", "string", "acme.E"]
     target = named("Root", ("a", ["string", E, F]), ("b", [CARD, CASH]), ("c", again), ("k", ["acme.E", "string"]))
     target["fields"].append({"name": "d", "type": ["acme.E", "string"], "default": "B"})
-    plan = derive_plan(
-        *(parse_avro(json.dumps(each)) for each in (source, target)), parse_rules({"k": {"const": "other"}})
-    )
+    sides = [parse_avro(json.dumps(each)) for each in (source, target)]
+    plan = derive_plan(sides[0], sides[1], parse_rules({"k": {"const": "other"}}))
     assert plan.is_complete, plan.problems
     made = converted(plan, written(source, {"a": "A", "b": {"x": 1}, "c": ("string", "A")}))
     assert branched(plain(target), made) == {
@@ -314,7 +313,7 @@ def test_evaluate_takes_and_returns_the_name_of_a_branch() -> None:
         evaluate(plan, {"u": {"x": 1}})
 
 
-def fixed(name: str) -> dict[str, Any]:
+def without_namespace(name: str) -> dict[str, Any]:
     return {"type": "fixed", "name": name, "size": 2}
 
 
@@ -324,7 +323,7 @@ RENAMED = [
     (["null", named("A", ("x", "int")), "long"], ["null", "long", named("B", ("x", "int"))], "A becomes record B"),
     ([enum("E", "P"), "int"], ["int", enum("F", "P")], "E becomes"),
     ([enum("E", "P"), "int"], ["int", "string"], "E becomes string"),
-    ([fixed("G"), "int"], ["int", fixed("H")], "G becomes"),
+    ([without_namespace("G"), "int"], ["int", without_namespace("H")], "G becomes"),
     (
         {"type": "array", "items": [named("A", ("x", "int")), "string"]},
         {"type": "array", "items": ["string", named("B", ("x", "int")), "long"]},

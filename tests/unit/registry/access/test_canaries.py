@@ -98,9 +98,9 @@ class Canaries(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.runner = asyncio.Runner()
-        self.rules, self.callers = Rules(), NamedCallers([ALICE, ADMIN])
+        self.in_force, self.callers = Rules(), NamedCallers([ALICE, ADMIN])
         self.registries = [
-            InProcessRegistry(access=access(self.rules, self.callers), fast_lane=fast) for fast in (True, False)
+            InProcessRegistry(access=access(self.in_force, self.callers), fast_lane=fast) for fast in (True, False)
         ]
         self.knowledge, self.number = Knowledge(), 0
         self.guids: list[str] = []
@@ -132,7 +132,7 @@ class Canaries(RuleBasedStateMachine):
 
     @rule(rules=RULES)
     def change_rules(self, rules: list[AccessRule]) -> None:
-        self.rules.set([*rules, administrator(f"User:{ADMIN}")])
+        self.in_force.set([*rules, administrator(f"User:{ADMIN}")])
         self.rights = Rights(rules, {f"User:{ALICE}", "User:*"})
 
     @rule()

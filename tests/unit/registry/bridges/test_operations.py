@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,8 @@ def test_a_bridge_through_the_client() -> None:
             assert (str(made.source.subject), made.source.version, made.reverse.is_complete) == (SUBJECT, 2, False)
             with pytest.raises(InvalidBridge) as invalid:
                 await client.call(operations.register_bridge(NewBridge(plan=PLAN.partition("fields")[0], owner="o")))
-            assert [each["field"] for each in invalid.value.details["problems"]] == ["total"]  # type: ignore[index]
+            problems: Any = invalid.value.details["problems"]
+            assert [each["field"] for each in problems] == ["total"]
 
             changes = NewBridge(limits=BridgeLimits(max_lag=5), direction=BridgeDirection.OLD_TO_NEW)
             changed = await client.call(operations.change_bridge(NAME, changes))

@@ -120,6 +120,6 @@ def test_a_route_without_its_errors_or_its_access_is_not_declared() -> None:
     with pytest.raises(TypeError, match="errors"):
         ValidatedRoute("POST", "/rules", count_rules, access=MEMBER, tag="rules")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="access"):
-        ValidatedRoute("POST", "/rules", count_rules, errors=(), tag="rules")
+        ValidatedRoute("POST", "/rules", count_rules, errors=(), tag="rules")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="access"):
         DeclaredRoute("GET", "/rules", count_rules)  # type: ignore[call-arg]

@@ -19,6 +19,7 @@ from counterfoil.schema.parsed import Validation
 from counterfoil.schema.witness import NoWitness, Witness
 
 if TYPE_CHECKING:
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.languages.avro.schema import AvroSchema
 
 RECORDINGS = Path(__file__).parents[3] / "data" / "recordings" / "verdicts.avro.jsonl"
@@ -121,7 +122,7 @@ def any_alias_claims_a_named_field(schema: AvroSchema) -> bool:
 @pytest.mark.parametrize(
     "rule", [rule for rule in rules.RULES if rule.promises_witness and rule.error_type], ids=lambda rule: rule.id
 )
-def test_a_rule_that_promises_a_witness_keeps_its_word(rule: rules.CompatibilityRule):
+def test_a_rule_that_promises_a_witness_keeps_its_word(rule: CompatibilityRule):
     broken = [
         found.reason
         for found, name, reader, _ in searched()

@@ -79,8 +79,9 @@ def test_what_is_refused_is_refused_with_its_place() -> None:
     def check(record: dict[str, Any]) -> None:
         with pytest.raises(InvalidSchema) as caught:
             parse_json_schema(record["schema"], _references(record))
-        assert caught.value.position is not None
-        assert caught.value.expected
+        error: Any = caught.value
+        assert error.position is not None
+        assert error.expected
 
     check_each(by_id(record for record in RECORDS if record["plain"]["status"] != 200), check)
 

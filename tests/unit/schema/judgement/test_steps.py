@@ -188,8 +188,10 @@ def test_a_list_of_messages_is_bounded_and_says_how_many_are_left_out():
     assert messages[-1].startswith("{oldSchema: ")
     few = confluent_messages(_judged(records(3, "x"), records(3), AVRO).report)
     assert not [each for each in few if "left out" in each]
-    wide = [json.dumps({"properties": {f"p{at}": {"type": kind} for at in range(300)}}) for kind in ("null", "string")]
-    assert "and 200 more differences, left out of this list" in confluent_messages(_judged(*wide, JSON).report)
+    reader, writer = (
+        json.dumps({"properties": {f"p{at}": {"type": kind} for at in range(300)}}) for kind in ("null", "string")
+    )
+    assert "and 200 more differences, left out of this list" in confluent_messages(_judged(reader, writer, JSON).report)
 
 
 def _resources(layers: int, kind: str) -> str:

@@ -190,7 +190,7 @@ NUMBERS = st.fixed_dictionaries(
 def given_values(draw: st.DrawFn) -> tuple[dict[str, Any], Any]:
     """Draw the schema of a field, and a value of its type."""
     kind = draw(st.sampled_from(["string", "integer", "array", "object", "nullable"]))
-    text = {"type": "string", **draw(LIMITS)}
+    text: dict[str, Any] = {"type": "string", **draw(LIMITS)}
     if kind == "integer":
         return {"type": "integer", **draw(NUMBERS)}, draw(st.integers(-5, 5))
     value = draw(st.sampled_from(text["enum"]) if "enum" in text else st.text("abc", max_size=4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from typing import Any
 
 import pytest
 from google.protobuf import descriptor_pool, message_factory, timestamp_pb2
@@ -52,7 +53,7 @@ def test_a_descriptor_pool_takes_it_and_messages_are_read():
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(timestamp_pb2.DESCRIPTOR.serialized_pb)
     pool.AddSerializedFile(descriptor(TEXT).SerializeToString())
-    order = message_factory.GetMessageClass(pool.FindMessageTypeByName("shop.Order"))
+    order: Any = message_factory.GetMessageClass(pool.FindMessageTypeByName("shop.Order"))
     made = order(id=7, note="x", states=[0])
     made.lines_by_sku["a"].price = 2.5
     assert order.FromString(made.SerializeToString()).lines_by_sku["a"].price == 2.5

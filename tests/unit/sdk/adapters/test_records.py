@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,8 @@ def test_the_error_of_a_key_or_a_value_is_in_the_place_of_the_record(held, data,
         reading = KeyValueReader(deserialize, deserialize)
         slots = [reading.read(record(*pair)) for pair in ((data, data), (b"bad", data), (data, b"bad"), (None, None))]
     assert [(each.key, each.value) for each in slots] == [("a ride", "a ride"), *[(None, None)] * 3]
-    assert [each.error and each.error.field for each in slots] == [None, "key", "value", None]
+    errors: list[Any] = [each.error for each in slots]
+    assert [each and each.field for each in errors] == [None, "key", "value", None]
 
 
 def test_without_deserializers_records_stay_bytes(data):

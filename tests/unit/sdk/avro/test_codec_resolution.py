@@ -17,8 +17,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.languages.avro.schema import parse_avro
-from counterfoil.sdk.errors import CounterfoilError, DecodeError, IncompatibleReader
+from counterfoil.sdk.errors import DecodeError, IncompatibleReader
 from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
 from strategies.avro.codec_schemas import record, schema_of
 from strategies.avro.data import avro_data

@@ -6,6 +6,7 @@ import json
 import threading
 from dataclasses import dataclass, field
 from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -444,7 +445,8 @@ def test_a_stale_header_is_replaced_on_writing_and_the_last_wins_on_reading(worl
     serialize = AvroSerializer(world.client, '"int"', id_location="header")
     ctx = Ctx("rides", "key", headers=[(KEY_HEADER, b"\x01" + b"\x00" * 16)])
     data = serialize(7, ctx)
-    assert [name for name, _ in ctx.headers] == [KEY_HEADER]
+    headers: Any = ctx.headers
+    assert [name for name, _ in headers] == [KEY_HEADER]
     stale_first = Ctx("rides", "key", headers=[(KEY_HEADER, b"\x01" + b"\x00" * 16), *ctx.headers])
     assert AvroDeserializer(world.client)(data, stale_first) == 7
 

@@ -18,7 +18,7 @@ from counterfoil.sdk.serde.json import JsonCodec
 from counterfoil.sdk.serde.json.schemas import PythonValidator, RustValidator, compile_validator
 from strategies.json_schema.schemas import json_schemas, json_values
 
-KINDS = [RustValidator, PythonValidator]
+KINDS: list[Any] = [RustValidator, PythonValidator]
 
 
 def parsed(schema: Any, validation: Validation = Validation.STRICT, **documents: Any) -> Any:

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import attrs
 import msgspec
@@ -313,7 +313,9 @@ def test_constructors_that_do_more_than_set_attributes_run(registry):
     data = AvroSerializer(registry, '{"type":"record","name":"R","fields":[{"name":"n","type":"long"}]}')(
         {"n": 1}, RIDES
     )
-    made = [AvroDeserializer(registry, model=type_name("R")(cls))(data) for cls in (Counted, Own, Converted, Frozen)]
+    made: list[Any] = [
+        AvroDeserializer(registry, model=type_name("R")(cls))(data) for cls in (Counted, Own, Converted, Frozen)
+    ]
     assert [each.n for each in made] == [1, 101, 10, 1]
     assert Counted.made == 1
 
@@ -332,7 +334,8 @@ def test_nanoseconds_are_numbers_or_whole_microseconds(registry):
     exact, moment = (AvroDeserializer(registry, model=model) for model in (Exact, Moment))
     data = AvroSerializer(registry, model=Moment)(Moment(NOON), RIDES)
     assert moment(data, RIDES) == Moment(NOON)
-    nanos = exact(data, RIDES).at
+    read: Any = exact(data, RIDES)
+    nanos = read.at
     data = AvroSerializer(registry, model=Exact)(Exact(nanos + 1), RIDES)
     assert exact(data, RIDES) == Exact(nanos + 1)
     with pytest.raises(DecodeError, match="whole microseconds, or the field to be an int") as caught:

@@ -6,6 +6,7 @@ import json
 import pkgutil
 from importlib import import_module
 from types import FunctionType
+from typing import Any
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
@@ -52,7 +53,7 @@ ASSOCIATION = Association(
 
 DEK = DekId("k", parse_subject("s"), Algorithm.AES256_SIV, 2)
 
-MADE = [
+MADE: list[Any] = [
     (operations.ping(), "GET", "/schemas/types"),
     (operations.schema_types(), "GET", "/schemas/types"),
     (operations.contexts(), "GET", "/contexts"),

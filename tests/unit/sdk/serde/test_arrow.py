@@ -298,7 +298,7 @@ class TestAvro:
             {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
             {"name": "count", "type": "int"},
         )
-        ride = {"id": UUID(int=7), "at": datetime(2024, 1, 2, tzinfo=UTC), "count": 3}
+        ride: dict[str, Any] = {"id": UUID(int=7), "at": datetime(2024, 1, 2, tzinfo=UTC), "count": 3}
         message = AvroSerializer(client, text)(ride, RIDES)
         schema = pa.schema([("more", pa.string()), ("count", pa.int64()), ("id", pa.string()), ("at", pa.date32())])
         table = AvroDeserializer(client).arrow([message], schema=schema)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from types import SimpleNamespace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -300,7 +301,8 @@ def test_headers_that_are_no_pairs_are_an_error_of_the_record(client, headers):
 def test_errors_of_the_registry_carry_the_place_of_the_record(client):
     with pytest.raises(SchemaNotFound) as caught:
         AvroSerializer(client, register={"id": 99})({"id": 1}, RIDES)
-    assert (caught.value.topic, caught.value.field) == ("rides", "value")
+    error: Any = caught.value
+    assert (error.topic, error.field) == ("rides", "value")
 
 
 @pytest.mark.parametrize("registry", ["http://localhost:8081", object(), 7])
