@@ -16,12 +16,14 @@ from pairs import COUNT, pairs, parsed_pairs
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.judgement import confirm_compatible, search_for_witness
+from counterfoil.schema.languages.avro import decoder
 from counterfoil.schema.languages.avro.attributes import is_usable_default
 from counterfoil.schema.languages.avro.compare import rules
+from counterfoil.schema.languages.avro.decoder import spell_writer
 from counterfoil.schema.languages.avro.policies import find_differences
-from counterfoil.schema.languages.avro.sample_values import NoDatum
+from counterfoil.schema.languages.avro.sample_values import NoDatum, SampleValues
 from counterfoil.schema.languages.avro.types import AvroRecord, AvroUnion
-from counterfoil.schema.languages.avro.witness import written
+from counterfoil.schema.languages.avro.witness import _without_defaults
 from counterfoil.schema.witness import Confirmation, NoWitness, Witness
 
 if TYPE_CHECKING:
@@ -59,8 +61,10 @@ def compatible() -> tuple[tuple[int, Confirmation, list[bytes]], ...]:
 
 
 def bodies(writer: AvroSchema) -> list[bytes]:
+    samples = SampleValues()
     try:
-        return [body for _, body in written(writer, VALUES)]
+        spelt = decoder.prepared(_without_defaults(spell_writer(writer.root)))
+        return [decoder.write(samples.next_of(writer.root), spelt) for _ in range(VALUES)]
     except (NoDatum, CounterfoilError):
         return []
 
