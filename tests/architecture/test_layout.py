@@ -146,9 +146,11 @@ def _distribution_of(requirement: str) -> str:
 def _strangers(folder: Path, declared: set[str]) -> set[tuple[str, str]]:
     """What the modules of a folder import that is neither Python's, nor ours, nor in ``declared``."""
     distributions = _distributions()
-    own = {path.stem for path in folder.rglob("*.py")} | {path.parent.name for path in folder.rglob("__init__.py")}
+    files = [path for path in folder.rglob("*.py") if "strategies" not in path.parts]
+    own = {path.stem for path in files} | {path.parent.name for path in files if path.name == "__init__.py"}
     own |= {path.stem for pattern in ("tests/*/*.py", "docs/*.py") for path in ROOT.glob(pattern)} | {
         "counterfoil",
+        "strategies",  # tests/strategies
         "github_action",  # deploy/github_action
         "local_services",
         "nowhere_to_be_found",

@@ -39,6 +39,7 @@ def test_the_name_of_a_class_is_its_own():
     assert set(structure.repeated_class_names(structure.modules())) == REPEATED
 
 
+@pytest.mark.slow
 def test_modules_are_not_split_until_imports_fill_them():
     assert structure.figures(structure.modules())["import lines, percent"] <= MOST_IMPORTS
 

@@ -16,7 +16,7 @@ from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.registry.store.protocol import StoreContact, StoreTotals
 from counterfoil.registry.telemetry import Counting, Gauges, Telemetry
 from counterfoil.schema.errors import InvalidSchema, StoreTimeout, StoreUnavailable
-from registry_driver import InProcessRegistry
+from strategies.registry.driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

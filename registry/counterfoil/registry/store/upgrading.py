@@ -3,7 +3,7 @@
 A new format is: ``NNNN_what.sql`` in ``upgrades/sqlite/`` and in ``upgrades/postgresql/``, the statements that make it
 of the one before (what was released is never changed again); the next number in
 :data:`~counterfoil.registry.store.protocol.FORMAT`; the tables as they are then in ``schema.sql`` and
-``postgres/tables.sql``, of which new stores are made. ``tests/integration/test_store_migrations.py`` says where an
+``postgres/tables.sql``, of which new stores are made. ``tests/integration/store/test_migrations.py`` says where an
 upgraded store and a new one differ.
 """
 

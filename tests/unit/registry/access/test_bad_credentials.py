@@ -26,8 +26,8 @@ from counterfoil.registry.access.rules import RulesInForce, administrator
 from counterfoil.registry.audit.events import EventPlace
 from counterfoil.registry.audit.recording import AuditRecords
 from counterfoil.registry.store.memory import MemoryStorage
-from registry_driver import InProcessRegistry
-from token_issuer import AUDIENCE, ISSUER, NOW, Published, claims, public_jwk, token
+from strategies.access.token_issuer import AUDIENCE, ISSUER, NOW, Published, claims, public_jwk, token
+from strategies.registry.driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

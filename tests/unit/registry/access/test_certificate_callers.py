@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from certificates import Authority
 from counterfoil.registry.access.control import ServerAccess
 from counterfoil.registry.access.gate import CERTIFICATE
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.registry.store.writes import NO_REQUEST
-from registry_driver import MEDIA_TYPE, InProcessRegistry, Reply
+from strategies.access.certificates import Authority
+from strategies.registry.driver import MEDIA_TYPE, InProcessRegistry, Reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -84,6 +84,7 @@ def test_rules_of_the_store_are_for_names_of_certificates(tmp_path: Path) -> Non
     asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_users_of_the_store_and_names_of_certificates_are_kept_apart(tmp_path: Path) -> None:
     async def story(**settings: str) -> Reply:
         world = await World(tmp_path, **settings).start()

@@ -15,8 +15,6 @@ import pytest
 from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.routing import request_response
 
-from access_callers import CALLERS, NamedCallers, Rules, access, rules_of_teams
-from access_matrix import CELLS, anonymous_mistake, filled, observe, request, seed
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.access.rights import CALLER
 from counterfoil.registry.access.rules import allow, parse_pattern
@@ -25,7 +23,9 @@ from counterfoil.registry.http.access import Access, guarded, request_of
 from counterfoil.registry.http.answers import error_answer
 from counterfoil.registry.http.route import ApiRoute, ConfluentRoute, Endpoint
 from counterfoil.schema.errors import RegistryError
-from registry_driver import InProcessRegistry
+from strategies.access.callers import CALLERS, NamedCallers, Rules, access, rules_of_teams
+from strategies.access.matrix import CELLS, anonymous_mistake, filled, observe, request, seed
+from strategies.registry.driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,16 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from access_rules import (
-    ALICE,
-    OPERATIONS,
-    PATTERN_TEXTS,
-    PATTERNS,
-    PRINCIPALS,
-    RESOURCES,
-    RULE_LISTS,
-    RULES,
-)
 from counterfoil.registry.access.identity import CallerIdentity
 from counterfoil.registry.access.questions import parse_resource
 from counterfoil.registry.access.resources import (
@@ -46,6 +36,16 @@ from counterfoil.registry.access.rules import (
 )
 from counterfoil.registry.store.name_ranges import ALL_NAMES
 from counterfoil.schema.contexts import parse_subject
+from strategies.access.rules import (
+    ALICE,
+    OPERATIONS,
+    PATTERN_TEXTS,
+    PATTERNS,
+    PRINCIPALS,
+    RESOURCES,
+    RULE_LISTS,
+    RULES,
+)
 
 
 def _said(rules: list[AccessRule], operation: AccessOperation, resource: AccessResource) -> bool:
