@@ -539,12 +539,10 @@ async def carry_out_deletion(storage: Storage, step: tuple[str, str, int, int], 
     match action:
         case "soft":
             return entries and await delete(storage, SOFT, subject, entries[-1].version)
-        case "soft one":
-            return await delete(storage, SOFT, subject, number, own_references_count=text != 0)
         case "hard":
             return await delete(storage, HARD, subject, *(entry.version for entry in entries if entry.deleted))
-        case _:
-            return await delete(storage, HARD, subject, number, own_references_count=text != 0)
+    kind = SOFT if action == "soft one" else HARD
+    return await delete(storage, kind, subject, number, own_references_count=text != 0)
 
 
 async def attempt(storage: Storage, step: tuple[str, str, int, int]) -> Any:
