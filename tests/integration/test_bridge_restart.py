@@ -15,7 +15,7 @@ from bridge_driver import bridge_between, run_bridge, swap
 from bridge_program import end
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
-from counterfoil.converter.verify.verification import RecomputedSample, TopicVerification
+from counterfoil.converter.verify import RecomputedSample, TopicVerification
 from counterfoil.schema.exit_codes import ExitCode
 from kafka_records import produce
 from local_services import connector_jars, wait_until

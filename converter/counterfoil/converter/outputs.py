@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -15,10 +16,6 @@ from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports.forms import Case, CaseOutcome, Suite, junit_xml
 from counterfoil.sdk.commands.output import STANDARD_OUTPUT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
 
 WITH_JUNIT: Final = ("text", "json", "junit")
 """The forms of reports that build servers read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from random import SystemRandom
@@ -16,8 +16,6 @@ from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, Ke
 from counterfoil.schema.rest.keys import Algorithm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
 
 

@@ -5,26 +5,28 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
-from counterfoil.schema.entity import EntityKind
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.table import language_for
-from counterfoil.schema.marks import ROOT, FieldTags, has_wildcards, matches_path, may_match_below, tags_in
-from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsed import Validation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.entity import Entity, TagEdit
-    from counterfoil.schema.marks import TaggedPlace
-    from counterfoil.schema.model import ResolvedReference
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.marks import (
+    ROOT,
+    Entity,
+    EntityKind,
+    FieldTags,
+    TagEdit,
+    TaggedPlace,
+    has_wildcards,
+    matches_path,
+    may_match_below,
+    tags_in,
+)
+from counterfoil.schema.model import ResolvedReference, SchemaType
+from counterfoil.schema.parsed import ParsedSchema, Validation
+from counterfoil.schema.texts import Pointer
 
 # Finding and changing the tags of a schema of any language.
 

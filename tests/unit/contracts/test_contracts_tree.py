@@ -12,8 +12,8 @@ from avro_schemas import avro_records
 from counterfoil.contracts.baselines.baseline import match_paths
 from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
 from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.table import outline
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import outline
 
 
 def tree(files, validation=Validation.STRICT):

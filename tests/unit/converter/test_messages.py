@@ -13,15 +13,15 @@ from counterfoil.converter.engines.protocol import Conversion, EngineCannot
 from counterfoil.converter.engines.reference import converter_of, recipe_of
 from counterfoil.converter.messages.table import reading_problem
 from counterfoil.schema.languages.protobuf.runtime import pooled_file
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans import FailureCode
 from counterfoil.schema.plans.derivations import changes_since, derive_both_ways, stored_plan
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.evaluate import evaluate
-from counterfoil.schema.plans.languages import with_message
 from counterfoil.schema.plans.model import ConversionPlan, ProblemKind
 from counterfoil.schema.plans.rules import NumberMeaning, PlanRules, parse_rules
+from counterfoil.schema.plans.tree import with_message
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.serde.avro.coders import compile_decoder
 from counterfoil.sdk.serde.avro.numbers import encode_long

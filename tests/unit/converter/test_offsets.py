@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.converter.kafka.offsets import OffsetSet
+from counterfoil.converter.kafka.origins import OffsetSet
 
 NUMBERS = st.lists(st.integers(0, 60))
 

@@ -12,11 +12,10 @@ import pytest
 import published_reports
 from counterfoil.converter.check.command import BridgeCheckReport
 from counterfoil.converter.check.preflight import PreflightCheck, PreflightFinding, PreflightSeverity
-from counterfoil.converter.check.sampling import TrialReport
-from counterfoil.converter.check.throughput import Throughput
+from counterfoil.converter.check.sampling import Throughput, TrialReport
 from counterfoil.converter.errors import BrokerUnreachable, PlanIncomplete
 from counterfoil.converter.outputs import failures_as_cases, give, parse_forms
-from counterfoil.converter.verify.verdict import PartitionVerdict, VerifyReport
+from counterfoil.converter.verify import PartitionVerdict, VerifyReport
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:

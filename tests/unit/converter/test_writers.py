@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.converter.bridge import ResolvedBridge, parse_bridge_file, resolve
-from counterfoil.converter.engines.lookup import (
+from counterfoil.converter.engines.protocol import (
     LookupOutcome,
     RecipeForm,
     UnknownIdStop,
@@ -28,7 +28,7 @@ from counterfoil.converter.run.writers import (
     decisions_for,
     parse_address,
 )
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.model import Schema
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.testing import InMemoryRegistry

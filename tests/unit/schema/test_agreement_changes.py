@@ -6,7 +6,7 @@ import pytest
 
 from agreement_files import APPLICATION, CONTRACT
 from counterfoil.schema.agreements.changes import AgreementChange, agreement_changes
-from counterfoil.schema.agreements.files import read_agreement
+from counterfoil.schema.agreements.documents import read_agreement
 
 
 def changes(was: str, now: str) -> tuple[AgreementChange, ...]:

@@ -18,13 +18,12 @@ from hypothesis import strategies as st
 
 from avro_edits import avro_pairs, edited
 from avro_schemas import avro_documents, avro_records, avro_schemas
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, Direction
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, Direction
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.judgement import check_compatibility, confirm_compatible
-from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.languages.table import language_for, parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from json_pairs import URI_BY_DRAFT, changed, random_object, schema_pairs
 from json_schemas import json_schema_texts, json_schemas
 from protobuf_edits import protobuf_histories, protobuf_pairs, protobuf_records, with_an_optional_field

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from avro_data import avro_data
 from avro_edits import avro_pairs
 from avro_schemas import avro_records, avro_schemas
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.judgement import check_compatibility, search_for_witness
 from counterfoil.schema.languages.avro.policies import find_differences
 from counterfoil.schema.languages.avro.schema import parse_avro

@@ -14,8 +14,8 @@ from avro_schemas import avro_schemas
 from counterfoil.schema.change import ChangeKind
 from counterfoil.schema.languages.avro import diff as avro
 from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.table import find_changes
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import find_changes
 
 
 def changes(earlier, later):

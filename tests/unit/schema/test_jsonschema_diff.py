@@ -11,8 +11,8 @@ from hypothesis import given
 from counterfoil.schema import InvalidSchema, parse_schema
 from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.languages.table import find_changes
 from counterfoil.schema.model import Reference, ResolvedReference
-from counterfoil.schema.parsing import find_changes
 from counterfoil.schema.paths import parse_path, resolve_path
 from json_schemas import json_schemas
 

@@ -10,8 +10,8 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from google.protobuf.message import DecodeError
 
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Earlier, Witness
 from counterfoil.schema.judgement import (
     check_compatibility,
     confirm_compatible,
@@ -24,7 +24,6 @@ from counterfoil.schema.languages.protobuf.policies import find_differences
 from counterfoil.schema.languages.protobuf.runtime import pooled_file
 from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.witness import Witness
 from each_case import check_each
 from protobuf_pairs import seeded_pair
 

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.bridge import load_bridge_file, resolve_with
 from counterfoil.converter.check.preflight import created_again
-from counterfoil.converter.engines.reference import Converted, ReferenceEngine, copied_key, key_converter
+from counterfoil.converter.engines.reference import Converted, KeyConverter, ReferenceEngine, copied_key, key_converter
 from counterfoil.converter.errors import PreflightFailed, RunFailed
-from counterfoil.converter.kafka import headers
-from counterfoil.converter.kafka.cluster import named_cluster
-from counterfoil.converter.kafka.headers import original_headers, too_large, written_by
-from counterfoil.converter.kafka.offsets import group_of
+from counterfoil.converter.kafka import origins as headers
+from counterfoil.converter.kafka.cluster import Cluster, named_cluster
+from counterfoil.converter.kafka.origins import RecordOrigin, group_of, original_headers, too_large, written_by
 from counterfoil.converter.outputs import give, parse_forms
 from counterfoil.converter.run.checkpoint import begun_plan
 from counterfoil.converter.run.delivery import client_settings
 from counterfoil.converter.run.transactions import KafkaTransactions, Outgoing, write_partition
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.plans.bridge import Partitioning
+from counterfoil.schema.plans.bridge import BridgeFile, Partitioning
 from counterfoil.schema.texts import counted
+from counterfoil.sdk.kafka import KafkaAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from counterfoil.converter.engines.reference import KeyConverter
-    from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.converter.kafka.headers import RecordOrigin
-    from counterfoil.schema.plans.bridge import BridgeFile
     from counterfoil.sdk.commands.options import RegistryAccess
-    from counterfoil.sdk.kafka import KafkaAccess
 
 
 # ``bridge replay``: dead letters are converted once more, keys and values by the plans as they are now.

@@ -9,22 +9,26 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from counterfoil.converter.engines.lookup import recipe_from_driver
-from counterfoil.converter.engines.protocol import CONVERTED_KEY, FAILURE_TYPE, KEY, EngineCannot
-from counterfoil.converter.messages.table import make_reader, make_writer, pack
+from counterfoil.converter.engines.protocol import (
+    CONVERTED_KEY,
+    FAILURE_TYPE,
+    KEY,
+    Conversion,
+    Engine,
+    EngineCannot,
+    WriterLookup,
+    recipe_from_driver,
+)
+from counterfoil.converter.messages.table import Packed, make_reader, make_writer, pack
 from counterfoil.schema.plans import ConversionError, FailureCode, PlanUnfinished
 from counterfoil.schema.plans.derivations import resolution_conflicts
 from counterfoil.schema.plans.evaluate import compile_op
+from counterfoil.schema.plans.model import Op
 from counterfoil.schema.texts import counted
 from counterfoil.schema.wire import ID_PREFIX_BYTES, MAGIC_ID
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-
-    from counterfoil.converter.engines.lookup import WriterLookup
-    from counterfoil.converter.engines.protocol import Conversion, Engine
-    from counterfoil.converter.messages.table import Packed
-    from counterfoil.schema.plans.model import Op
 
 
 # The result of a conversion as bytes: the value, or ``FF``, the number of a code, a field, ``00``, a sentence.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from counterfoil.schema.languages.avro.policies import find_differences
-from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.avro.schema import AvroSchema, parse_avro
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.plans import ConversionError, FailureCode
 from counterfoil.schema.plans.avro import base_text
@@ -16,11 +17,6 @@ from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro.coders import compile_encoder
 from counterfoil.sdk.serde.avro.tagged import compile_tagged_decoder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.languages.avro.schema import AvroSchema
 
 
 def pack(schema: AvroSchema) -> str:

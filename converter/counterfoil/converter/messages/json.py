@@ -7,32 +7,25 @@ the property is left out. Every written value is validated.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from counterfoil.converter.messages.table import TypeTurns, ValueMisfit, each_item, each_value, expected
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.plans import ConversionError, FailureCode, shown
 from counterfoil.schema.plans.derivations import derive_resolution
 from counterfoil.schema.plans.jsonschema import test_of, tree_of
-from counterfoil.schema.plans.model import ValueShape
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, NullType, RecordType, UnionType
+from counterfoil.schema.plans.model import Scalar, ValueShape
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, NullType, RecordField, RecordType, UnionType
 from counterfoil.schema.plans.types import WHOLE, describe, range_of, shape_of, split_null, value_of_json
 from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.errors import SerdeError, ValidationError
 from counterfoil.sdk.serde.json import JsonCodec
 from counterfoil.sdk.serde.json.schemas import compile_validator
 from counterfoil.sdk.serde.json.text import exact_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.plans.model import Scalar
-    from counterfoil.schema.plans.tree import Node, RecordField
-
 
 Turn: TypeAlias = Callable[[Any], Any]
 Content: TypeAlias = "tuple[str, Any, dict[str, Any]]"

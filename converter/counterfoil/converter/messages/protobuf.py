@@ -5,20 +5,20 @@ The bytes that are written are the same for equal values: map entries are sorted
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from google.protobuf.message import EncodeError as RuntimeEncodeError
 
 from counterfoil.converter.messages.table import TypeTurns, ValueMisfit, each_item, each_value, expected
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.languages.protobuf.runtime import PoolRefuses, pooled_file
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, PoolRefuses, pooled_file
 from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 from counterfoil.schema.plans import ConversionError, FailureCode
 from counterfoil.schema.plans.protobuf import MessageOf, tree_of
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, NotPlannable, Opaque, RecordType, UnionType
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, NotPlannable, Opaque, RecordType, UnionType
 from counterfoil.schema.plans.types import split_null
 from counterfoil.schema.wire import (
     BadMessageIndexes,
@@ -31,13 +31,6 @@ from counterfoil.sdk.errors import DecodeError, EncodeError, IncompatibleReader,
 from counterfoil.sdk.serde.protobuf.codec import ProtobufCodec
 from counterfoil.sdk.serde.protobuf.encode import DictWriter
 from counterfoil.sdk.serde.protobuf.message_types import MessageTypes, class_of, path_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage
-    from counterfoil.schema.plans.tree import Node
-
 
 Turn: TypeAlias = Callable[[Any], Any]
 Content: TypeAlias = "tuple[str, Any, dict[str, Any], str | None]"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans import ConversionError, FailureCode, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.parsed import ParsedSchema
-
 
 # The table of languages: how the bytes of each become base values of plans, and base values bytes.
 #

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from importlib import metadata
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.errors import BridgeError
-from counterfoil.converter.run.snapshot import RunState
+from counterfoil.converter.run.progress import RunSnapshot, RunState
 from counterfoil.schema.errors import needed_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from prometheus_client.core import Metric
-
-    from counterfoil.converter.run.snapshot import RunSnapshot
 
 
 with needed_by("--metrics-port", extra="converter"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -9,24 +10,27 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from counterfoil.converter.bridge import load_bridge_file
-from counterfoil.converter.kafka.cluster import named_cluster
-from counterfoil.converter.monitoring.records import latest_state, read_history
+from counterfoil.converter.kafka.cluster import Cluster, named_cluster
+from counterfoil.converter.monitoring.observers import latest_state, read_history
 from counterfoil.converter.outputs import give, parse_forms
 from counterfoil.converter.run.checkpoint import Checkpoint, default_folder
-from counterfoil.converter.run.progress import dead_letters_text, duration, lag_text, now_ms
-from counterfoil.converter.run.snapshot import RunSnapshot, RunState, snapshot_json
+from counterfoil.converter.run.progress import (
+    RunSnapshot,
+    RunState,
+    dead_letters_text,
+    duration,
+    lag_text,
+    now_ms,
+    snapshot_json,
+)
 from counterfoil.schema.errors import BridgeNotFound, CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.rest.bridges import BRIDGE_VERIFICATION, PROGRESS
+from counterfoil.schema.rest.bridges import BRIDGE_VERIFICATION, PROGRESS, BridgeStatus, Progress
 from counterfoil.schema.texts import counted
+from counterfoil.sdk.kafka import KafkaAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.schema.rest.bridges import BridgeStatus, Progress
     from counterfoil.sdk.commands.options import RegistryAccess
-    from counterfoil.sdk.kafka import KafkaAccess
 
 
 # The status of a bridge, from any machine: what a checkpoint, a topic of progress, and a registry have about it.

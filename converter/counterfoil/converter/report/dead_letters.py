@@ -7,30 +7,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.engines.protocol import KEY
-from counterfoil.converter.kafka import headers
-from counterfoil.converter.kafka.headers import last_value, written_by
+from counterfoil.converter.kafka import origins as headers
+from counterfoil.converter.kafka.origins import last_value, written_by
 from counterfoil.converter.messages.table import make_reader, pack
-from counterfoil.schema.parsing import resolved_references
+from counterfoil.schema.languages.table import resolved_references
+from counterfoil.schema.model import ResolvedReference, Schema
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans import ConversionError, spelt_as_yaml
 from counterfoil.schema.plans.casts import readable
-from counterfoil.schema.plans.languages import tree_of
-from counterfoil.schema.sketch.collect import DEFAULT_TAGS, hidden_fields
-from counterfoil.schema.sketch.model import WriterSchema
+from counterfoil.schema.plans.model import ConversionPlan
+from counterfoil.schema.plans.tree import tree_of
+from counterfoil.schema.sketch.model import DEFAULT_TAGS, WriterSchema, hidden_fields
 from counterfoil.schema.texts import excerpt
 from counterfoil.schema.wire import ID_PREFIX_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from counterfoil.converter.bridge import ResolvedBridge
     from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.schema.model import ResolvedReference, Schema
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.plans.model import ConversionPlan
     from counterfoil.sdk import Registry
 
 

@@ -7,22 +7,25 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
+from counterfoil.converter.engines.protocol import Engine
 from counterfoil.converter.errors import JavaEnded, RunFailed
-from counterfoil.converter.kafka.headers import TOO_LARGE
+from counterfoil.converter.kafka.origins import TOO_LARGE, OffsetSet
 from counterfoil.converter.run import delivery, progress
-from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointIdentity
-from counterfoil.converter.run.delivery import make_sink, repeat_condition
-from counterfoil.converter.run.progress import Watch, job_name, now_ms
-from counterfoil.converter.run.snapshot import RunSnapshot, RunState
+from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointBatch, CheckpointIdentity
+from counterfoil.converter.run.delivery import Sink, make_sink, repeat_condition
+from counterfoil.converter.run.progress import Listener, RunSnapshot, RunState, Watch, job_name, now_ms
 from counterfoil.converter.spark.java import java_watched
 from counterfoil.converter.spark.session import connectors_explained, local_checkpoints
 from counterfoil.schema.exit_codes import ExitCode
@@ -30,19 +33,10 @@ from counterfoil.schema.plans import FailureCode
 from counterfoil.schema.plans.bridge import DeliveryGuarantee
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from threading import Event
-
-    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
     from counterfoil.converter.bridge import ResolvedBridge
-    from counterfoil.converter.engines.protocol import Engine
     from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.converter.kafka.offsets import OffsetSet
-    from counterfoil.converter.run.checkpoint import CheckpointBatch
-    from counterfoil.converter.run.delivery import Sink
-    from counterfoil.converter.run.progress import Listener
     from counterfoil.converter.run.writers import WriterService
 
 

@@ -16,15 +16,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from counterfoil.converter.kafka.offsets import committed, group_of, repeated
+from counterfoil.converter.kafka.origins import committed, group_of, repeated
 from counterfoil.schema.texts import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
 
 CONVERTED: Final = "converted"
 TOMBSTONE: Final = "tombstone"

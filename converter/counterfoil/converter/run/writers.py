@@ -8,42 +8,38 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from counterfoil.converter.bridge import resolve
-from counterfoil.converter.engines.lookup import (
+from counterfoil.converter.bridge import ResolvedBridge, resolve
+from counterfoil.converter.engines.protocol import (
     REQUEST_BYTES,
     SIGNATURE_BYTES,
+    Conversion,
+    EngineCannot,
     Half,
     LookupOutcome,
     RecipeForm,
     WriterLookup,
 )
-from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.converter.engines.reference import recipe_of
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.messages.table import reading_problem
-from counterfoil.converter.run.checkpoint import CheckpointIdentity
+from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointIdentity
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound
+from counterfoil.schema.rest.versions import SubjectVersion
+from counterfoil.sdk import Registry
 from counterfoil.sdk.errors import RegistryUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from pyspark.sql import SparkSession
 
-    from counterfoil.converter.bridge import ResolvedBridge
-    from counterfoil.converter.engines.protocol import Conversion
-    from counterfoil.converter.run.checkpoint import Checkpoint
-    from counterfoil.schema.rest.versions import SubjectVersion
-    from counterfoil.sdk import Registry
 
-
-# What becomes of records whose schema id the bridge does not know: the driver's part of ``engines/lookup.py``.
+# What becomes of records whose schema id the bridge does not know: the driver's part of ``engines/protocol.py``.
 #
 # A record can have an id only after the id was registered, so what the registry answers about an id that was just read
 # is final. A version of the source's subject that the running plan reads is converted from then on. An id that the
@@ -185,7 +181,7 @@ def decisions_for(
     return made
 
 
-# The service of a run that answers executors about new schema ids: the driver's end of ``engines/lookup.py``.
+# The service of a run that answers executors about new schema ids: the driver's end of ``engines/protocol.py``.
 
 _Part = TypeVar("_Part")
 _LARGEST_PORT: Final = 65535

@@ -4,33 +4,38 @@ from __future__ import annotations
 
 import time
 import zlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.spark.start import read_topic, texts_of
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.languages.table import parse_schema
+from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.sketch import Collection, TopicSketch, WriterSchema, make_sketcher, read_sketch, write_sketch
-from counterfoil.schema.sketch.collect import DEFAULT_TAGS
+from counterfoil.schema.sketch import (
+    Collection,
+    PartSketch,
+    Sketcher,
+    TopicSketch,
+    WriterSchema,
+    make_sketcher,
+    read_sketch,
+    write_sketch,
+)
+from counterfoil.schema.sketch.model import DEFAULT_TAGS
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
+from counterfoil.sdk import Registry
 from counterfoil.sdk.errors import FrameError, NotFramed, SerdeError, UnknownSchemaId
-from counterfoil.sdk.serde.codec import resolve_references
+from counterfoil.sdk.serde.codec import Codec, resolve_references
 from counterfoil.sdk.serde.context import read_header
 from counterfoil.sdk.serde.multi import LANGUAGES
 from counterfoil.sdk.serde.reading import fetch_writer, frame_of, read_header_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from pyspark.sql import SparkSession
 
     from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.sketch import PartSketch, Sketcher
-    from counterfoil.sdk import Registry
-    from counterfoil.sdk.serde.codec import Codec
 
 
 # The records of a topic, counted by the schemas they were written with.
@@ -179,8 +184,7 @@ class TopicCounter:
 
 # The two engines that read a topic for a sketch: Spark, in all partitions at once, and this process alone.
 
-if TYPE_CHECKING:
-    Ranges = Mapping[int, tuple[int, int]]
+Ranges = Mapping[int, tuple[int, int]]
 
 _SAID_EVERY_S: Final = 2.0
 _COLUMNS: Final = ("partition", "offset", "key", "value", "headers")

@@ -18,8 +18,7 @@ from counterfoil.registry.subjects.documents import (
 )
 from counterfoil.registry.subjects.registration import Registered
 from counterfoil.schema.errors import InvalidAssociation
-from counterfoil.schema.rest.json_values import RequestJson, read_each, read_flag, read_text
-from counterfoil.schema.rest.object_forms import FLAG, TEXT, TEXTS, ListOf
+from counterfoil.schema.rest.object_forms import FLAG, TEXT, TEXTS, ListOf, RequestJson, read_each, read_flag, read_text
 from counterfoil.schema.rest.subjects import BOND, RESOURCE, TOPIC, bond_document
 
 if TYPE_CHECKING:
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.associations.draft import AssociationOutcome
     from counterfoil.registry.store.writes import PutVersion
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.object_forms import Document
+    from counterfoil.schema.rest.object_forms import Document, JsonValue
     from counterfoil.schema.rest.subjects import Association, Resource
 
 

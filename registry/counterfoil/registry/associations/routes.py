@@ -26,8 +26,7 @@ from counterfoil.schema.errors import (
     StoreTimeout,
     StoreUnavailable,
 )
-from counterfoil.schema.rest.json_values import RequestJson, read_each, read_text, read_texts
-from counterfoil.schema.rest.object_forms import ListOf
+from counterfoil.schema.rest.object_forms import ListOf, RequestJson, read_each, read_text, read_texts
 from counterfoil.schema.rest.subjects import TOPIC, AssociationType, Lifecycle, association_document
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from counterfoil.schema.rest.bridges import (
     Progress,
     Readers,
 )
-from counterfoil.schema.rest.json_values import ReplyJson
+from counterfoil.schema.rest.object_forms import ReplyJson
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

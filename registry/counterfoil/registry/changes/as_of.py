@@ -14,7 +14,7 @@ from counterfoil.registry.store.name_ranges import within
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
 from counterfoil.schema.contexts import SubjectPrefix
 from counterfoil.schema.errors import BadRequest, SchemaNotFound
-from counterfoil.schema.rest.json_values import RequestJson
+from counterfoil.schema.rest.object_forms import RequestJson
 from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:

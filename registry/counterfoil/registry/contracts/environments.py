@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.store.records import StoredKind
     from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.schema.agreements.sides import Numbered
+    from counterfoil.schema.agreements.pairs import Numbered
     from counterfoil.schema.rest.contracts import Application, ApplicationVersion, Deployment, Environment, Liveness
 
 

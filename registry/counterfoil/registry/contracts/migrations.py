@@ -15,7 +15,7 @@ from counterfoil.registry.contracts.verdicts.counterparts import VersionPlace, c
 from counterfoil.registry.contracts.verdicts.verdict import day_at
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.subjects.levels import check_writable
-from counterfoil.schema.agreements.model import major_of
+from counterfoil.schema.agreements import major_of
 from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import ContractNotFound, InvalidContract, MigrationNotFound
 from counterfoil.schema.rest.bridges import BridgeDirection, BridgeState
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.contracts.verdicts.counterparts import Counterparts
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.schema.agreements.pairs import Pair
-    from counterfoil.schema.agreements.sides import ConsumerReading
+    from counterfoil.schema.agreements.pairs import ConsumerReading, Pair
     from counterfoil.schema.rest.bridges import Gate
     from counterfoil.schema.rest.verdicts import Consumer, ContractMigration
 

@@ -25,8 +25,8 @@ from counterfoil.registry.contracts.stored import (
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.writes import StoragePlan, record_write, together
 from counterfoil.registry.subjects.levels import check_writable
-from counterfoil.schema.agreements.files import hash_of_file, ports_of, read_agreement, read_if_valid
-from counterfoil.schema.agreements.model import Contract
+from counterfoil.schema.agreements import Contract
+from counterfoil.schema.agreements.documents import hash_of_file, ports_of, read_agreement, read_if_valid
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, parse_subject
 from counterfoil.schema.documents import plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.schema.agreements.model import Agreement, AgreementFault, SchemaLink
+    from counterfoil.schema.agreements import Agreement, AgreementFault, SchemaLink
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.contracts import NewContract, NewPublication
     from counterfoil.schema.rest.object_forms import Document

@@ -23,7 +23,7 @@ from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.documents import node_of_json
 from counterfoil.schema.errors import ApplicationNotFound, ContractNotFound, EnvironmentNotFound
 from counterfoil.schema.rest.contracts import ContractKind
-from counterfoil.schema.rest.json_values import ReplyJson
+from counterfoil.schema.rest.object_forms import ReplyJson
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.changes import WrittenChanges
     from counterfoil.registry.store.protocol import Storage, StorageRecord
     from counterfoil.registry.store.records import Key, StoredKind
-    from counterfoil.schema.agreements.model import Expectation
-    from counterfoil.schema.agreements.sides import Numbered
+    from counterfoil.schema.agreements import Expectation
+    from counterfoil.schema.agreements.pairs import Numbered
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.contracts import (

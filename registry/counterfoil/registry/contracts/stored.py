@@ -33,7 +33,7 @@ from counterfoil.schema.rest.verdicts import MIGRATION, STORED_APPROVAL, Approva
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from counterfoil.schema.agreements.sides import Numbered
+    from counterfoil.schema.agreements.pairs import Numbered
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.object_forms import Document

@@ -23,8 +23,7 @@ from counterfoil.registry.http.services import ServerLifecycle, ServicesOfApp
 from counterfoil.registry.http.shapes import ANY_OBJECT, components
 from counterfoil.registry.subjects.documents import ERROR
 from counterfoil.schema.errors import RegistryError
-from counterfoil.schema.rest.json_values import RequestJson
-from counterfoil.schema.rest.object_forms import TEXT_BY_KEY, HasJsonSchema
+from counterfoil.schema.rest.object_forms import TEXT_BY_KEY, HasJsonSchema, RequestJson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

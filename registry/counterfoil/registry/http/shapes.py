@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.rest.json_values import JsonValue, read_text
-from counterfoil.schema.rest.object_forms import HasJsonSchema, JsonType, ListOf, ObjectForm
+from counterfoil.schema.rest.object_forms import HasJsonSchema, JsonType, JsonValue, ListOf, ObjectForm, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

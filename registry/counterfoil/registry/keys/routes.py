@@ -18,7 +18,6 @@ from counterfoil.registry.subjects.versions import parse_version
 from counterfoil.schema import errors
 from counterfoil.schema.contexts import parse_prefix, parse_subject
 from counterfoil.schema.errors import InvalidKey, KeyInUse, NotFound
-from counterfoil.schema.rest.json_values import RequestJson, read_flag, read_integer, read_text
 from counterfoil.schema.rest.keys import (
     CHANGEABLE,
     DEFAULT_ALGORITHM,
@@ -32,14 +31,23 @@ from counterfoil.schema.rest.keys import (
     Kek,
     dek_document,
 )
-from counterfoil.schema.rest.object_forms import FLAG, INTEGER, INTEGERS, TEXT, TEXTS
+from counterfoil.schema.rest.object_forms import (
+    FLAG,
+    INTEGER,
+    INTEGERS,
+    TEXT,
+    TEXTS,
+    RequestJson,
+    read_flag,
+    read_integer,
+    read_text,
+)
 
 if TYPE_CHECKING:
     from counterfoil.registry.http.call import ApiCall
     from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.keys import ShownDek
-    from counterfoil.schema.rest.object_forms import Document
+    from counterfoil.schema.rest.object_forms import Document, JsonValue
 
 
 # The bodies about keys that clients send.

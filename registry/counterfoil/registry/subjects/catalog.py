@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.subjects.reading import SchemaReader
     from counterfoil.registry.subjects.versions import Content, VersionUse
-    from counterfoil.schema.entity import Entity
+    from counterfoil.schema.marks import Entity
 
 
 MAX_SUBJECTS: Final = 2**31 - 1

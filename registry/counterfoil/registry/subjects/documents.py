@@ -10,9 +10,20 @@ from counterfoil.registry.subjects.levels import level_of
 from counterfoil.registry.subjects.registration import TagRequest
 from counterfoil.registry.subjects.versions import SchemaRequest, make_content
 from counterfoil.schema.contexts import parse_subject
-from counterfoil.schema.entity import Entity, TagEdit
-from counterfoil.schema.rest.json_values import RequestJson, read_each, read_flag, read_texts
-from counterfoil.schema.rest.object_forms import FLAG, INTEGER, TEXT, TEXTS, ListOf, Member, ObjectForm
+from counterfoil.schema.marks import Entity, TagEdit
+from counterfoil.schema.rest.object_forms import (
+    FLAG,
+    INTEGER,
+    TEXT,
+    TEXTS,
+    ListOf,
+    Member,
+    ObjectForm,
+    RequestJson,
+    read_each,
+    read_flag,
+    read_texts,
+)
 from counterfoil.schema.rest.schemas import BESIDE_TEXT, METADATA_OBJECT, RULE_SET_OBJECT, SCHEMA, schema_document
 from counterfoil.schema.rest.subjects import (
     BOND,
@@ -29,8 +40,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.subjects.lookup import Stored
     from counterfoil.registry.subjects.registration import Registered
     from counterfoil.registry.subjects.versions import Content, VersionEntry, VersionUse
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.object_forms import Document
+    from counterfoil.schema.rest.object_forms import Document, JsonValue
     from counterfoil.schema.rest.subjects import Config
 
 

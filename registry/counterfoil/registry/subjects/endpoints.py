@@ -19,7 +19,7 @@ from counterfoil.registry.subjects.versions import NEXT_VERSION, check_name, che
 from counterfoil.schema.contexts import parse_prefix
 from counterfoil.schema.errors import InvalidMode, SchemaNotFound, SubjectNotFound
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.rest.json_values import RequestJson, read_text
+from counterfoil.schema.rest.object_forms import RequestJson, read_text
 from counterfoil.schema.rest.schemas import COMPATIBILITY
 from counterfoil.schema.rest.subjects import Mode, config_document, read_config_changes, unread_settings
 from counterfoil.schema.rest.versions import Visibility

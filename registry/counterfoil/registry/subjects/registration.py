@@ -16,8 +16,8 @@ from counterfoil.registry.subjects.merging import check_rule_set, merge_rule_set
 from counterfoil.registry.subjects.planning import SubjectState, plan_version
 from counterfoil.registry.subjects.versions import NEXT_VERSION, SchemaRequest, check_next_version, check_subject
 from counterfoil.schema.answers import TagsAsked, tags_without_effect
-from counterfoil.schema.entity import TagEdit
 from counterfoil.schema.errors import CounterfoilError, InvalidRuleSet, InvalidSchema, OperationNotPermitted
+from counterfoil.schema.marks import TagEdit
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.tags import edit_tags, find_tags
 

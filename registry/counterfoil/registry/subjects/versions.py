@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.entity import TagEdit
+    from counterfoil.schema.marks import TagEdit
     from counterfoil.schema.model import Metadata, Reference, RuleSet
 
 

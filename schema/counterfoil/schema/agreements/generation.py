@@ -8,40 +8,34 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from counterfoil.schema.agreements.model import ValueRange
+from counterfoil.schema.agreements import FieldPromise, ValueRange
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.paths import ITEMS, VALUES, member
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, member
 from counterfoil.schema.patterns.samples import matching_strings
 from counterfoil.schema.plans.jsonschema import NoValues, base_of_json, json_of_base
-from counterfoil.schema.plans.languages import tree_of
+from counterfoil.schema.plans.model import Scalar
 from counterfoil.schema.plans.notation import INT_RANGE, LONG_RANGE, UINT32_RANGE, UINT64_RANGE, nearest_float
 from counterfoil.schema.plans.tree import (
     ArrayType,
     Leaf,
     MapType,
+    Node,
     NotPlannable,
     NullType,
     Opaque,
     RecordType,
     UnionType,
+    tree_of,
 )
 from counterfoil.schema.plans.types import split_null
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from counterfoil.schema.agreements.model import FieldPromise
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.plans.model import Scalar
-    from counterfoil.schema.plans.tree import Node
-
 
 _MAX_DEPTH: Final = 8
 _BLOCK: Final = 7
@@ -317,7 +311,7 @@ def _texts(scalar: Scalar, pattern: str | None) -> Sequence[str]:
 def _json_values(
     schema: Any, tree: Node, count: int, promised: Callable[[FieldPath], FieldPromise | None]
 ) -> Iterator[Any]:
-    from counterfoil.schema.compatibility.policies import OutOfSteps
+    from counterfoil.schema.compatibility import OutOfSteps
     from counterfoil.schema.languages.jsonschema.values.samples import Sampler
     from counterfoil.schema.languages.jsonschema.values.solver import Solver
     from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
@@ -339,7 +333,7 @@ def _json_values(
 
 def _is_accepted(root: ConstrainedSchema, value: Any) -> bool:
     """Return whether a schema certainly accepts a value, by a limited number of steps."""
-    from counterfoil.schema.compatibility.policies import OutOfSteps
+    from counterfoil.schema.compatibility import OutOfSteps
     from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 
     try:

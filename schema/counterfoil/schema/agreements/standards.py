@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from counterfoil.schema.agreements.model import AgreementFault
+from counterfoil.schema.agreements import AgreementFault, Scalar
 from counterfoil.schema.documents import (
     InvalidDocument,
     ListNode,
     MappingNode,
+    Node,
     Repair,
     ScalarNode,
     YamlKind,
@@ -25,15 +27,7 @@ from counterfoil.schema.documents import (
     text_of,
     words,
 )
-from counterfoil.schema.texts import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.agreements.model import Scalar
-    from counterfoil.schema.documents import Node
-    from counterfoil.schema.texts import Position
-
+from counterfoil.schema.texts import Position, excerpt
 
 # The errors of the package jsonschema as mistakes with a place in the document and a sentence of ours.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -14,8 +15,6 @@ from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
-
     import yaml
 
 

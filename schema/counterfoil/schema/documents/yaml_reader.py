@@ -10,10 +10,11 @@ Source: YAML 1.2.2, chapter 10.3 (core schema); YAML 1.1, types bool, int, float
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import yaml
 
@@ -29,10 +30,6 @@ from counterfoil.schema.documents import (
     mistake_of,
 )
 from counterfoil.schema.texts import Position
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 MAX_CHARACTERS: Final = 1024 * 1024
 MAX_NODES: Final = 100_000

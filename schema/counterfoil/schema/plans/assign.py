@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import Any, Final, TypeGuard
 
 from counterfoil.schema.plans import shown
 from counterfoil.schema.plans.casts import value_of_rule
@@ -24,9 +25,10 @@ from counterfoil.schema.plans.model import (
     ValueShape,
     Widen,
 )
-from counterfoil.schema.plans.rules import NO_RULE, cast_words, decimals_of, rule_text
+from counterfoil.schema.plans.rules import NO_RULE, CastRule, cast_words, decimals_of, rule_text
 from counterfoil.schema.plans.tree import (
     Leaf,
+    Node,
     NullType,
     Opaque,
     RecordType,
@@ -52,12 +54,6 @@ from counterfoil.schema.plans.types import (
     split_null,
     widens,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from counterfoil.schema.plans.rules import CastRule
-    from counterfoil.schema.plans.tree import Node
 
 
 @dataclass(frozen=True, slots=True)

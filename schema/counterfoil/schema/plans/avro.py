@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import UUID
 
 from counterfoil.schema.languages.avro import types as avro
-from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.avro.schema import AvroSchema, parse_avro
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
@@ -17,7 +18,10 @@ from counterfoil.schema.languages.avro.types import (
     AvroKind,
     AvroMap,
     AvroRecord,
+    AvroType,
     AvroUnion,
+    Json,
+    NamedType,
     branch_name,
 )
 from counterfoil.schema.parsed import Validation
@@ -28,20 +32,13 @@ from counterfoil.schema.plans.tree import (
     ArrayType,
     Leaf,
     MapType,
+    Node,
     NullType,
     RecordField,
     RecordType,
     UnionType,
 )
 from counterfoil.schema.plans.types import are_distinct
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroType, Json, NamedType
-    from counterfoil.schema.plans.tree import Node
-
 
 # Base schemas and base values: schemas and values without logical types.
 #

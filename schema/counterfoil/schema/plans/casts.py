@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.schema.plans import ConversionError, FailureCode, shown, spelt_as_yaml
 from counterfoil.schema.plans.avro import decimal_bytes
+from counterfoil.schema.plans.model import Cast, Scalar
 from counterfoil.schema.plans.notation import (
     LONG_RANGE,
     double_of_text,
@@ -22,7 +23,7 @@ from counterfoil.schema.plans.notation import (
     whole_of_text,
 )
 from counterfoil.schema.plans.text_forms import NoForm, form_function
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, RecordType, UnionType
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, RecordType, UnionType
 from counterfoil.schema.plans.types import (
     WHOLE,
     NoValue,
@@ -35,9 +36,7 @@ from counterfoil.schema.plans.types import (
 from counterfoil.schema.texts import excerpt
 
 if TYPE_CHECKING:
-    from counterfoil.schema.plans.model import Cast, Scalar
     from counterfoil.schema.plans.rules import LookupRule
-    from counterfoil.schema.plans.tree import Node
 
 
 # Casts: converting one scalar to another, or the reason why that is not possible.

@@ -8,17 +8,25 @@ values of maps. A conversion that would lose or refuse a value is a problem unle
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.schema.compatibility.policies import OutOfSteps, Steps
+from counterfoil.schema.compatibility import OutOfSteps, Steps
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans import shown
 from counterfoil.schema.plans.assign import AssignedValue, Assigner
 from counterfoil.schema.plans.casts import text_of_default
 from counterfoil.schema.plans.formulas import spell
-from counterfoil.schema.plans.given import refusals
-from counterfoil.schema.plans.languages import limits_of, meaning_of, reading_notes, tree_of
+from counterfoil.schema.plans.given import (
+    branch_of_union,
+    check_branches,
+    fields_together,
+    oneof_as_union,
+    refusals,
+    unmet_demands,
+)
 from counterfoil.schema.plans.model import (
     BuildRecord,
     Constant,
@@ -31,25 +39,23 @@ from counterfoil.schema.plans.model import (
     ProblemKind,
     Read,
 )
-from counterfoil.schema.plans.oneofs import (
-    branch_of_union,
-    check_branches,
-    fields_together,
-    oneof_as_union,
-    unmet_demands,
-)
-from counterfoil.schema.plans.rules import NO_RULE, From, NumberMeaning, PlanRules, rule_text, rule_that_fits
+from counterfoil.schema.plans.rules import NO_RULE, FieldRule, From, NumberMeaning, PlanRules, rule_text, rule_that_fits
 from counterfoil.schema.plans.sources import RuleReader, SourceScope, paths_read, story_of, unused_paths
 from counterfoil.schema.plans.tree import (
     ArrayType,
     FieldIndexes,
     Leaf,
     MapType,
+    Node,
     NotPlannable,
     RecordField,
     RecordType,
     UnionType,
     contents_dropped,
+    limits_of,
+    meaning_of,
+    reading_notes,
+    tree_of,
 )
 from counterfoil.schema.plans.types import (
     NoValue,
@@ -61,14 +67,6 @@ from counterfoil.schema.plans.types import (
     value_of_json,
 )
 from counterfoil.schema.units import differ_in_unit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.plans.rules import FieldRule
-    from counterfoil.schema.plans.tree import Node
-
 
 MIN_FIELDS: Final = 20_000
 """The largest number of fields of a plan between short schemas; for long ones it grows with their length."""

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.plans import ConversionError, FailureCode, PlanUnfinished, shown
 from counterfoil.schema.plans.casts import cast_function, widen_function
-from counterfoil.schema.plans.formulas import Binary, FieldValue, Negate, Number, Path, paths_of, result_of, spell
-from counterfoil.schema.plans.languages import base_function, decoded_function
+from counterfoil.schema.plans.formulas import (
+    Binary,
+    Expression,
+    FieldValue,
+    Negate,
+    Number,
+    Path,
+    paths_of,
+    result_of,
+    spell,
+)
 from counterfoil.schema.plans.model import (
     Arithmetic,
     BuildRecord,
     Cast,
     Constant,
+    ConversionPlan,
     FirstSet,
     Format,
     Join,
@@ -24,6 +34,7 @@ from counterfoil.schema.plans.model import (
     MapItems,
     MapTagged,
     MapValues,
+    Op,
     Parse,
     Read,
     ReplaceNull,
@@ -35,12 +46,8 @@ from counterfoil.schema.plans.model import (
 )
 from counterfoil.schema.plans.notation import LONG_RANGE
 from counterfoil.schema.plans.text_forms import format_instant, parse_instant
+from counterfoil.schema.plans.tree import base_function, decoded_function
 from counterfoil.schema.texts import counted
-
-if TYPE_CHECKING:
-    from counterfoil.schema.plans.formulas import Expression
-    from counterfoil.schema.plans.model import ConversionPlan, Op
-
 
 # Evaluating formulas: longs that do not overflow silently, doubles that are never NaN or infinite.
 

@@ -7,20 +7,28 @@ refused here makes each record with it invalid. A value is written as :func:`jso
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.languages.jsonschema.values.solver import Solver
 from counterfoil.schema.languages.jsonschema.view.evaluation import (
+    Certain,
     Evaluator,
     certain_beside,
     certain_of_item,
     certain_of_property,
 )
-from counterfoil.schema.languages.jsonschema.view.facts import ANYTHING, ConstrainedSchema, KeywordFacts, listing
+from counterfoil.schema.languages.jsonschema.view.facts import (
+    ANYTHING,
+    ConstrainedSchema,
+    KeywordFacts,
+    Literal,
+    listing,
+)
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.plans.casts import UUID_TEXT
 from counterfoil.schema.plans.jsonschema import layers_of
@@ -31,23 +39,28 @@ from counterfoil.schema.plans.model import (
     Format,
     Join,
     Lookup,
+    Op,
     RequireValue,
     Tag,
     ValueShape,
     Widen,
 )
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, NullType, RecordType, UnionType, branch_of
+from counterfoil.schema.plans.tree import (
+    ArrayType,
+    Leaf,
+    MapType,
+    MayBeNull,
+    Node,
+    NullType,
+    Place,
+    RecordType,
+    UnionType,
+    branch_of,
+)
 from counterfoil.schema.plans.types import shape_of, split_null
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.view.evaluation import Certain
-    from counterfoil.schema.languages.jsonschema.view.facts import Literal
-    from counterfoil.schema.plans.languages import MayBeNull, Place
-    from counterfoil.schema.plans.model import Op
-    from counterfoil.schema.plans.tree import Node
 
 
 _MAX_STEPS: Final = 20_000

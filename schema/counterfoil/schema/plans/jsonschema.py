@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.languages.jsonschema.json_values import plain
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
@@ -19,6 +20,7 @@ from counterfoil.schema.plans.tree import (
     Demands,
     Leaf,
     MapType,
+    Node,
     NullType,
     Opaque,
     RecordField,
@@ -31,10 +33,7 @@ from counterfoil.schema.plans.tree import (
 from counterfoil.schema.plans.types import NoValue, shape_of, split_null, value_of_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.plans.tree import Node
 
 
 # JSON schemas as trees.

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from counterfoil.schema.parsed import ParsedSchema
 
-    from counterfoil.schema.parsed import ParsedSchema
+if TYPE_CHECKING:
     from counterfoil.schema.plans.formulas import Expression, Path
     from counterfoil.schema.plans.notation import Pattern
 

@@ -17,9 +17,11 @@ Unknown fields are dropped.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.languages.protobuf.read.symbols import EnumType
 from counterfoil.schema.languages.protobuf.read.syntax_tree import json_name_of
 from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 from counterfoil.schema.plans.model import Scalar
@@ -28,6 +30,7 @@ from counterfoil.schema.plans.tree import (
     ArrayType,
     Leaf,
     MapType,
+    Node,
     NotPlannable,
     Opaque,
     RecordField,
@@ -37,11 +40,7 @@ from counterfoil.schema.plans.tree import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.languages.protobuf.read.symbols import EnumType
     from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
-    from counterfoil.schema.plans.tree import Node
 
 
 _SCALAR_BY_WORD: Final[Mapping[str, Scalar]] = {

@@ -32,18 +32,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from counterfoil.schema.paths import InvalidPath
 from counterfoil.schema.plans import ExpressionError, PlanError, shown
 from counterfoil.schema.plans.formulas import Expression, Path, parse_expression, source_path, spell, target_path
+from counterfoil.schema.plans.model import Scalar
 from counterfoil.schema.plans.notation import MAX_DECIMALS, Pattern, check_zone, parse_pattern
+from counterfoil.schema.plans.tree import Node
 from counterfoil.schema.plans.types import casts, is_derived, needs_decimals, same_values, scalar_of, split_null, widens
-
-if TYPE_CHECKING:
-    from counterfoil.schema.plans.model import Scalar
-    from counterfoil.schema.plans.tree import Node
-
 
 # The rules of a bridge document, as typed values.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from counterfoil.schema.plans import spelt_as_yaml
-from counterfoil.schema.plans.assign import AssignedValue
+from counterfoil.schema.plans.assign import AssignedValue, Assigner
 from counterfoil.schema.plans.casts import table_of
 from counterfoil.schema.plans.formulas import Path, paths_of, result_of, spell
 from counterfoil.schema.plans.model import (
@@ -27,18 +28,21 @@ from counterfoil.schema.plans.model import (
     Widen,
 )
 from counterfoil.schema.plans.notation import DATE_LETTERS
-from counterfoil.schema.plans.rules import Const, FieldRule, FormatOf, Formula, From, JoinOf, ParseOf, SplitOf, Word
-from counterfoil.schema.plans.tree import FieldIndexes, Leaf, RecordType
+from counterfoil.schema.plans.rules import (
+    Const,
+    FieldRule,
+    FormatOf,
+    Formula,
+    From,
+    JoinOf,
+    LookupRule,
+    ParseOf,
+    SplitOf,
+    Word,
+)
+from counterfoil.schema.plans.tree import FieldIndexes, Leaf, Node, RecordType
 from counterfoil.schema.plans.types import NUMERIC, describe, is_instant, scalar_of, split_null, widens
 from counterfoil.schema.texts import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from counterfoil.schema.plans.assign import Assigner
-    from counterfoil.schema.plans.rules import LookupRule
-    from counterfoil.schema.plans.tree import Node
-
 
 # The source fields of a rule: their paths, whether they may be null, and whether they were used.
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counterfoil.schema.plans import PlanError
 from counterfoil.schema.plans import value_counts as distributions
 from counterfoil.schema.plans.derive import derive_plan
-from counterfoil.schema.plans.formulas import spell, spell_in_formula, target_path
-from counterfoil.schema.plans.languages import tree_of
-from counterfoil.schema.plans.model import ProblemKind
+from counterfoil.schema.plans.formulas import Path, spell, spell_in_formula, target_path
+from counterfoil.schema.plans.model import ConversionPlan, ProblemKind, Scalar
 from counterfoil.schema.plans.rules import PlanRules, cast_words, parse_rules
 from counterfoil.schema.plans.sources import SourceScope
-from counterfoil.schema.plans.tree import NotPlannable, RecordType
+from counterfoil.schema.plans.tree import NotPlannable, RecordType, tree_of
 from counterfoil.schema.plans.types import (
     NUMERIC,
     WHOLE,
@@ -28,16 +28,9 @@ from counterfoil.schema.plans.types import (
     ticks_per_second,
 )
 from counterfoil.schema.plans.types import widens as is_wider
+from counterfoil.schema.plans.value_counts import FieldCounts
+from counterfoil.schema.sketch.model import PlaceSketch
 from counterfoil.schema.units import differ_in_unit, factor_between_names, stem_of, units_of, words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.plans.formulas import Path
-    from counterfoil.schema.plans.model import ConversionPlan, Scalar
-    from counterfoil.schema.plans.value_counts import FieldCounts
-    from counterfoil.schema.sketch.model import PlaceSketch
-
 
 # Suggestions from counted values: fields with the same values, other units, other codes, joined and split texts.
 

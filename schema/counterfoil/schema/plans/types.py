@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
 
 from counterfoil.schema.plans.model import Scalar, ValueShape
 from counterfoil.schema.plans.notation import (
@@ -19,6 +20,7 @@ from counterfoil.schema.plans.tree import (
     ArrayType,
     Leaf,
     MapType,
+    Node,
     NullType,
     Opaque,
     RecordType,
@@ -26,12 +28,6 @@ from counterfoil.schema.plans.tree import (
     UnionType,
     branch_pairs,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from counterfoil.schema.plans.tree import Node
-
 
 WIDER_BY_WORD: Final = {
     "int": ("long", "double", "number"),

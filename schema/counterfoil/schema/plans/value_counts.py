@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.plans.languages import tree_of, with_message
-from counterfoil.schema.plans.tree import Leaf, NullType, RecordType, UnionType
+from counterfoil.schema.plans.tree import Leaf, NullType, RecordField, RecordType, UnionType, tree_of, with_message
 from counterfoil.schema.plans.types import split_null
-from counterfoil.schema.sketch.collect import SketchBuilder
-from counterfoil.schema.sketch.model import PlaceSketch, WriterSchema
+from counterfoil.schema.sketch.model import PartSketch, Place, PlaceSketch, SchemaSketch, SketchBuilder, WriterSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from counterfoil.schema.plans.formulas import Path
-    from counterfoil.schema.plans.tree import RecordField
-    from counterfoil.schema.sketch.model import PartSketch, Place, SchemaSketch
 
 
 # The counts of a sketch by field of a record, whatever the language: what suggestions of rules are based on.

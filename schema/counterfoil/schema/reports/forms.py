@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
-from counterfoil.schema.reports import PROGRAM, PROJECT, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from counterfoil.schema.reports import CheckedSubject, Report, ReportEntry
-
+from counterfoil.schema.reports import PROGRAM, PROJECT, CheckedSubject, Report, ReportEntry, Severity
 
 # The forms of a report, each with its writer, which is imported when it is needed.
 

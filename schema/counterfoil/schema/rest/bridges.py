@@ -5,11 +5,14 @@ The JSON of these values is that of this project's own API under ``/bridges/v1``
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from uuid import UUID
 
-from counterfoil.schema.rest.json_values import read_number
+from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.object_forms import (
     FLAG,
     INTEGER,
@@ -22,16 +25,10 @@ from counterfoil.schema.rest.object_forms import (
     ObjectForm,
     list_of,
     object_of,
+    read_number,
     word_of,
 )
 from counterfoil.schema.rest.schemas import SCHEMA, read_guid
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from uuid import UUID
-
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.model import Schema
 
 
 class BridgeState(StrEnum):

@@ -5,16 +5,19 @@ The JSON of these values is that of this project's own API under ``/contracts/v1
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.object_forms import (
     FLAG,
     INTEGER,
     REQUIRED,
     TEXT,
     TEXTS,
+    Document,
     JsonType,
     ListOf,
     Member,
@@ -23,13 +26,6 @@ from counterfoil.schema.rest.object_forms import (
     word_of,
 )
 from counterfoil.schema.rest.schemas import SCHEMA
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.object_forms import Document
-
 
 # Contracts as objects of the registry: applications with their versions, contracts, environments, deployments.
 

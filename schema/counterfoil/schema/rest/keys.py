@@ -8,11 +8,12 @@ Source: Confluent's documentation of client-side field level encryption, and the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.schema.rest.json_values import read_text
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.rest.object_forms import (
     FLAG,
     INTEGER,
@@ -20,18 +21,13 @@ from counterfoil.schema.rest.object_forms import (
     SUBJECT,
     TEXT,
     TEXT_BY_KEY,
+    Document,
+    JsonValue,
     Member,
     ObjectForm,
+    read_text,
     word_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.object_forms import Document
-
 
 ALTERNATE_IDS: Final = "encrypt.alternate.kms.key.ids"
 """The property, or setting, with the ids of alternate keys, joined by commas."""

@@ -5,9 +5,10 @@ The JSON of these values is that of this project's own API under ``/contracts/v1
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.rest.object_forms import (
     FLAG,
@@ -23,10 +24,6 @@ from counterfoil.schema.rest.object_forms import (
     object_of,
     word_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 # Verifications as objects of the registry: the results of comparing records of a topic with a contract.
 

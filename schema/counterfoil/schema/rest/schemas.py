@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from counterfoil.schema.model import DEFAULT_TYPE, Metadata, Reference, Rule, RuleSet, Schema, SchemaType
-from counterfoil.schema.rest.json_values import read_each, read_integer, read_text
 from counterfoil.schema.rest.object_forms import (
     FLAG,
     INTEGER,
@@ -16,22 +16,20 @@ from counterfoil.schema.rest.object_forms import (
     TEXT_BY_KEY,
     TEXT_SET,
     TEXTS,
+    Document,
     JsonType,
+    JsonValue,
     Member,
     ObjectForm,
     list_of,
     object_of,
+    read_each,
+    read_integer,
+    read_text,
     word_of,
 )
 from counterfoil.schema.rest.versions import Compatibility, ContextId, RegisteredSchema, SubjectVersion
 from counterfoil.schema.wire import MAX_SCHEMA_ID
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.object_forms import Document
-
 
 # The JSON of a schema and its references, metadata and rules.
 

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from uuid import UUID
 
-from counterfoil.schema.compatibility.policies import (
-    CompatibilityLevel,
-    CompatibilityPolicy,
-    RegistrationPolicy,
-    parse_level,
-)
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, RegistrationPolicy, parse_level
 from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.rest.object_forms import FLAG, INTEGER, REQUIRED, SUBJECT, TEXT, Member, ObjectForm, word_of
+from counterfoil.schema.model import Metadata, RuleSet
+from counterfoil.schema.rest.object_forms import (
+    FLAG,
+    INTEGER,
+    REQUIRED,
+    SUBJECT,
+    TEXT,
+    Document,
+    JsonValue,
+    Member,
+    ObjectForm,
+    word_of,
+)
 from counterfoil.schema.rest.schemas import METADATA_OBJECT, RULE_SET_OBJECT, read_guid
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from uuid import UUID
-
-    from counterfoil.schema.model import Metadata, RuleSet
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.object_forms import Document
-
 
 # The config of a registry, a context or a subject.
 

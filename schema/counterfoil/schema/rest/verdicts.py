@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.rest.bridges import GATE, BridgeDirection, BridgeState, Gate
 from counterfoil.schema.rest.contracts import ContractKind
@@ -17,15 +17,12 @@ from counterfoil.schema.rest.object_forms import (
     REQUIRED,
     TEXT,
     TEXTS,
+    Document,
     Member,
     ObjectForm,
     list_of,
     word_of,
 )
-
-if TYPE_CHECKING:
-    from counterfoil.schema.rest.object_forms import Document
-
 
 # Verdicts as objects of the registry: whether a version may be deployed, and why; who reads a subject.
 

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
+from uuid import UUID
 
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from counterfoil.schema.model import Schema
-
+from counterfoil.schema.model import Schema
 
 VersionNumber: TypeAlias = int | Literal["latest"]
 """A version of a subject: a number from 1, or the highest active one."""

@@ -1,28 +1,26 @@
-"""Sketches: a bounded summary of the records in a topic, and which findings these records cannot cause."""
+"""Sketches: a bounded summary of the records in a topic, and which findings its values cannot cause."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.sketch.collect import DEFAULT_TAGS, SketchBuilder, hidden_fields
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.sketch.document import InvalidSketch, read_sketch, write_sketch
 from counterfoil.schema.sketch.model import (
+    DEFAULT_TAGS,
     PartSketch,
     PlaceSketch,
     SchemaSketch,
+    SketchBuilder,
     TopicSketch,
     Weight,
     WriterSchema,
+    hidden_fields,
     weigh,
 )
 from counterfoil.schema.tags import Hidden
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from counterfoil.schema.parsed import ParsedSchema
-
 
 # What counts the records of one schema, whatever its language, and what keeps them by the schemas of a topic.
 

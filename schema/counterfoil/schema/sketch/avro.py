@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.compatibility.findings import Difference
 from counterfoil.schema.languages.avro.compare import rules
 from counterfoil.schema.languages.avro.compare.differences import MAX_DIFFERENCES
-from counterfoil.schema.languages.avro.compare.places import AvroDifference
+from counterfoil.schema.languages.avro.compare.places import AvroDifference, TypePair
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
@@ -15,23 +17,28 @@ from counterfoil.schema.languages.avro.types import (
     AvroMap,
     AvroPrimitive,
     AvroRecord,
+    AvroType,
     AvroUnion,
     branch_name,
 )
-from counterfoil.schema.sketch.collect import visit_of_bytes, visit_of_items, visit_of_number, visit_of_text
-from counterfoil.schema.sketch.model import Count
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.sketch.model import (
+    Count,
+    Place,
+    PlaceCounts,
+    PlaceSketch,
+    SchemaSketch,
+    SketchBuilder,
+    Visit,
+    visit_of_bytes,
+    visit_of_items,
+    visit_of_number,
+    visit_of_text,
+)
+from counterfoil.schema.tags import Hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.languages.avro.compare.places import TypePair
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.sketch.collect import PlaceCounts, SketchBuilder, Visit
-    from counterfoil.schema.sketch.model import Place, PlaceSketch, SchemaSketch
-    from counterfoil.schema.tags import Hidden
 
 
 # The sketch of Avro data: each value is counted at the place of its writer's type.

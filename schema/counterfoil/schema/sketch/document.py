@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.errors import CounterfoilError, UnusableSketch
@@ -12,8 +13,6 @@ from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.sketch.model import PartSketch, PlaceSketch, SchemaSketch, TopicSketch, WriterSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from counterfoil.schema.rest.object_forms import Document
 
 

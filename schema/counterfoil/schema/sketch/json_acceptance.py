@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.languages.jsonschema.json_values import are_equal
 from counterfoil.schema.languages.jsonschema.schema import JsonSchema
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.patterns.matching import holds_match
 from counterfoil.schema.sketch.jsonschema import ITEMS, OTHERS, declared_names, step_of
-from counterfoil.schema.sketch.model import Count, PlaceSketch
+from counterfoil.schema.sketch.model import Count, Place, PlaceSketch, SchemaSketch
+from counterfoil.schema.texts import Pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.sketch.model import Place, SchemaSketch
-    from counterfoil.schema.texts import Pointer
+    from counterfoil.schema.compatibility.findings import Difference
 
 
 # Whether a JSON schema accepts every value that a sketch summarizes: yes, or at which places it may refuse some.

@@ -5,17 +5,14 @@ Steps are the names that the writer's schema declares; the values of all other p
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.sketch.model import MAX_PLACES, depth_that_fits
+from counterfoil.schema.sketch.model import MAX_PLACES, Place, PlaceCounts, SketchBuilder, depth_that_fits
+from counterfoil.schema.tags import Hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.sketch.collect import PlaceCounts, SketchBuilder
-    from counterfoil.schema.sketch.model import Place
-    from counterfoil.schema.tags import Hidden
 
 
 ITEMS: Final = "[]"

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from counterfoil.schema.compatibility.findings import Difference
 from counterfoil.schema.languages.protobuf.compare import confluent_rules as rules
 from counterfoil.schema.languages.protobuf.compare import rules as sound_rules
 from counterfoil.schema.languages.protobuf.compare.findings import ProtobufDifference, oneof_origins
-from counterfoil.schema.languages.protobuf.compare.values import read_range
-from counterfoil.schema.languages.protobuf.runtime import is_map
-from counterfoil.schema.sketch.collect import visit_of_bytes, visit_of_items, visit_of_number, visit_of_text
-from counterfoil.schema.sketch.model import Count, PlaceSketch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField
-    from counterfoil.schema.languages.protobuf.types import NumberedField
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.sketch.collect import PlaceCounts, SketchBuilder, Visit
-    from counterfoil.schema.sketch.model import Place, SchemaSketch
-    from counterfoil.schema.tags import Hidden
-
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, is_map
+from counterfoil.schema.languages.protobuf.types import NumberedField, read_range
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.sketch.model import (
+    Count,
+    Place,
+    PlaceCounts,
+    PlaceSketch,
+    SchemaSketch,
+    SketchBuilder,
+    Visit,
+    visit_of_bytes,
+    visit_of_items,
+    visit_of_number,
+    visit_of_text,
+)
+from counterfoil.schema.tags import Hidden
 
 # The sketch of Protobuf data: each field that a message has set is counted at the field's number.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,6 +16,7 @@ from counterfoil.converter.engines.java.readers import ReaderWriter, is_always_r
 from counterfoil.converter.engines.java.source import (
     ENGINE,
     JavaClass,
+    Slot,
     block,
     declare,
     indented,
@@ -23,26 +25,20 @@ from counterfoil.converter.engines.java.source import (
     signed,
 )
 from counterfoil.converter.engines.java.writers import TargetWriter
-from counterfoil.converter.engines.protocol import EngineCannot, require_avro, require_frames
+from counterfoil.converter.engines.protocol import Conversion, EngineCannot, WriterLookup, require_avro, require_frames
 from counterfoil.converter.engines.reference import NUMBER_BY_CODE
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import AvroRecord
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans.avro import base_schema, base_text
 from counterfoil.schema.plans.derivations import derive_resolution, rounds_to_float
 from counterfoil.schema.plans.model import BuildRecord
 from counterfoil.schema.wire import id_prefix
+from counterfoil.sdk.serde.avro.plan import Step
 from counterfoil.sdk.serde.avro.resolve import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pyspark.sql import SparkSession
-
-    from counterfoil.converter.engines.java.source import Slot
-    from counterfoil.converter.engines.lookup import WriterLookup
-    from counterfoil.converter.engines.protocol import Conversion
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.sdk.serde.avro.plan import Step
 
 
 # Generating the Java class of a conversion: its text, and the names that it has in the Java program.

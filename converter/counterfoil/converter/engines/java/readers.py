@@ -7,23 +7,35 @@ size matters. The meaning of all three is that of :mod:`counterfoil.sdk.serde.av
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from counterfoil.converter.engines.java.source import ENGINE, REAL, block, indented, is_read_as_written, quoted, real
+from counterfoil.converter.engines.java.source import (
+    ENGINE,
+    REAL,
+    JavaClass,
+    Slot,
+    block,
+    indented,
+    is_read_as_written,
+    quoted,
+    real,
+)
 from counterfoil.converter.engines.protocol import EngineCannot
-from counterfoil.schema.languages.avro.types import AvroArray, AvroEnum, AvroKind, AvroRecord, AvroUnion
+from counterfoil.schema.languages.avro.types import AvroArray, AvroEnum, AvroKind, AvroRecord, AvroType, AvroUnion
 from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk
 from counterfoil.sdk.serde.avro.plan import (
     ArrayStep,
     BooleanStep,
     BytesStep,
     EnumStep,
+    FieldStep,
     FixedStep,
     IntegerStep,
     MapStep,
     NullStep,
     RealStep,
     RecordStep,
+    Step,
     TextStep,
     UnionStep,
     UnreadableStep,
@@ -31,12 +43,6 @@ from counterfoil.sdk.serde.avro.plan import (
     measure,
 )
 from counterfoil.sdk.serde.avro.resolve import SchemaResolver
-
-if TYPE_CHECKING:
-    from counterfoil.converter.engines.java.source import JavaClass, Slot
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.sdk.serde.avro.plan import FieldStep, Step
-
 
 _FIELDS_PER_METHOD: Final = 16
 """Java does not compile a method of more than 8,000 bytes; small ones are also compiled earlier."""

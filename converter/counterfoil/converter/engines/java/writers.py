@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from counterfoil.converter.engines.java.operations import JavaValue, Operations
 from counterfoil.converter.engines.java.source import (
     ENGINE,
+    JavaClass,
+    Slot,
     SlotRun,
     block,
     indented,
@@ -16,7 +19,15 @@ from counterfoil.converter.engines.java.source import (
     widens_on_wire,
 )
 from counterfoil.converter.engines.protocol import EngineCannot
-from counterfoil.schema.languages.avro.types import AvroArray, AvroEnum, AvroKind, AvroMap, AvroRecord, AvroUnion
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroEnum,
+    AvroKind,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+)
 from counterfoil.schema.plans.model import (
     BuildRecord,
     Constant,
@@ -24,6 +35,7 @@ from counterfoil.schema.plans.model import (
     MapBranches,
     MapItems,
     MapValues,
+    Op,
     Read,
     ReplaceNull,
     RequireValue,
@@ -32,15 +44,6 @@ from counterfoil.schema.plans.model import (
 from counterfoil.schema.plans.types import split_null
 from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk
 from counterfoil.sdk.serde.avro.numbers import encode_long
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from counterfoil.converter.engines.java.source import JavaClass, Slot
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.schema.plans.model import Op
-
 
 _LINES_PER_METHOD: Final = 60
 _NO_UNION: Final = "a union other than null and one type"

@@ -16,7 +16,7 @@ from counterfoil.registry.contracts.verdicts.counterparts import VersionPlace
 from counterfoil.registry.contracts.verdicts.proposals import PROPOSED
 from counterfoil.registry.contracts.verdicts.verdict import Policy
 from counterfoil.registry.subjects.levels import level_of
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, Direction
+from counterfoil.schema.compatibility import CompatibilityLevel, Direction
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest, StoreTimeout, StoreUnavailable
 from counterfoil.schema.parsed import Validation
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.subjects.compatibility import CompatibilityCheck
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.schema.agreements.pairs import Pair
-    from counterfoil.schema.agreements.sides import Offering
+    from counterfoil.schema.agreements.pairs import Offering, Pair
     from counterfoil.schema.answers import FoundDifference
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.model import Schema

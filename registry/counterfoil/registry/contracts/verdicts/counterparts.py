@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from counterfoil.registry.contracts.verdicts.sides import observed_side
 from counterfoil.registry.topics.use_cases import TOPIC_STATISTICS
 from counterfoil.schema.agreements.findings import Activity, Offer, ReaderOrigin
-from counterfoil.schema.agreements.sides import RetainedRecords
+from counterfoil.schema.agreements.pairs import RetainedRecords
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
 from counterfoil.schema.paths import parse_path, print_path
 from counterfoil.schema.rest.contracts import ContractKind
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.subjects.reading import SchemaReader
     from counterfoil.registry.subjects.versions import VersionEntry
-    from counterfoil.schema.agreements.sides import ConsumerReading, EarlierOffering, Numbered, Offering, Side
+    from counterfoil.schema.agreements.pairs import ConsumerReading, EarlierOffering, Numbered, Offering, Side
     from counterfoil.schema.contexts import QualifiedSubject
 
 

@@ -23,8 +23,8 @@ from counterfoil.registry.contracts.stored import (
     party_kind,
 )
 from counterfoil.registry.store.changes import JournalChangeKind
-from counterfoil.schema.agreements.model import major_of
-from counterfoil.schema.agreements.sides import KnownWriters
+from counterfoil.schema.agreements import major_of
+from counterfoil.schema.agreements.pairs import KnownWriters
 from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.rest.contracts import ContractKind
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.contracts.verdicts.sides import Sides
     from counterfoil.registry.store.changes import JournalChange, WrittenChanges
     from counterfoil.registry.store.protocol import Storage
-    from counterfoil.schema.agreements.sides import ConsumerReading, Numbered, Offering, Side
+    from counterfoil.schema.agreements.pairs import ConsumerReading, Numbered, Offering, Side
     from counterfoil.schema.rest.contracts import ApplicationVersion
 
 

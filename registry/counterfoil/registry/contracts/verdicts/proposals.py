@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.registry.contracts.events import Event
 from counterfoil.registry.contracts.verdicts.counterparts import ANYWHERE, VersionPlace
 from counterfoil.registry.contracts.verdicts.verdict import BLOCKING
+from counterfoil.schema.agreements import Promise
 from counterfoil.schema.agreements.findings import Activity, Offer
-from counterfoil.schema.agreements.model import Promise
-from counterfoil.schema.agreements.sides import Offering, Side, consumer_groups_of
+from counterfoil.schema.agreements.pairs import Offering, Side, consumer_groups_of
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.rest.contracts import EventType
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.subjects.merging import Candidate
     from counterfoil.registry.subjects.reading import SchemaReader
     from counterfoil.schema.agreements.pairs import Pair
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel
+    from counterfoil.schema.compatibility import CompatibilityLevel
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.rest.verdicts import VerdictReason

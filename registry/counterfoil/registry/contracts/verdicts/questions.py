@@ -12,9 +12,9 @@ from counterfoil.registry.contracts.stored import APPROVALS, VERSIONS
 from counterfoil.registry.contracts.verdicts.counterparts import VersionPlace
 from counterfoil.registry.contracts.verdicts.verdict import day_at, verdict_of
 from counterfoil.registry.store.writes import StaleWrite, together
+from counterfoil.schema.agreements import major_of
 from counterfoil.schema.agreements.findings import Activity
-from counterfoil.schema.agreements.model import major_of
-from counterfoil.schema.agreements.sides import consumer_groups_of
+from counterfoil.schema.agreements.pairs import consumer_groups_of
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest, ContractNotFound
 from counterfoil.schema.rest.contracts import ContractKind, EventType
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.contracts.verdicts.judging import Decisions, PairJudging
     from counterfoil.registry.contracts.verdicts.sides import Sides
     from counterfoil.registry.store.protocol import Storage
-    from counterfoil.schema.agreements.pairs import Pair
-    from counterfoil.schema.agreements.sides import Side
+    from counterfoil.schema.agreements.pairs import Pair, Side
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.contracts import ApplicationVersion, Environment
     from counterfoil.schema.rest.verdicts import ContractMigration

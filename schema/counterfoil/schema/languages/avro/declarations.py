@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
-from counterfoil.schema.jsontext.java import read_java_double
+from counterfoil.schema.jsontext import read_java_double
 from counterfoil.schema.languages.avro.attributes import (
     ENUM_ATTRIBUTES,
     FIELD_ATTRIBUTES,
@@ -37,21 +38,18 @@ from counterfoil.schema.languages.avro.types import (
     AvroMap,
     AvroPrimitive,
     AvroRecord,
+    AvroType,
     AvroUnion,
+    Json,
     Leaves,
+    NamedType,
     branch_name,
     full_name,
     is_full_name,
     is_name,
     split_name,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from counterfoil.schema.languages.avro.types import AvroType, Json, NamedType
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer
 
 # Names that are used before the type is declared.
 #

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from counterfoil.schema.change import Change, ChangeKind
@@ -12,22 +13,22 @@ from counterfoil.schema.languages.avro.types import (
     NO_DEFAULT,
     AvroArray,
     AvroEnum,
+    AvroField,
     AvroFixed,
     AvroMap,
     AvroPrimitive,
     AvroRecord,
+    AvroType,
     AvroUnion,
+    Json,
+    NamedType,
     branch_name,
 )
-from counterfoil.schema.paths import ITEMS, VALUES, member
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, member
 from counterfoil.schema.paths import branch as branch_step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType, Json, NamedType
-    from counterfoil.schema.paths import FieldPath
 
 
 # The texts of types and values in descriptions of changes.

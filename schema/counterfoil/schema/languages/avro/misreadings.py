@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from counterfoil.schema.compatibility.rules import Sentence
-from counterfoil.schema.languages.avro import decoder
+from counterfoil.schema.compatibility import Steps
+from counterfoil.schema.compatibility.findings import NoWitness, Sentence, Witness
+from counterfoil.schema.languages.avro import sample_values as decoder
 from counterfoil.schema.languages.avro.compare import rules
 from counterfoil.schema.languages.avro.compare.differences import describe, match_field
 from counterfoil.schema.languages.avro.compare.meaning import (
@@ -17,26 +19,31 @@ from counterfoil.schema.languages.avro.compare.meaning import (
     logical_type_of,
     meaning_of,
 )
-from counterfoil.schema.languages.avro.decoder import branch_name, spell_writer
+from counterfoil.schema.languages.avro.compare.places import AvroDifference
 from counterfoil.schema.languages.avro.misfits import ReadingBranches
 from counterfoil.schema.languages.avro.sample_values import (
     DataBuilder,
     NoDatum,
     SampleValues,
+    branch_name,
     plain_json,
+    spell_writer,
     step_in_words,
     words_to,
 )
-from counterfoil.schema.languages.avro.types import AvroArray, AvroFixed, AvroKind, AvroMap, AvroRecord, AvroUnion
-from counterfoil.schema.witness import NoWitness, Witness
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroField,
+    AvroFixed,
+    AvroKind,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.languages.avro.compare.places import AvroDifference
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType
 
 
 # The comparison of a record as a reader gets it with what was written: the first value with another meaning.

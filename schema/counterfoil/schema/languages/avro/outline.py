@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.entity import Entity, EntityKind
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.jsontext.java import print_json
-from counterfoil.schema.jsontext.reading import read_json, read_tags, write_tags
+from counterfoil.schema.jsontext import print_json, read_json, read_tags, write_tags
 from counterfoil.schema.languages.avro.types import PRIMITIVE_KINDS, AvroKind
-from counterfoil.schema.languages.references import FileReferences, FileTarget
-from counterfoil.schema.outline import Outline, Use
+from counterfoil.schema.languages.references import FileReferences, Files, FileTarget, Outline, Use
+from counterfoil.schema.marks import Entity, EntityKind, TagEdit
+from counterfoil.schema.texts import Pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.schema.entity import TagEdit
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.references import Files
-    from counterfoil.schema.texts import Pointer
 
 
 # The outline of an Avro schema: the named types that it declares, and those that it uses.

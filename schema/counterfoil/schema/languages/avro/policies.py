@@ -6,14 +6,12 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.caches import RecentValues
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy, steps_for
-from counterfoil.schema.languages.avro.compare.differences import FEW_STEPS, walked
+from counterfoil.schema.compatibility import CompatibilityPolicy, Steps, steps_for
+from counterfoil.schema.compatibility.findings import Difference
+from counterfoil.schema.languages.avro.compare.differences import FEW_STEPS, Walked, walked
+from counterfoil.schema.languages.avro.compare.places import AvroDifference
 
 if TYPE_CHECKING:
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.languages.avro.compare.differences import Walked
-    from counterfoil.schema.languages.avro.compare.places import AvroDifference
     from counterfoil.schema.languages.avro.schema import AvroSchema
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -10,15 +11,20 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from counterfoil.schema.caches import cached_by_size
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy, OutOfSteps, Steps, steps_for
-from counterfoil.schema.compatibility.rules import Sentence
+from counterfoil.schema.compatibility import CompatibilityPolicy, OutOfSteps, Steps, steps_for
+from counterfoil.schema.compatibility.findings import (
+    BEYOND_LIMITS,
+    Confirmation,
+    Difference,
+    NoWitness,
+    Sentence,
+    Witness,
+)
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.languages.avro import decoder
+from counterfoil.schema.languages.avro import sample_values as decoder
 from counterfoil.schema.languages.avro.compare import rules
-from counterfoil.schema.languages.avro.compare.differences import walk
-from counterfoil.schema.languages.avro.compare.places import TypePair
-from counterfoil.schema.languages.avro.compare.readable import have_matching_names, missing_symbols
-from counterfoil.schema.languages.avro.decoder import spell_reader, spell_reader_at, spell_writer
+from counterfoil.schema.languages.avro.compare.differences import have_matching_names, missing_symbols, walk
+from counterfoil.schema.languages.avro.compare.places import AvroDifference, TypePair
 from counterfoil.schema.languages.avro.misreadings import MISREADINGS, RecordComparison, search_for_misreading
 from counterfoil.schema.languages.avro.policies import find_all
 from counterfoil.schema.languages.avro.sample_values import (
@@ -26,18 +32,23 @@ from counterfoil.schema.languages.avro.sample_values import (
     NoDatum,
     SampleValues,
     plain_json,
+    spell_reader,
+    spell_reader_at,
+    spell_writer,
     step_in_words,
 )
-from counterfoil.schema.languages.avro.types import AvroArray, AvroEnum, AvroFixed, AvroMap, AvroRecord, AvroUnion
-from counterfoil.schema.witness import BEYOND_LIMITS, Confirmation, NoWitness, Witness
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.languages.avro.compare.places import AvroDifference
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroType
 
 
 # The causes of a missing union branch: why each branch of the reader's union does not read the writer's type.

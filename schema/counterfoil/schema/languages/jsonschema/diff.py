@@ -7,6 +7,7 @@ compared where they are first used, and unused ones by their names.
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.schema.change import Change, ChangeKind
@@ -21,18 +22,14 @@ from counterfoil.schema.languages.jsonschema.json_values import (
     value_words,
 )
 from counterfoil.schema.languages.jsonschema.paths import NAMED_STEPS, definition_step
-from counterfoil.schema.languages.jsonschema.view.written import root_of
-from counterfoil.schema.paths import ITEMS, VALUES, dependency, item, member
+from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, Step, dependency, item, member
 from counterfoil.schema.paths import branch as branch_step
 from counterfoil.schema.paths import value as map_value
+from counterfoil.schema.texts import Pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema
-    from counterfoil.schema.paths import FieldPath, Step
-    from counterfoil.schema.texts import Pointer
 
 
 _LOWER: Final = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"})

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote, urljoin
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.texts import print_pointer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer, print_pointer
 
 # The drafts of JSON Schema: which one a document uses, and the names of its keywords.
 #

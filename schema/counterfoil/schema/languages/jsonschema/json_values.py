@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias, TypeGuard
+from typing import Any, Final, NoReturn, Protocol, Self, TypeAlias, TypeGuard
 
-from counterfoil.schema.jsontext.java import print_string
-from counterfoil.schema.jsontext.reading import MAX_DEPTH, MAX_NUMBER_LENGTH, JsonScanner
+from counterfoil.schema.jsontext import MAX_DEPTH, MAX_NUMBER_LENGTH, JsonScanner, print_string
 from counterfoil.schema.languages.jsonschema.document import Draft
 from counterfoil.schema.texts import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import NoReturn
-
 
 # JSON values as schemas compare them.
 #

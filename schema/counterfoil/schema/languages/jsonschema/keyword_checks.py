@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.languages.jsonschema.document import Draft, is_copied, subschemas
+from counterfoil.schema.languages.jsonschema.document import Base, Draft, ReferenceResolver, is_copied, subschemas
 from counterfoil.schema.languages.jsonschema.json_values import is_number, print_number
 from counterfoil.schema.parsed import SchemaWarning
 from counterfoil.schema.patterns.matching import compile_pattern, fault_of_pattern, is_too_large
-from counterfoil.schema.texts import excerpt, print_pointer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from counterfoil.schema.languages.jsonschema.document import Base, ReferenceResolver
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer, excerpt, print_pointer
 
 # The required shape of each keyword's value, by draft: a table, and a check for each shape.
 #

@@ -8,28 +8,26 @@ whose type is not named by the schema, or stands beside branches.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from counterfoil.schema.languages.jsonschema.document import subschemas
 from counterfoil.schema.languages.jsonschema.view.evaluation import (
+    Certain,
     certain_beside,
     certain_of_item,
     certain_of_property,
     certain_of_unlisted,
     may_be_text,
 )
-from counterfoil.schema.languages.jsonschema.view.facts import ANYTHING
+from counterfoil.schema.languages.jsonschema.view.facts import ANYTHING, ConstrainedSchema, KeywordFacts
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.marks import ROOT, TAGS, FieldTags, Mark, TaggedPlace, WalkLimit, known_tags_in, tags_in
 from counterfoil.schema.patterns.matching import holds_match
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.view.evaluation import Certain
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
 
 
 ANY_KEY: Final = "*"

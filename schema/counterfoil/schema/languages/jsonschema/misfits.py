@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, OPTIONAL, Misfit, MisfitEffect
+from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, OPTIONAL, Misfit, MisfitEffect, Misfits
 from counterfoil.schema.languages.jsonschema.compare import rule_table as rules
 from counterfoil.schema.languages.jsonschema.json_values import (
     TYPES,
@@ -19,22 +20,20 @@ from counterfoil.schema.languages.jsonschema.json_values import (
     value_words,
 )
 from counterfoil.schema.languages.jsonschema.paths import steps_through
-from counterfoil.schema.languages.jsonschema.sound.misreadings import find_misreadings, places_of_other_meanings
+from counterfoil.schema.languages.jsonschema.sound.inclusion import RefusalReason
+from counterfoil.schema.languages.jsonschema.sound.misreadings import (
+    JsonMisreading,
+    find_misreadings,
+    places_of_other_meanings,
+)
 from counterfoil.schema.languages.jsonschema.sound.parts import OptionalSpelling, part_of, written_of
 from counterfoil.schema.languages.jsonschema.sound.policy import decide, difference_of, is_proved
-from counterfoil.schema.languages.jsonschema.view.facts import MAX_WIDTH, KeywordFacts, spread
+from counterfoil.schema.languages.jsonschema.view.facts import MAX_WIDTH, ConstrainedSchema, KeywordFacts, spread
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
-from counterfoil.schema.paths import ITEMS, VALUES, StepKind, member
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, Step, StepKind, member
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from counterfoil.schema.compatibility.misfits import Misfits
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.sound.inclusion import RefusalReason
-    from counterfoil.schema.languages.jsonschema.sound.misreadings import JsonMisreading
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
-    from counterfoil.schema.paths import FieldPath, Step
 
 
 # Which kinds of values a writer's schemas allow at a place: the types, and the values that enums list.

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import copy
 import posixpath
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
-from counterfoil.schema.entity import Entity, EntityKind
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.jsontext.reading import read_json, read_tags, write_tags
+from counterfoil.schema.jsontext import read_json, read_tags, write_tags
 from counterfoil.schema.languages.jsonschema.json_values import print_exact
-from counterfoil.schema.languages.references import FileReferences, FileTarget, distance, nearest
-from counterfoil.schema.outline import Outline, Use
+from counterfoil.schema.languages.references import FileReferences, Files, FileTarget, Outline, Use, distance, nearest
+from counterfoil.schema.marks import Entity, EntityKind, TagEdit
+from counterfoil.schema.texts import Pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.schema.entity import TagEdit
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.references import Files
-    from counterfoil.schema.texts import Pointer
 
 
 # The outline of a JSON schema: its ``$id``, those of its parts, and the documents that it refers to.

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.languages.jsonschema.document import Base, ReferenceResolver
 from counterfoil.schema.languages.jsonschema.json_values import type_words
-from counterfoil.schema.paths import ITEMS, VALUES, PathFault, PathTarget, StepKind, branch, follow, item, member, value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.languages.jsonschema.document import Base, ReferenceResolver
-    from counterfoil.schema.paths import FieldPath, Step
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.paths import (
+    ITEMS,
+    VALUES,
+    FieldPath,
+    PathFault,
+    PathTarget,
+    Step,
+    StepKind,
+    branch,
+    follow,
+    item,
+    member,
+    value,
+)
+from counterfoil.schema.texts import Pointer
 
 _NULL: Final = {"type": "null"}
 _DEFINITIONS: Final = ("$defs", "definitions")

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.jsontext.reading import TextIndex, locate
-from counterfoil.schema.languages.jsonschema.document import ReferenceResolver, UnresolvedReference, draft_of
+from counterfoil.schema.jsontext import TextIndex, locate
+from counterfoil.schema.languages.jsonschema.document import Base, ReferenceResolver, UnresolvedReference, draft_of
 from counterfoil.schema.languages.jsonschema.json_values import print_exact, read_exact_json
 from counterfoil.schema.languages.jsonschema.keyword_checks import KeywordShape, has_shape, shapes_of
-from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsed import ParsedSchema, Validation, invalid_reference
+from counterfoil.schema.model import ResolvedReference, SchemaType
+from counterfoil.schema.parsed import ParsedSchema, SchemaWarning, Validation, invalid_reference
+from counterfoil.schema.paths import FieldPath, PathTarget
 from counterfoil.schema.patterns.matching import fault_of_pattern
-from counterfoil.schema.texts import excerpt, print_pointer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from counterfoil.schema.languages.jsonschema.document import Base
-    from counterfoil.schema.model import ResolvedReference
-    from counterfoil.schema.parsed import SchemaWarning
-    from counterfoil.schema.paths import FieldPath, PathTarget
-    from counterfoil.schema.texts import Pointer, Position
-
+from counterfoil.schema.texts import Pointer, Position, excerpt, print_pointer
 
 # A parsed JSON schema: the document, its references, and its texts.
 

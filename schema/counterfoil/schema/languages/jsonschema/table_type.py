@@ -6,20 +6,26 @@ required, or may be null, is nullable. Unions of several types, tuples and recur
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from counterfoil.schema.compatibility.report import DifferenceOrigin
-from counterfoil.schema.languages.jsonschema.compare.places import pointer_in
-from counterfoil.schema.languages.table_types import Column, NotATable, TableList, TableMap, TableRow, TableScalar
+from counterfoil.schema.compatibility.findings import DifferenceOrigin
+from counterfoil.schema.languages.jsonschema.compare.findings import pointer_in
+from counterfoil.schema.languages.jsonschema.document import Base
+from counterfoil.schema.languages.table_types import (
+    Column,
+    NotATable,
+    TableList,
+    TableMap,
+    TableRow,
+    TableScalar,
+    TableType,
+)
+from counterfoil.schema.texts import Pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.languages.jsonschema.document import Base
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.table_types import TableType
-    from counterfoil.schema.texts import Pointer
 
 
 _STRING: Final = TableScalar("string")

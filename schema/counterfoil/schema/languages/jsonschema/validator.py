@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -11,6 +12,7 @@ from urllib.parse import quote
 
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.languages.jsonschema.document import (
+    Base,
     Draft,
     UnresolvedReference,
     metaschema,
@@ -24,12 +26,9 @@ from counterfoil.schema.patterns.syntax import PatternDialect
 from counterfoil.schema.texts import excerpt, print_pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-    from counterfoil.schema.languages.jsonschema.document import Base
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 
 

@@ -3,39 +3,46 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counterfoil.schema.caches import cached_by_size
-from counterfoil.schema.compatibility.policies import OutOfSteps, Steps, steps_for
-from counterfoil.schema.compatibility.rules import Sentence
+from counterfoil.schema.compatibility import OutOfSteps, Steps, steps_for
+from counterfoil.schema.compatibility.findings import (
+    BEYOND_LIMITS,
+    Confirmation,
+    Difference,
+    NoWitness,
+    Sentence,
+    Witness,
+)
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.jsonschema.compare.rule_table import CONTENT_MISREAD, FORMAT_MISREAD
 from counterfoil.schema.languages.jsonschema.json_values import print_exact
-from counterfoil.schema.languages.jsonschema.schema import check_validity
-from counterfoil.schema.languages.jsonschema.sound.misreadings import VALUES_A_PLACE, Meanings, find_misreadings
-from counterfoil.schema.languages.jsonschema.validator import SchemaValidator, ValidatorRefuses, validator_name
-from counterfoil.schema.languages.jsonschema.values.samples import MAX_BUILT, MAX_VARIATIONS, Sampler
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema, check_validity
+from counterfoil.schema.languages.jsonschema.sound.misreadings import (
+    VALUES_A_PLACE,
+    JsonMisreading,
+    Meanings,
+    find_misreadings,
+)
+from counterfoil.schema.languages.jsonschema.validator import (
+    SchemaValidator,
+    ValidationFailure,
+    ValidatorRefuses,
+    validator_name,
+)
+from counterfoil.schema.languages.jsonschema.values.samples import MAX_BUILT, MAX_VARIATIONS, Sampler, Step
 from counterfoil.schema.languages.jsonschema.values.solver import Solver
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
 from counterfoil.schema.languages.jsonschema.view.written import root_of
+from counterfoil.schema.paths import Step as SchemaStep
 from counterfoil.schema.paths import StepKind
 from counterfoil.schema.texts import excerpt
-from counterfoil.schema.witness import BEYOND_LIMITS, Confirmation, NoWitness, Witness
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.sound.misreadings import JsonMisreading
-    from counterfoil.schema.languages.jsonschema.validator import ValidationFailure
-    from counterfoil.schema.languages.jsonschema.values.samples import Step
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
-    from counterfoil.schema.paths import Step as SchemaStep
-
 
 # The place in a value that a difference concerns, and whether a validation failure comes from it.
 #

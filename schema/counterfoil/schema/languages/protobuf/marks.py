@@ -7,20 +7,18 @@ The tags of an option are read whatever pool declares it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from counterfoil.schema.languages.protobuf.runtime import is_map, pooled_file
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, MessageClass, is_map, pooled_file
 from counterfoil.schema.marks import FieldTags, Mark, TaggedPlace, WalkLimit
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, MessageClass
     from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 
 

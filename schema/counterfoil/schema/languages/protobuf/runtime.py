@@ -10,15 +10,12 @@ from google.protobuf.message import DecodeError
 
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.languages.protobuf.describe.descriptors import DEFAULT_NAME, descriptor_set, read_descriptors
-from counterfoil.schema.languages.protobuf.read.symbols import missing_imports
+from counterfoil.schema.languages.protobuf.read.symbols import FileWithImports, missing_imports
 from counterfoil.schema.languages.protobuf.reading import is_descriptor
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import FileDescriptor
     from google.protobuf.descriptor_pb2 import FileDescriptorProto
-
-    from counterfoil.schema.languages.protobuf.read.symbols import FileWithImports
-
 
 # The message types of a schema in Google's runtime: a descriptor pool with the schema's file and its imports.
 #

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.converter.engines.java.source import ENGINE, joined, quoted
+from counterfoil.converter.engines.java.source import ENGINE, JavaClass, joined, quoted
 from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.schema.languages.jsonschema.document import Draft
 from counterfoil.schema.patterns.matching import expression_of, groups_of, needs_own_search
@@ -16,11 +17,13 @@ from counterfoil.schema.patterns.syntax import (
     BackReference,
     BoundaryAssertion,
     Characters,
+    Expression,
     Look,
     NumberedGroup,
     PatternDialect,
     PatternSequence,
     Repeated,
+    Span,
     UnicodeProperty,
     complement,
     parts_of,
@@ -29,11 +32,7 @@ from counterfoil.schema.patterns.syntax import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.converter.engines.java.source import JavaClass
     from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
-    from counterfoil.schema.patterns.syntax import Expression, Span
 
 
 # Patterns of JSON schemas as automata in Java (``runtime/Automaton.java``).

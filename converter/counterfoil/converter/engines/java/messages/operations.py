@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final, cast
 
 from counterfoil.converter.engines.java.operations import JavaValue, Operations, formula
-from counterfoil.converter.engines.java.source import ENGINE, quoted, real
+from counterfoil.converter.engines.java.source import ENGINE, JavaClass, Slot, quoted, real
 from counterfoil.converter.engines.protocol import EngineCannot
-from counterfoil.schema.plans.formulas import Binary, Call, FieldValue, Negate
+from counterfoil.schema.plans.formulas import Binary, Call, Expression, FieldValue, Negate
 from counterfoil.schema.plans.model import Arithmetic, Cast, Format, Parse, Read, Scalar, Widen
 from counterfoil.schema.plans.notation import LONG_RANGE
 from counterfoil.schema.plans.text_forms import form_function
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, RecordType, UnionType
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, RecordType, UnionType
 from counterfoil.schema.plans.types import is_instant, is_text, range_of, split_null, ticks_per_second
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from counterfoil.converter.engines.java.source import JavaClass, Slot
-    from counterfoil.schema.plans.formulas import Expression
-    from counterfoil.schema.plans.tree import Node
-
 
 # Where a generated method finds the source's values: below a Java object of a type of the plan's tree.
 

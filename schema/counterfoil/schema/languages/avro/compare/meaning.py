@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import UUID
 
-from counterfoil.schema.languages.avro.types import AvroFixed, AvroKind, LogicalType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.languages.avro.types import AvroType
-
+from counterfoil.schema.languages.avro.types import AvroFixed, AvroKind, AvroType, LogicalType
 
 # The meaning of a number, a text or bytes by their logical type: an instant, a date, a decimal, a duration.
 #

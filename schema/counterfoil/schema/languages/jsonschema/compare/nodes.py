@@ -11,15 +11,15 @@ Source: recorded answers of Confluent Schema Registry 8.5.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from counterfoil.schema.texts import Pointer
 
+if TYPE_CHECKING:
     from counterfoil.schema.languages.jsonschema.json_values import Number
-    from counterfoil.schema.texts import Pointer
 
 
 class Criterion(Enum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -26,16 +27,12 @@ from counterfoil.schema.languages.jsonschema.compare.nodes import (
     Site,
     TextSchema,
 )
-from counterfoil.schema.languages.jsonschema.document import Draft
-from counterfoil.schema.languages.jsonschema.json_values import is_number, print_exact
+from counterfoil.schema.languages.jsonschema.document import Base, Draft, ReferenceResolver
+from counterfoil.schema.languages.jsonschema.json_values import Number, is_number, print_exact
+from counterfoil.schema.texts import Pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from counterfoil.schema.languages.jsonschema.document import Base, ReferenceResolver
-    from counterfoil.schema.languages.jsonschema.json_values import Number
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.texts import Pointer
 
 
 # The division of one schema's keywords into nodes.

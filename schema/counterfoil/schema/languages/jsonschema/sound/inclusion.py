@@ -6,24 +6,23 @@ other constraint; a value that fits the writer's schema and not this one shows t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
+from counterfoil.schema.compatibility.findings import CompatibilityRule
 from counterfoil.schema.languages.jsonschema.compare import rule_table as rules
 from counterfoil.schema.languages.jsonschema.json_values import TYPES
 from counterfoil.schema.languages.jsonschema.values.literals import asks_for_integers
 from counterfoil.schema.languages.jsonschema.view.facts import ANYTHING, ConstrainedSchema, KeywordFacts, spread
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema
 from counterfoil.schema.patterns.matching import holds_match
+from counterfoil.schema.texts import Pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.languages.jsonschema.values.solver import Solver
-    from counterfoil.schema.texts import Pointer
 
 
 MAX_REASONS: Final = 50

@@ -7,23 +7,20 @@ the variation to one place: the path from the root to the value that is varied.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.languages.jsonschema.json_values import TYPES, alike, plain
-from counterfoil.schema.languages.jsonschema.values.arrays import Arrays
-from counterfoil.schema.languages.jsonschema.values.objects import STRING, Objects
+from counterfoil.schema.languages.jsonschema.values.containers import STRING, Arrays, Objects
 from counterfoil.schema.languages.jsonschema.values.scalars import number_values, text_values
-from counterfoil.schema.languages.jsonschema.view.facts import spread
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts, Literal, spread
 from counterfoil.schema.patterns.samples import matching_strings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from counterfoil.schema.languages.jsonschema.values.solver import Solver
     from counterfoil.schema.languages.jsonschema.values.state import ValueState
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts, Literal
 
 
 MAX_DEPTH: Final = 14

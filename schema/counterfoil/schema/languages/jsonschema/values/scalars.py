@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain
@@ -10,14 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.languages.jsonschema.json_values import are_equal
 from counterfoil.schema.languages.jsonschema.values.literals import NoInteger, NoMatch, NoMultiple, asks_for_integers
+from counterfoil.schema.languages.jsonschema.view.facts import KeywordFacts
 from counterfoil.schema.patterns.matching import holds_match
 from counterfoil.schema.patterns.samples import matching_strings, stretched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from counterfoil.schema.languages.jsonschema.values.state import Answering, ValueState
-    from counterfoil.schema.languages.jsonschema.view.facts import KeywordFacts
 
 
 # Numbers that fit the constraints of a state: the proof that none exists, and candidates.

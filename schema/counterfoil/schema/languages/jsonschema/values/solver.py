@@ -14,21 +14,25 @@ Programming Languages, chapter 21.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.languages.jsonschema.json_values import TYPES
-from counterfoil.schema.languages.jsonschema.values.arrays import array_values
-from counterfoil.schema.languages.jsonschema.values.objects import object_values
+from counterfoil.schema.languages.jsonschema.values.containers import array_values, object_values
 from counterfoil.schema.languages.jsonschema.values.scalars import number_values, text_values
-from counterfoil.schema.languages.jsonschema.values.state import EMPTY, UNKNOWN, SchemaChoices, SolverAnswer, ValueState
+from counterfoil.schema.languages.jsonschema.values.state import (
+    EMPTY,
+    UNKNOWN,
+    Answering,
+    SchemaChoices,
+    SolverAnswer,
+    ValueState,
+)
+from counterfoil.schema.languages.jsonschema.view.facts import Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.languages.jsonschema.values.state import Answering
     from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
-    from counterfoil.schema.languages.jsonschema.view.facts import Literal
 
 
 MAX_CANDIDATES: Final = 24

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -11,14 +12,19 @@ from counterfoil.schema.languages.jsonschema.values.literals import (
     WITHOUT_CONDITION,
     Absence,
     Afterwards,
+    Demand,
     MisfitProperty,
     NoneOf,
+    Option,
     alternatives,
     failures,
     knows_kind,
 )
 from counterfoil.schema.languages.jsonschema.view.facts import (
+    ConstrainedSchema,
+    HoldingWay,
     KeywordFacts,
+    Literal,
     NegatedSchema,
     TooManyWays,
     is_unevaluated_asked,
@@ -26,11 +32,7 @@ from counterfoil.schema.languages.jsonschema.view.facts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-
-    from counterfoil.schema.languages.jsonschema.values.literals import Demand, Option
     from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, HoldingWay, Literal
 
 
 # The constraints on one value of one type, after some choices.

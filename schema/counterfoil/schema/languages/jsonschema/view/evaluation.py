@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps, Steps
 from counterfoil.schema.languages.jsonschema.json_values import are_equal, is_integer, is_multiple, type_of
 from counterfoil.schema.patterns.matching import CountedPatterns, holds_match
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.compatibility.policies import Steps
     from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
 
 

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from counterfoil.schema.languages.jsonschema.json_values import type_of
+from counterfoil.schema.languages.jsonschema.json_values import Number, type_of
 from counterfoil.schema.patterns.matching import holds_match
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from counterfoil.schema.languages.jsonschema.json_values import Number
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer
 
 # The constraints of a schema on values, by keyword, in one form for all drafts.
 
-if TYPE_CHECKING:
-    Limit = tuple[Number, bool]
+Limit = tuple[Number, bool]
 
 
 MAX_WIDTH: Final = 400
@@ -195,8 +189,7 @@ def scalars_of(values: list[Any]) -> frozenset[tuple[str, Any]]:
 #
 # Source: the core specifications of 2019-09 and 2020-12, "Unevaluated locations".
 
-if TYPE_CHECKING:
-    Literal = tuple[ConstrainedSchema, bool]
+Literal = tuple[ConstrainedSchema, bool]
 
 MAX_WAYS: Final = 128
 """The largest number of ways in which a schema may hold; a schema with more is not decided."""

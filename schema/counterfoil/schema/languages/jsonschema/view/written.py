@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
@@ -11,20 +12,17 @@ from counterfoil.schema.languages.jsonschema.document import (
     ONE_SCHEMA,
     SCHEMA_LIST,
     SCHEMA_MAP,
+    Base,
     Draft,
     UnresolvedReference,
     subschemas,
 )
-from counterfoil.schema.languages.jsonschema.json_values import are_equal, is_number, print_exact
+from counterfoil.schema.languages.jsonschema.json_values import Number, are_equal, is_number, print_exact
 from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts, scalars_of
+from counterfoil.schema.texts import Pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from counterfoil.schema.languages.jsonschema.document import Base
-    from counterfoil.schema.languages.jsonschema.json_values import Number
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.texts import Pointer
 
 
 # The part of a schema that constrains values: the schema without annotations and definitions.

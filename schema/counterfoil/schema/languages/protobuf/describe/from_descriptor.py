@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
-from google.protobuf.descriptor_pb2 import Edition, FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    Edition,
+    EnumDescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    MethodDescriptorProto,
+    ServiceDescriptorProto,
+)
 from google.protobuf.message import Message
 
 from counterfoil.schema.languages.protobuf.read.syntax_tree import (
@@ -20,6 +29,7 @@ from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     ImportKind,
     Label,
     ListValue,
+    OptionValue,
     ProtoEnum,
     ProtoField,
     ProtoFile,
@@ -39,18 +49,7 @@ from counterfoil.schema.languages.protobuf.read.syntax_tree import (
 from counterfoil.schema.languages.protobuf.read.tokens import INT32_MAX, Cursor, read_value, unescape_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
     from google.protobuf import descriptor_pb2 as pb
-    from google.protobuf.descriptor_pb2 import (
-        DescriptorProto,
-        EnumDescriptorProto,
-        MethodDescriptorProto,
-        ServiceDescriptorProto,
-    )
-
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import OptionValue
 
 
 # Conversion of the options in descriptors to those of syntax trees.
