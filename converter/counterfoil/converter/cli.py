@@ -31,7 +31,7 @@ class _Engines(click.Choice[str]):
     def __init__(self) -> None:
         super().__init__([AUTO, *ENGINES])
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the name; the engine ``sql`` of earlier versions is refused with the one that has taken its place."""
         if value == "sql":
             self.fail(
@@ -88,7 +88,7 @@ def _formats(names: str) -> Callable[..., Any]:
     short = click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        def with_formats(*, formats: tuple[str, ...], is_json: bool, **options: Any) -> Any:
+        def with_formats(*, formats: tuple[str, ...], is_json: bool, **options: object) -> Any:
             return command(formats=(*formats, "json") if is_json else formats, **options)
 
         return _options(given, short)(update_wrapper(with_formats, command))  # type: ignore[no-any-return]  # a decorator

@@ -29,6 +29,7 @@ from counterfoil.converter.kafka.origins import (
 from counterfoil.converter.outputs import WITH_JUNIT, failures_as_cases, give, parse_forms
 from counterfoil.converter.run.checkpoint import Checkpoint, begun_plan
 from counterfoil.converter.run.progress import job_name, now_ms
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.plans.bridge import BridgeFile, Partitioning
 from counterfoil.schema.reports.forms import Case, CaseOutcome, Suite
@@ -145,7 +146,7 @@ class VerifyReport:
         sums = {name: self._count(name) for name in names if name not in {"partition", "first", "end", "records"}}
         return {"source": self.records, **sums}
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the report as a JSON object."""
         return {
             **asdict(self),
@@ -254,7 +255,7 @@ class VerifiedTopics(Protocol):
     def settled_watermarks(self, topic: str) -> dict[int, Range]:
         """Return the first offset and the one after the last, by partition, when they no longer change."""
 
-    def read(self, topic: str, range_by_partition: Mapping[int, Range]) -> Iterator[Any]:
+    def read(self, topic: str, range_by_partition: Mapping[int, Range]) -> Iterator[Json]:
         """Return the records in the ranges."""
 
 
@@ -421,7 +422,7 @@ class _Reading:
             verdict.fault("misplaced", where)
 
     def _take(
-        self, message: Any, own: list[Any], origin: RecordOrigin, verdict: PartitionVerdict, *, is_dead: bool
+        self, message: Any, own: list[Json], origin: RecordOrigin, verdict: PartitionVerdict, *, is_dead: bool
     ) -> None:
         """Record one output record, the first time that its origin occurs.
 
@@ -517,7 +518,7 @@ class _Reading:
         return list(here.differing(there))
 
 
-def _untouched(key: bytes | None, kept: Iterable[Any], value: bytes | None) -> object:
+def _untouched(key: bytes | None, kept: Iterable[object], value: bytes | None) -> object:
     """Return the bytes that must be the same on both sides, to be hashed."""
     return key, tuple(kept), value
 

@@ -10,9 +10,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from json.encoder import encode_basestring
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from counterfoil.schema.caches import cached_if_short
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.marks import Entity, TagEdit
 from counterfoil.schema.texts import Pointer, Position
@@ -40,7 +41,7 @@ _FLOAT_DIGITS = 9
 """The number of decimal digits that distinguish any two 32-bit floats."""
 
 
-def print_json(value: Any, *, sort_keys: bool = False) -> str:
+def print_json(value: object, *, sort_keys: bool = False) -> str:
     """Return the text of a JSON value; ``sort_keys`` sorts the keys of every object by code point.
 
     The standard library prints most values equally, at C speed; those with doubles or control characters are printed
@@ -98,7 +99,7 @@ def round_to_float(value: float) -> float:
         return math.copysign(math.inf, value)
 
 
-def _print(value: Any, write: Any, *, sort_keys: bool) -> None:
+def _print(value: Json, write: Json, *, sort_keys: bool) -> None:
     kind = type(value)
     if kind is str:
         write(print_string(value))
@@ -115,7 +116,7 @@ def _print(value: Any, write: Any, *, sort_keys: bool) -> None:
         write(_print_scalar(value))
 
 
-def _print_object(value: dict[str, Any], write: Any, *, sort_keys: bool) -> None:
+def _print_object(value: JsonObject, write: Json, *, sort_keys: bool) -> None:
     write("{")
     for index, key in enumerate(sorted(value) if sort_keys else value):
         write(f"{',' if index else ''}{print_string(key)}:")
@@ -123,7 +124,7 @@ def _print_object(value: dict[str, Any], write: Any, *, sort_keys: bool) -> None
     write("}")
 
 
-def _print_scalar(value: Any) -> str:
+def _print_scalar(value: object) -> str:
     if value is None:
         return "null"
     if value is True:
@@ -271,7 +272,7 @@ class JsonScanner:
         self._at = 0
         self._offsets = offsets
 
-    def read(self) -> Any:
+    def read(self) -> Json:
         """Return the value of the text; raise ``SchemaParseError`` with line and column if it has none or several."""
         if not self._text.strip():
             raise self._fault("the text is empty", expected="a schema")
@@ -282,7 +283,7 @@ class JsonScanner:
             raise self._fault(f"text after the end of the schema: {self._shown()}", expected="the end of the text")
         return value
 
-    def _read_value(self) -> Any:
+    def _read_value(self) -> Json:
         """Read and return a value of any depth, with a stack of open containers."""
         stack: list[_Open] = []
         pointer: Pointer = ()
@@ -347,7 +348,7 @@ class JsonScanner:
         self._at += 1
         return opened.pointer if self._offsets is None else (*opened.pointer, opened.key)
 
-    def _read_scalar(self) -> Any:
+    def _read_scalar(self) -> Json:
         if self._peek() == '"':
             return self._read_string()
         match = _NUMBER.match(self._text, self._at)
@@ -429,14 +430,14 @@ class _Open:
 
     __slots__ = ("add", "closing", "container", "key", "pointer")
 
-    def __init__(self, container: dict[str, Any] | list[Any], pointer: Pointer) -> None:
+    def __init__(self, container: JsonObject | list[Json], pointer: Pointer) -> None:
         self.container = container
         self.pointer = pointer
         self.key = ""
         self.closing = "}" if isinstance(container, dict) else "]"
-        self.add: Callable[[Any], None] = container.append if isinstance(container, list) else self._put
+        self.add: Callable[[Json], None] = container.append if isinstance(container, list) else self._put
 
-    def _put(self, value: Any) -> None:
+    def _put(self, value: object) -> None:
         self.container[self.key] = value  # type: ignore[call-overload]  # only used if the container is a dict
 
 
@@ -456,7 +457,7 @@ _LINE_END = re.compile("\n")
 _RAW_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def read_json(text: str) -> Any:
+def read_json(text: str) -> Json:
     """Return the value that ``text`` holds: None, bool, int, float, str, list or dict.
 
     Comments are skipped, and of two equal keys the last one counts. Raises ``SchemaParseError`` with line and column,
@@ -516,7 +517,7 @@ def _needs_scanner(text: str) -> bool:
     return not text.isascii() and _RAW_SURROGATE.search(text) is not None
 
 
-def _is_too_deep(value: Any) -> bool:
+def _is_too_deep(value: object) -> bool:
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         level = [
@@ -542,12 +543,12 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _TAGS: Final = "confluent:tags"
 
 
-def read_tags(declarations: Iterable[tuple[Entity, dict[str, Any]]]) -> list[tuple[Entity, tuple[str, ...]]]:
+def read_tags(declarations: Iterable[tuple[Entity, JsonObject]]) -> list[tuple[Entity, tuple[str, ...]]]:
     """Return the entities with the tags of their declarations; a value that is not a list counts as no tags."""
     return [(entity, _tags_of(node)) for entity, node in declarations]
 
 
-def write_tags(declarations: Iterable[tuple[Entity, dict[str, Any]]], edit: TagEdit) -> None:
+def write_tags(declarations: Iterable[tuple[Entity, JsonObject]], edit: TagEdit) -> None:
     """Change the tags in the declarations of the entities that ``edit`` names."""
     for entity, node in declarations:
         if entity in edit.entities:
@@ -558,6 +559,6 @@ def write_tags(declarations: Iterable[tuple[Entity, dict[str, Any]]], edit: TagE
                 node.pop(_TAGS, None)
 
 
-def _tags_of(node: dict[str, Any]) -> tuple[str, ...]:
+def _tags_of(node: JsonObject) -> tuple[str, ...]:
     tags = node.get(_TAGS)
     return tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.texts import Pointer
@@ -263,7 +263,7 @@ def _both(one: Mapping[str, frozenset[str]], other: Mapping[str, frozenset[str]]
     return {name: one.get(name, _NONE) | other.get(name, _NONE) for name in {*one, *other}}
 
 
-def tags_in(properties: Mapping[str, Any]) -> frozenset[str]:
+def tags_in(properties: Mapping[str, object]) -> frozenset[str]:
     """Return the tags in the properties of an element, also where they are no list of texts.
 
     Confluent's clients know no tags there: one text, which may list several, an object, or a list in the list.
@@ -274,7 +274,7 @@ def tags_in(properties: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(_tags_written(written))
 
 
-def _tags_written(written: Any) -> Iterator[str]:
+def _tags_written(written: object) -> Iterator[str]:
     """Yield everything in a value that may be meant as a tag."""
     if isinstance(written, dict):
         for key, value in written.items():
@@ -288,7 +288,7 @@ def _tags_written(written: Any) -> Iterator[str]:
         yield from _SEPARATORS.split(str(written))
 
 
-def known_tags_in(properties: Mapping[str, Any]) -> frozenset[str]:
+def known_tags_in(properties: Mapping[str, object]) -> frozenset[str]:
     """Return the tags in the properties of an element that are a list, as Confluent's clients read them."""
     written = properties.get(TAGS)
     return frozenset(str(tag) for tag in written) if isinstance(written, list) else _NONE

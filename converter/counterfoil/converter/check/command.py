@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.bridge import ResolvedBridge, load_bridge_file, resolve_with
 from counterfoil.converter.check.preflight import (
@@ -27,6 +27,7 @@ from counterfoil.converter.outputs import WITH_JUNIT, failures_as_cases, give, p
 from counterfoil.converter.run.checkpoint import Checkpoint, begun_plan, default_folder
 from counterfoil.converter.run.writers import UnknownIds, WriterDecisions
 from counterfoil.converter.spark.start import short_session
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.plans.bridge import Framing
 from counterfoil.schema.reports.forms import Case, CaseOutcome, Suite
@@ -115,7 +116,7 @@ class BridgeCheckReport:
         shown += [*self.trial.lines(), *([f"records by schema id: {ids}"] if ids else []), self.engine]
         return [*shown, *([str(self.throughput)] if self.throughput is not None else [])]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the report as a JSON object."""
         return {
             "findings": [asdict(finding) for finding in self.findings],

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
@@ -16,6 +16,7 @@ from counterfoil.converter.engines.reference import Converted, KeyConverter
 from counterfoil.converter.kafka import origins as headers
 from counterfoil.converter.kafka.origins import Headers, too_large
 from counterfoil.converter.run.progress import duration
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.sampling import Strategy, choose_offsets
 from counterfoil.schema.texts import counted
 
@@ -100,7 +101,7 @@ class TrialReport:
         ratio = round(self.bytes_out / self.bytes_in, 3)
         return Sizes(before[middle], before[-1], after[middle], after[-1], ratio, self.limit)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the report as a JSON object."""
         failures = [
             {"code": code, "field": name, "count": count, "example": self.examples[code, name]}
@@ -206,7 +207,7 @@ def _fail(report: TrialReport, record: Sampled, code: str, name: str, text: str)
     report.examples.setdefault((code, name), f"partition {record.partition} offset {record.offset}: {text}")
 
 
-def _run(engine: Engine, frame: DataFrame) -> Mapping[tuple[int, int], Any]:
+def _run(engine: Engine, frame: DataFrame) -> Mapping[tuple[int, int], Json]:
     """Return the engine's rows, by partition and offset."""
     converted = engine.convert(frame).drop("value", "headers", "timestamp")
     return {(row["partition"], row["offset"]): row for row in converted.collect()}
@@ -218,7 +219,7 @@ def frame_of(records: Sequence[Sampled], spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(rows, _SCHEMA).select(*RECORD_COLUMNS)
 
 
-def _compare(report: TrialReport, record: Sampled, wanted: Converted, row: Any) -> None:
+def _compare(report: TrialReport, record: Sampled, wanted: Converted, row: Json) -> None:
     where = f"partition {record.partition} offset {record.offset}"
     if row is None:
         report.disagreements.append(f"{where}: no row came back")
@@ -231,7 +232,7 @@ def _compare(report: TrialReport, record: Sampled, wanted: Converted, row: Any) 
         report.disagreements.append(f"{where}: {found} instead of {wanted_code or 'the reference value'}")
 
 
-def _compare_keys(report: TrialReport, record: Sampled, wanted: Converted, row: Any) -> None:
+def _compare_keys(report: TrialReport, record: Sampled, wanted: Converted, row: Json) -> None:
     key = None if row[CONVERTED_KEY] is None else bytes(row[CONVERTED_KEY])
     if key != wanted.value:
         report.disagreements.append(f"partition {record.partition} offset {record.offset}: another key")
@@ -262,7 +263,7 @@ class Throughput:
         """The time that the engine needs for the whole source, in seconds; a run takes at least as long."""
         return self.source_records / self.records_per_s
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the estimate as a JSON object."""
         return {
             "records_per_s": round(self.records_per_s, 1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +16,7 @@ from counterfoil.converter.errors import BridgeError, why_unreadable
 from counterfoil.converter.outputs import give, parse_forms
 from counterfoil.converter.run.checkpoint import begun_plan
 from counterfoil.converter.sketch.command import load_samples
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.languages.table import NAME_BY_TYPE, language_of_schema_file, parse_schema
@@ -173,7 +174,7 @@ def _loss_lines(losses: Sequence[RoundTripLoss]) -> list[str]:
     )
 
 
-def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequence[str]) -> dict[str, Any]:
+def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequence[str]) -> JsonObject:
     return {
         "bridge": declared.name,
         "hash": plan.hash,

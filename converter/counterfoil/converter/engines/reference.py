@@ -20,6 +20,7 @@ from counterfoil.converter.engines.protocol import (
     recipe_from_driver,
 )
 from counterfoil.converter.messages.table import Packed, make_reader, make_writer, pack
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, FailureCode, PlanUnfinished
 from counterfoil.schema.plans.derivations import resolution_conflicts
 from counterfoil.schema.plans.evaluate import compile_op
@@ -144,7 +145,7 @@ class RecordConverter:
         self._unframed_id = recipe.unframed_id
         self._ids = tuple(schema_id for schema_id, _ in recipe.writer_by_id)
         self._read = make_reader(recipe.source, dict(recipe.writer_by_id))
-        self._evaluate: Callable[[Any], Any] = compile_op(recipe.root, "")
+        self._evaluate: Callable[[Datum], Datum] = compile_op(recipe.root, "")
         self._write = make_writer(recipe.target, recipe.target_id)
 
     def convert_value(self, data: bytes) -> Converted:
@@ -158,7 +159,7 @@ class RecordConverter:
         """Convert a value and return the target's bytes, with its frame. Raises ``ConversionError``."""
         return self._write(self._evaluate(self._decoded(data)))
 
-    def _decoded(self, data: bytes) -> Any:
+    def _decoded(self, data: bytes) -> Datum:
         if self._unframed_id is not None:
             return self._read(self._unframed_id, data, 0)
         if len(data) < ID_PREFIX_BYTES or data[0] != MAGIC_ID:

@@ -222,7 +222,7 @@ class Cluster:
             for messages in self._reader(consumer, topic).sample(offsets):
                 yield from messages
 
-    def _reader(self, consumer: Any, topic: str) -> RangeReader:
+    def _reader(self, consumer: object, topic: str) -> RangeReader:
         return RangeReader(
             consumer,
             topic,

@@ -26,6 +26,7 @@ from counterfoil.converter.run.progress import (
     read_snapshot,
     snapshot_json,
 )
+from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import CounterfoilError, ReporterReplaced, needed_by
 from counterfoil.schema.rest import bridges
 from counterfoil.schema.rest.object_forms import UnexpectedShapeError
@@ -139,7 +140,7 @@ class TopicReports:
     ``client`` are settings of confluent-kafka.
     """
 
-    def __init__(self, client: Mapping[str, Any], topic: str, *, say: Callable[[str], None]) -> None:
+    def __init__(self, client: Mapping[str, object], topic: str, *, say: Callable[[str], None]) -> None:
         from confluent_kafka import KafkaException, Producer
 
         self._producer = Producer({**client, "message.timeout.ms": round(_TIMEOUT_S * 1000)})
@@ -372,7 +373,7 @@ def _rich_display() -> Iterator[Display]:
         )
 
 
-def panel(state: RunSnapshot) -> Any:
+def panel(state: RunSnapshot) -> Json:
     """Return the lines about a run in a terminal: a bar, the rate and time left, and the partitions that are behind."""
     from rich.console import Group
     from rich.progress_bar import ProgressBar
@@ -389,7 +390,7 @@ def panel(state: RunSnapshot) -> Any:
     ]
     if state.dead_letters:
         facts[1] += " (" + ", ".join(f"{code} {count:,}" for code, count in state.dead_letters.items()) + ")"
-    lines: list[Any] = [head, Text(", ".join(facts), style="red" if state.dead_letters else "")]
+    lines: list[Json] = [head, Text(", ".join(facts), style="red" if state.dead_letters else "")]
     behind = sorted((each for each in state.partitions if each.lag), key=lambda each: -each.lag)
     if behind and state.state is RunState.RUNNING:
         table = Table(box=None, padding=(0, 2), show_edge=False)

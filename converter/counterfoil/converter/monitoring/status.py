@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -23,6 +23,7 @@ from counterfoil.converter.run.progress import (
     now_ms,
     snapshot_json,
 )
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import BridgeNotFound, CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.rest.bridges import BRIDGE_VERIFICATION, PROGRESS, BridgeStatus, Progress
@@ -100,9 +101,9 @@ class BridgeStatusReport:
         rows.append(("not read", self.unread))
         return [f"{name:<12}  {text}" for name, text in rows if text]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the status as a JSON object."""
-        document: dict[str, Any] = {"bridge": self.bridge, "migration": None, "run": None, "registry": None}
+        document: JsonObject = {"bridge": self.bridge, "migration": None, "run": None, "registry": None}
         if self.run is not None:
             state = self.run.word(now=now_ms())
             document["run"] = {**snapshot_json(self.run.state), "state": state, "origin": self.run.origin}

@@ -12,7 +12,7 @@ from html import escape
 from importlib import metadata, resources
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
@@ -23,6 +23,7 @@ from counterfoil.converter.monitoring.observers import read_history
 from counterfoil.converter.report.dead_letters import HIDDEN, DeadLetters, read_dead_letters, values_of
 from counterfoil.converter.run.checkpoint import default_folder
 from counterfoil.converter.run.progress import RunSnapshot, RunState, duration, now_ms
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.plans.bridge import BridgeFile
 from counterfoil.schema.plans.derivations import RoundTripLoss
@@ -256,7 +257,7 @@ class PageContent:
     losses: Sequence[RoundTripLoss]
     history: Sequence[RunSnapshot]
     dead_letters: DeadLetters | None = None
-    verification: Mapping[str, Any] | None = None
+    verification: Mapping[str, Json] | None = None
     made_ts: int = 0
 
     def runs(self) -> list[list[RunSnapshot]]:
@@ -349,7 +350,7 @@ def _tile(name: str, figure: str, kind: str | None = None) -> Markup:
     return element("div", element("dt", name), element("dd", figure, class_=kind))
 
 
-def _verdict_tile(verification: Mapping[str, Any] | None) -> Markup:
+def _verdict_tile(verification: Mapping[str, object] | None) -> Markup:
     if verification is None:
         return _tile("Verification", "not given")
     return _tile("Verification", "good", "good") if verification["good"] else _tile("Verification", "not good", "bad")
@@ -476,7 +477,7 @@ def _shown(text: str) -> Markup:
     return element("span", text, class_="soft") if text == HIDDEN else element("code", text)
 
 
-def _verification(found: Mapping[str, Any] | None) -> Markup:
+def _verification(found: Mapping[str, Json] | None) -> Markup:
     if found is None:
         return element(
             "p",
@@ -566,10 +567,10 @@ def report_bridge(
     return ExitCode.OK
 
 
-def _stored_verification(path: Path) -> dict[str, Any]:
+def _stored_verification(path: Path) -> JsonObject:
     """Return the JSON report of ``bridge verify`` in a file."""
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found: JsonObject = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as refusal:
         raise BridgeError(f"The verification {path} cannot be read: {why_unreadable(refusal)}") from None
     is_report = isinstance(found, dict) and {"good", "totals", "partitions"} <= found.keys()

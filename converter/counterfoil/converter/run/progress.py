@@ -12,16 +12,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.converter.run.transactions import CONVERTED, TOMBSTONE
-from counterfoil.schema.rest.bridges import COUNTS, NUMBER, Progress
+from counterfoil.schema.datum import Json, JsonObject
+from counterfoil.schema.rest.bridges import COUNTS, Progress
 from counterfoil.schema.rest.object_forms import (
     INTEGER,
     REQUIRED,
-    TEXT,
     Member,
     ObjectForm,
     ReplyJson,
+    form_of,
     list_of,
-    word_of,
 )
 from counterfoil.schema.texts import counted
 
@@ -125,31 +125,31 @@ _PARTITION: Final = ObjectForm(
     PartitionPosition,
     tuple(Member(name, name, INTEGER, otherwise=REQUIRED) for name in ("partition", "begin", "position", "end")),
 )
-SNAPSHOT: Final = ObjectForm(
+SNAPSHOT: Final = form_of(
     RunSnapshot,
-    (
-        Member("bridge", "bridge", TEXT, otherwise=REQUIRED),
-        Member("planHash", "plan_hash", TEXT, otherwise=REQUIRED),
-        Member("engine", "engine", TEXT, otherwise=REQUIRED),
-        Member("job", "job", TEXT, otherwise=REQUIRED),
-        Member("state", "state", word_of(RunState), otherwise=REQUIRED),
-        Member("error", "error", TEXT),
-        Member("startedTs", "started_ts", INTEGER, otherwise=REQUIRED),
-        Member("ts", "ts", INTEGER, otherwise=REQUIRED),
-        Member("batch", "batch", INTEGER),
-        Member("batchRecords", "batch_records", INTEGER),
-        Member("batchS", "batch_s", NUMBER),
-        Member("batches", "batches", INTEGER),
-        Member("read", "read", INTEGER),
-        Member("converted", "converted", INTEGER),
-        Member("tombstones", "tombstones", INTEGER),
-        Member("echoes", "echoes", INTEGER),
-        Member("repeats", "repeats", INTEGER),
-        Member("deadLetters", "dead_letters", COUNTS),
-        Member("writtenBytes", "written_bytes", INTEGER),
-        Member("partitions", "partitions", list_of(_PARTITION)),
-        Member("ratePerS", "rate_per_s", NUMBER),
-    ),
+    "bridge",
+    "plan_hash",
+    "engine",
+    "job",
+    "state",
+    "error",
+    "started_ts",
+    "ts",
+    "batch",
+    "batch_records",
+    "batch_s",
+    "batches",
+    "read",
+    "converted",
+    "tombstones",
+    "echoes",
+    "repeats",
+    "dead_letters",
+    "written_bytes",
+    "partitions",
+    "rate_per_s",
+    types={"dead_letters": COUNTS, "partitions": list_of(_PARTITION)},
+    otherwise={"state": REQUIRED},
     keeps_empty=True,
 )
 """The JSON form; sums are added where people and scripts read it (:func:`snapshot_json`)."""
@@ -203,7 +203,7 @@ class RunTotals:
         """How many records were written, to either topic."""
         return self.converted + self.tombstones + self.dead_letters
 
-    def add(self, report: Mapping[str, Any], *, codes: Sequence[str]) -> None:
+    def add(self, report: Mapping[str, Json], *, codes: Sequence[str]) -> None:
         """Count one batch, from Spark's report of it; ``codes`` are those that the query counted."""
         observed = report.get("observedMetrics") or {}
         written = observed.get(_WRITTEN) or {}
@@ -227,7 +227,7 @@ class RunTotals:
         self.dead_by_code -= skipped
 
 
-def _by_code(written: Mapping[str, Any], codes: Sequence[str]) -> Counter[str]:
+def _by_code(written: Mapping[str, Json], codes: Sequence[str]) -> Counter[str]:
     """Return counts by code from the bins of ``written_metrics``; codes that are not among ``codes`` are ``other``.
 
     Bins of several tasks stand side by side.
@@ -271,22 +271,22 @@ def written_metrics(codes: Sequence[str]) -> list[Column]:
     ]
 
 
-def positions_after(report: Mapping[str, Any]) -> dict[int, int]:
+def positions_after(report: Mapping[str, object]) -> dict[int, int]:
     """Return the next offset to read after a batch, by partition, from Spark's report of it."""
     return _by_partition(_source(report).get("endOffset"))
 
 
-def latest_offsets(report: Mapping[str, Any]) -> dict[int, int]:
+def latest_offsets(report: Mapping[str, object]) -> dict[int, int]:
     """Return the offset after the last record, by partition, when a batch was planned; empty if it is not reported."""
     return _by_partition(_source(report).get("latestOffset"))
 
 
-def _source(report: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = (report.get("sources") or [{}])[0]
+def _source(report: Mapping[str, Json]) -> Mapping[str, Json]:
+    found: Mapping[str, Json] = (report.get("sources") or [{}])[0]
     return found
 
 
-def _by_partition(offsets: Any) -> dict[int, int]:
+def _by_partition(offsets: object) -> dict[int, int]:
     """Return the offsets of a one-topic source, from ``{"topic": {"0": 42}}``; empty when a report has none."""
     if not isinstance(offsets, dict) or not offsets:
         return {}
@@ -383,7 +383,7 @@ class Watch:
     beginning: Mapping[int, int]
     codes: Sequence[str]
     listeners: Sequence[Listener] = ()
-    on_batch: Callable[[Mapping[str, Any]], None] = lambda _report: None
+    on_batch: Callable[[Mapping[str, Json]], None] = lambda _report: None
     skipped_in: Callable[[int], Counter[str]] = lambda _batch: Counter()
     totals: RunTotals = field(default_factory=RunTotals)
     _rate: RateWindow = field(default_factory=lambda: RateWindow(time.monotonic()))
@@ -393,7 +393,7 @@ class Watch:
         """Pass on the state before the first batch: the offsets at which it begins, and those after the last ones."""
         self._become(partitions=self._partitions({**self.beginning, **positions}, ends))
 
-    def take(self, reports: Iterable[Mapping[str, Any]]) -> bool:
+    def take(self, reports: Iterable[Mapping[str, Json]]) -> bool:
         """Count the reports of new batches, pass them on, and return whether there were any."""
         new = [report for report in reports if report["batchId"] > self._seen and report["numInputRows"] > 0]
         for report in new:
@@ -409,7 +409,7 @@ class Watch:
         rate = self._rate.of_run(now_s=time.monotonic())
         self._become(state=state, error=error, rate_per_s=rate, **self._counts())
 
-    def _after(self, report: Mapping[str, Any]) -> None:
+    def _after(self, report: Mapping[str, Json]) -> None:
         reached = {each.partition: each.position for each in self.state.partitions} | positions_after(report)
         ends = {each.partition: each.end for each in self.state.partitions}
         latest = latest_offsets(report)
@@ -424,7 +424,7 @@ class Watch:
             rate_per_s=self._rate.rate_after(report["numInputRows"], now_s=time.monotonic()),
         )
 
-    def _counts(self) -> dict[str, Any]:
+    def _counts(self) -> JsonObject:
         totals = self.totals
         return {
             "batches": totals.batches,

@@ -354,7 +354,7 @@ class _Server(ThreadingTCPServer):
         self.address_family = family
         super().__init__(place, _Requests)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """Print one line about an error, but nothing about a connection that breaks off, or while the run ends."""
         del request, client_address
         error = sys.exception()

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from counterfoil.converter.errors import BridgeError, why_unreadable
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.plans.suggest import CountedSamples
 from counterfoil.schema.plans.value_counts import FieldCounts, counts_of_values, field_counts
@@ -313,8 +314,8 @@ def _of_sketch(sketch: TopicSketch, side: str, file: BridgeFile) -> FieldCounts:
     return field_counts(sketch.value, file.source_message if side == "source" else file.target_message)
 
 
-def _values(text: str, path: Path) -> list[dict[str, Any]]:
-    values: list[dict[str, Any]] = []
+def _values(text: str, path: Path) -> list[JsonObject]:
+    values: list[JsonObject] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.spark.start import read_topic, texts_of
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import Schema, SchemaType
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 # The records of a topic, counted by the schemas they were written with.
 
-_OPTIONS: Final[Mapping[SchemaType, Mapping[str, Any]]] = {SchemaType.JSON: {"validate": "read"}}
+_OPTIONS: Final[Mapping[SchemaType, Mapping[str, Datum]]] = {SchemaType.JSON: {"validate": "read"}}
 """The options of a codec with which values are read as sketches need them: JSON is valid, Protobuf are messages."""
 
 
@@ -140,7 +141,7 @@ class _Opened:
     """What data with one frame are read and counted with."""
 
     codec: Codec[Any]
-    parsed: Any
+    parsed: Datum
     sketcher: Sketcher
 
     def counting(self, suffix: bytes) -> Callable[[bytes, int], None]:
@@ -148,7 +149,7 @@ class _Opened:
         if self.codec.schema_type is SchemaType.AVRO:
             from counterfoil.sdk.serde.avro.coders import compile_base_decoder
 
-            decode: Any = compile_base_decoder(self.parsed)
+            decode: Datum = compile_base_decoder(self.parsed)
         else:
             decode = self.codec.decoder(self.parsed, None, suffix)
         add = self.sketcher.add
@@ -242,10 +243,10 @@ def scan_with_spark(
     return sketch
 
 
-def _counting(registry: Registry, options: SketchOptions) -> Callable[[Iterator[Any]], Iterator[str]]:
+def _counting(registry: Registry, options: SketchOptions) -> Callable[[Iterator[Datum]], Iterator[str]]:
     """Return what a task does with the batches of its partition: it counts them, and yields one sketch."""
 
-    def count(batches: Iterator[Any]) -> Iterator[str]:
+    def count(batches: Iterator[object]) -> Iterator[str]:
         counter = TopicCounter(registry, options)
         for batch in batches:
             _count_batch(batch, counter, options)
@@ -254,7 +255,7 @@ def _counting(registry: Registry, options: SketchOptions) -> Callable[[Iterator[
     return count
 
 
-def _count_batch(batch: Any, counter: TopicCounter, options: SketchOptions) -> None:
+def _count_batch(batch: Datum, counter: TopicCounter, options: SketchOptions) -> None:
     partitions, offsets, keys, values, headers = (batch.column(name) for name in _COLUMNS)
     named = headers.to_pylist() if headers.null_count < len(headers) else [None] * len(headers)
     for partition, offset, key, value, more in zip(

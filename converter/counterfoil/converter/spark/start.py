@@ -109,7 +109,7 @@ class SessionStart:
     def first_batch(self, say: Callable[[str], None]) -> Callable[[Mapping[str, Any]], None]:
         """Return what is to be called after each batch: it prints when the first one was written."""
 
-        def after_batch(_report: Mapping[str, Any]) -> None:
+        def after_batch(_report: Mapping[str, object]) -> None:
             if self._is_first:
                 self._is_first = False
                 say(f"the first batch was written {time.monotonic() - self._begun:.1f} s after the start")
@@ -198,7 +198,7 @@ def read_topic(spark: SparkSession, kafka: Mapping[str, str], topic: str, ranges
 def texts_of(frame: DataFrame, work: Callable[[Iterator[Any]], Iterable[str]]) -> list[str]:
     """Return the texts that ``work`` makes of the Arrow batches of each partition."""
 
-    def run(batches: Iterator[Any]) -> Iterator[Any]:
+    def run(batches: Iterator[object]) -> Iterator[Any]:
         import pyarrow as pa
 
         for text in work(batches):
@@ -242,7 +242,7 @@ class SparkScanner:
         """Return how many of the pairs that ``work`` makes of records were there before, by the first of each pair."""
         from pyspark.sql import functions
 
-        def run(batches: Iterator[Any]) -> Iterator[Any]:
+        def run(batches: Iterator[object]) -> Iterator[Any]:
             import pyarrow as pa
 
             for pairs in _chunks(work(batches)):

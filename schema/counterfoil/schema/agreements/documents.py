@@ -47,6 +47,7 @@ from counterfoil.schema.agreements.standards import (
 )
 from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.compatibility import CompatibilityLevel
+from counterfoil.schema.datum import Json
 from counterfoil.schema.documents import (
     InvalidDocument,
     MappingNode,
@@ -549,7 +550,7 @@ def part_hash(part: Expectation | Promise) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Json:
     if is_dataclass(value):
         kind = type(value).__name__
         kept = (each for each in fields(value) if each.name not in _PROSE or (each.name == "name" and kind in _NAMED))
@@ -564,16 +565,16 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | list | None) else str(value)
 
 
-def _shown_name(name: str, value: Any) -> Any:
+def _shown_name(name: str, value: Json) -> Json:
     return _UNSET[name].get(value, value) if name in _UNSET else value
 
 
-def _is_unset(member: Field[Any], value: Any) -> bool:
+def _is_unset(member: Field[Any], value: object) -> bool:
     """Return whether a file does not state a member; an empty list is a statement where None is possible, too."""
     return value is None or value is False or (value == () and member.default is not None)
 
 
-def _listed(value: tuple[Any, ...]) -> list[Any]:
+def _listed(value: tuple[Json, ...]) -> list[Json]:
     """Return a tuple as a list; the order of fields, reads, rules and the like has no meaning, that of steps has."""
     listed = [_plain(each) for each in value]
     is_ordered = any(isinstance(each, list) for each in listed)
@@ -595,7 +596,7 @@ def hash_of_file(text: str, schemas: Mapping[str, Schema]) -> str:
     return hash_of_contract(agreement, schemas)
 
 
-def ports_of(text: str) -> dict[str, list[Any]]:
+def ports_of(text: str) -> dict[str, list[Json]]:
     """Return the input ports of a product file as JSON, by the contract that they read."""
     root = read_yaml(text)
     found = {} if root is None else ports_by_contract(root)

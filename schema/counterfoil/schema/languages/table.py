@@ -299,7 +299,7 @@ def _by_content(name: str, text: str) -> SchemaType:
     return _of_document(document) or plain
 
 
-def _of_document(document: Any) -> SchemaType | None:
+def _of_document(document: object) -> SchemaType | None:
     """Return the language of a schema as JSON; None if both have such a schema."""
     if isinstance(document, bool):
         return SchemaType.JSON

@@ -28,8 +28,9 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.documents import (
     InvalidDocument,
     MappingNode,
@@ -281,7 +282,7 @@ _SPLIT: Final = {
     "required": ["from", "on", "take"],
     "additionalProperties": False,
 }
-_WORDS: Final[dict[str, tuple[str, Any]]] = {
+_WORDS: Final[dict[str, tuple[str, Json]]] = {
     "from": ("The source field with the value.", _SOURCE_SCHEMA),
     "join": ("Source fields whose texts are joined.", {"type": "array", "items": _SOURCE_SCHEMA, "minItems": 1}),
     "split": ("One piece of a text.", _SPLIT),
@@ -300,13 +301,13 @@ _WORDS: Final[dict[str, tuple[str, Any]]] = {
 }
 
 
-def bridge_json_schema() -> dict[str, Any]:
+def bridge_json_schema() -> JsonObject:
     """Return the JSON schema (draft 2020-12) of bridge documents.
 
     >>> sorted(bridge_json_schema()["required"])
     ['bridge', 'source', 'target']
     """
-    source: dict[str, Any] = {
+    source: JsonObject = {
         "topic": _TOPIC_SCHEMA,
         "subject": _SUBJECT_SCHEMA,
         "versions": {"const": "all"},
@@ -342,7 +343,7 @@ def bridge_json_schema() -> dict[str, Any]:
     }
 
 
-def _rule_schemas() -> dict[str, Any]:
+def _rule_schemas() -> JsonObject:
     """Return the schemas of ``fields``, ``drop`` and ``numbers``."""
     return {
         "fields": {
@@ -363,19 +364,19 @@ def _rule_schemas() -> dict[str, Any]:
     }
 
 
-def _closed(properties: dict[str, Any], *required: str, without: str = "") -> dict[str, Any]:
+def _closed(properties: JsonObject, *required: str, without: str = "") -> JsonObject:
     kept = {name: value for name, value in properties.items() if name != without}
     return {"type": "object", "properties": kept, "required": list(required), "additionalProperties": False}
 
 
-def _rule_schema(origin: str) -> dict[str, Any]:
+def _rule_schema(origin: str) -> JsonObject:
     """Return the schema of a rule whose value comes from ``origin``."""
     words = [origin, *sorted(FOLLOWING_BY_ORIGIN[origin])]
     required = [origin, "as"] if "as" in words else [origin]
     return {"title": origin, **_closed({word: _described(word) for word in words}, *required)}
 
 
-def _described(word: str) -> dict[str, Any]:
+def _described(word: str) -> JsonObject:
     text, schema = _WORDS[word]
     return {"description": text} if schema is True else {"description": text, **schema}
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans.assign import DECIMALS
@@ -181,7 +180,7 @@ def rounds_to_float(resolution: ConversionPlan) -> bool:
     return any(target.base == "float" and source.base in {"int", "long"} for _, source, target in changes)
 
 
-def _conversions(op: Any, where: str) -> Iterator[tuple[str, Scalar, Scalar]]:
+def _conversions(op: object, where: str) -> Iterator[tuple[str, Scalar, Scalar]]:
     """Yield every change of a scalar type in an operation, with the target path."""
     if isinstance(op, (Cast, Widen)):
         yield where, op.source, op.target

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, shown
 from counterfoil.schema.plans.assign import AssignedValue, Assigner, shapes_of
 from counterfoil.schema.plans.casts import UUID_TEXT, readable
@@ -400,7 +401,7 @@ class _Walk:
             yield from self.of(op.value, inner.values, (*place, "{}"))
         self._inside -= 1
 
-    def _value(self, value: Any, node: Node, place: Place, word: str) -> Iterator[RefusedValue]:
+    def _value(self, value: object, node: Node, place: Place, word: str) -> Iterator[RefusedValue]:
         expected = None if word == "default" else _not_meant(node, value)
         if expected is None and self._limits is not None:
             expected = self._limits.refusal(place, node, value)
@@ -473,7 +474,7 @@ def _branch(op: RequireValue | Tag, node: Node) -> Node:
     return node.branches[op.index] if isinstance(op, Tag) and isinstance(node, UnionType) else node
 
 
-def _not_meant(node: Node, value: Any) -> str | None:
+def _not_meant(node: Node, value: Datum) -> str | None:
     """Return the demand of a type that a base value does not meet, in words; None if it has a meaning there."""
     if isinstance(node, UnionType):
         if node.is_tagged:
@@ -483,7 +484,7 @@ def _not_meant(node: Node, value: Any) -> str | None:
         return None if inner is None or value is None else _not_meant(inner, value)
     if isinstance(node, Leaf):
         return None if value is None else _not_meant_scalar(node.scalar, value)
-    parts: list[tuple[Node, Any]] = []
+    parts: list[tuple[Node, Datum]] = []
     if isinstance(node, RecordType):
         parts = [(member.type, value[member.name]) for member in node.fields if member.name in value]
     elif isinstance(node, ArrayType):
@@ -509,7 +510,7 @@ def _is_key(text: str, word: str) -> bool:
     return low <= number <= high
 
 
-def _not_meant_scalar(scalar: Scalar, value: Any) -> str | None:
+def _not_meant_scalar(scalar: Scalar, value: Datum) -> str | None:
     if scalar.word == "decimal":
         digits = len(str(abs(int.from_bytes(value, "big", signed=True)))) if len(value) <= _MOST_BYTES else _MOST_BYTES
         most = scalar.precision or 0
@@ -528,7 +529,7 @@ def _not_meant_scalar(scalar: Scalar, value: Any) -> str | None:
     return _not_formed(scalar, value)
 
 
-def _not_formed(scalar: Scalar, value: Any) -> str | None:
+def _not_formed(scalar: Scalar, value: object) -> str | None:
     """Return the form that a text does not have, in words: that of a date, for a date; None if it has it."""
     if scalar.word not in _FORMS or scalar.base != "string":
         return None

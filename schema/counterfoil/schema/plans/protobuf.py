@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.protobuf.read.symbols import EnumType
 from counterfoil.schema.languages.protobuf.read.syntax_tree import json_name_of
 from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
@@ -70,7 +71,7 @@ _OPAQUE: Final = frozenset(
         "google.type.Decimal",
     }
 )
-_ZERO_BY_BASE: Final[Mapping[str, Any]] = {
+_ZERO_BY_BASE: Final[Mapping[str, Datum]] = {
     **dict.fromkeys(("int", "long", "uint64"), 0),
     "float": 0.0,
     "double": 0.0,
@@ -148,7 +149,7 @@ class _Reader:
             has_null=False,
         )
 
-    def _type_and_default(self, field: NumberedField) -> tuple[Node, Any]:
+    def _type_and_default(self, field: NumberedField) -> tuple[Node, Datum]:
         held = field.holds
         if held.key is not None and held.value is not None:
             key = _SCALAR_BY_WORD[held.key.scalar or "string"]
@@ -183,7 +184,7 @@ def _enum(enum: EnumType) -> Leaf:
     return Leaf(Scalar("enum", "enum", symbols), enum.local_name, enum.full_name)
 
 
-def _zero(held: FieldValueType, node: Node) -> Any:
+def _zero(held: FieldValueType, node: Node) -> Datum:
     if held.enum is not None:
         return held.enum.first_name
     return _ZERO_BY_BASE[node.kind]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import spelt_as_yaml
 from counterfoil.schema.plans.assign import AssignedValue, Assigner
 from counterfoil.schema.plans.casts import table_of
@@ -187,7 +187,7 @@ _STRING_SCALAR = Scalar("string", "string")
 _STRING = Leaf(_STRING_SCALAR)
 _LONG = Leaf(Scalar("long", "long"))
 _DOUBLE = Leaf(Scalar("double", "double"))
-_FAILED: Any = object()
+_FAILED: Datum = object()
 
 
 class RuleReader:
@@ -389,7 +389,7 @@ class RuleReader:
         otherwise = self._otherwise(rule, lookup, value, target, where)
         return None if problems or otherwise is _FAILED else Lookup(value.op, table, otherwise)
 
-    def _otherwise(self, rule: FieldRule, lookup: LookupRule, value: AssignedValue, target: Node, where: str) -> Any:
+    def _otherwise(self, rule: FieldRule, lookup: LookupRule, value: AssignedValue, target: Node, where: str) -> Datum:
         if lookup.otherwise is None or lookup.otherwise is Word.ERROR:
             return None
         if lookup.otherwise is Word.KEEP:
@@ -424,7 +424,7 @@ def story_of(rule: FieldRule) -> tuple[str, str, str]:
     return how, source, "; ".join(filter(None, (note, *notes)))
 
 
-def _story_of_origin(origin: Any) -> tuple[str, str, str]:
+def _story_of_origin(origin: Datum) -> tuple[str, str, str]:
     if isinstance(origin, From):
         return "from", spell(origin.path), ""
     if isinstance(origin, JoinOf):

@@ -8,8 +8,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import ParsedSchema
 
@@ -129,7 +130,7 @@ class UnionType:
 
     branches: Sequence[Node]
     is_tagged: bool = False
-    tests: Sequence[Any] = ()
+    tests: Sequence[Datum] = ()
 
     @property
     def kind(self) -> str:
@@ -153,7 +154,7 @@ class RecordField:
 
     name: str
     type: Node
-    default: Any = NO_DEFAULT
+    default: Datum = NO_DEFAULT
     aliases: Sequence[str] = ()
     number: int | None = None
     oneof: str | None = None
@@ -260,7 +261,7 @@ def nullable(node: Node) -> Node:
     return UnionType((NullType(), node))
 
 
-def branch_of(union: UnionType, value: Any) -> Node | None:
+def branch_of(union: UnionType, value: object) -> Node | None:
     """Return the branch of a value other than null of a union without tags, as far as its parts matter.
 
     None for one of several types without parts.
@@ -307,7 +308,7 @@ class _Writer:
     def __init__(self) -> None:
         self._number_by_record: dict[int, int] = {}
 
-    def write(self, node: Node) -> Any:
+    def write(self, node: Node) -> Datum:
         if isinstance(node, RecordType):
             return self._record(node)
         if isinstance(node, UnionType):
@@ -322,13 +323,13 @@ class _Writer:
             return None
         return {"leaf": {name: fact for name, fact in asdict(node.scalar).items() if name != "is_wide"}}
 
-    def _record(self, node: RecordType) -> Any:
+    def _record(self, node: RecordType) -> Datum:
         if id(node) in self._number_by_record:
             return {"again": self._number_by_record[id(node)]}
         self._number_by_record[id(node)] = len(self._number_by_record)
         return {"record": node.full_name, "fields": [self._field(member) for member in node.fields]}
 
-    def _field(self, member: RecordField) -> Any:
+    def _field(self, member: RecordField) -> Datum:
         default = {"default": member.default} if member.has_default else {}
         facts = [member.name, member.number, member.oneof, member.may_be_absent, member.has_null]
         return {"field": facts, "type": self.write(member.type), **default}
@@ -509,19 +510,19 @@ def limits_of(schema: ParsedSchema) -> TargetLimits | None:
     return limits
 
 
-def base_function(schema: ParsedSchema) -> Callable[[Any], Any] | None:
+def base_function(schema: ParsedSchema) -> Callable[[Datum], Datum] | None:
     """Return the function from values as the language's decoders return them to base values; None if they are equal."""
-    function: Callable[[Any], Any] | None = _load(schema, "base_function")(schema)
+    function: Callable[[Datum], Datum] | None = _load(schema, "base_function")(schema)
     return function
 
 
-def decoded_function(schema: ParsedSchema) -> Callable[[Any], Any] | None:
+def decoded_function(schema: ParsedSchema) -> Callable[[Datum], Datum] | None:
     """Return the function from base values to values that the language's encoders take; None if they are equal."""
-    function: Callable[[Any], Any] | None = _load(schema, "decoded_function")(schema)
+    function: Callable[[Datum], Datum] | None = _load(schema, "decoded_function")(schema)
     return function
 
 
-def _load(schema: ParsedSchema, name: str) -> Any:
+def _load(schema: ParsedSchema, name: str) -> Datum:
     return getattr(import_module(f"counterfoil.schema.plans.{_MODULE_BY_TYPE[schema.schema_type]}"), name)
 
 
@@ -535,7 +536,7 @@ Place: TypeAlias = tuple[str, ...]
 class TargetLimits(Protocol):
     """The demands of a target's schema on values, besides their types."""
 
-    def refusal(self, place: Place, node: Node, value: Any) -> str | None:
+    def refusal(self, place: Place, node: Node, value: object) -> str | None:
         """Return the demand at ``place`` that a value of its type does not meet; None if none is known."""
 
     def refusal_of_all(self, place: Place, node: Node, op: Op) -> str | None:

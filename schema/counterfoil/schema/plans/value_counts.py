@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
@@ -83,7 +83,7 @@ def _joined(one: PlaceSketch, other: PlaceSketch) -> PlaceSketch:
     return PlaceSketch(**{name: getattr(merged, name) for name in PlaceSketch.__slots__} | counts)
 
 
-def counts_of_values(values: Iterable[Mapping[str, Any]]) -> dict[Path, PlaceSketch]:
+def counts_of_values(values: Iterable[Mapping[str, object]]) -> dict[Path, PlaceSketch]:
     """Return the counts of the fields of JSON objects."""
     builder = SketchBuilder(WriterSchema(SchemaType.JSON, ""))
     for number, value in enumerate(values):
@@ -92,7 +92,7 @@ def counts_of_values(values: Iterable[Mapping[str, Any]]) -> dict[Path, PlaceSke
     return dict(builder.finish().places)
 
 
-def _count(builder: SketchBuilder, value: Any, path: Path, record: int) -> None:
+def _count(builder: SketchBuilder, value: object, path: Path, record: int) -> None:
     if isinstance(value, dict):
         for name, each in value.items():
             _count(builder, each, (*path, name), record)

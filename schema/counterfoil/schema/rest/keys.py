@@ -20,11 +20,11 @@ from counterfoil.schema.rest.object_forms import (
     REQUIRED,
     SUBJECT,
     TEXT,
-    TEXT_BY_KEY,
     Document,
     JsonValue,
     Member,
     ObjectForm,
+    form_of,
     read_text,
     word_of,
 )
@@ -110,13 +110,15 @@ class ShownDek:
     plain: str | None = field(default=None, repr=False)
 
 
-CHANGEABLE: Final = ObjectForm(
+CHANGEABLE: Final = form_of(
     Kek,
-    (
-        Member("kmsProps", "kms_props", TEXT_BY_KEY, about="Settings for the key management service."),
-        Member("doc", "doc", TEXT),
-        Member("shared", "shared", FLAG, about="Whether the registry wraps and unwraps keys with it."),
-    ),
+    "kms_props",
+    "doc",
+    "shared",
+    about={
+        "kms_props": "Settings for the key management service.",
+        "shared": "Whether the registry wraps and unwraps keys with it.",
+    },
 )
 """The changeable members of a key encryption key."""
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Final, Generic, Self, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import ClassVar, Final, Generic, Self, TypeAlias, TypeVar
 
 from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import BadRequest, RegistryError
 from counterfoil.schema.texts import excerpt
 
 # Received JSON values with their places, read as typed values: by a server in a request, by a client in a response.
 #
 # The two differ in what they accept. A server reads a request as leniently as other servers of this API, and refuses
-# the
-# rest with the API's errors; a client accepts only the exact types in a response, but also unknown words, which a newer
-# registry may return.
+# the rest with the API's errors; a client accepts only the exact types in a response, but also unknown words, which a
+# newer registry may return.
 
 _Read = TypeVar("_Read")
 _Word = TypeVar("_Word", bound="StrEnum")
@@ -44,8 +46,8 @@ class JsonValue(ABC):
     list_name: ClassVar[str]
     root_name: ClassVar[str]
 
-    def __init__(self, value: Any, place: str = "", *, root: str = "") -> None:
-        self.value = value
+    def __init__(self, value: object, place: str = "", *, root: str = "") -> None:
+        self.value: Json = value
         self.place = place
         self._root = root
 
@@ -103,7 +105,7 @@ class JsonValue(ABC):
         except ValueError:
             raise self._not_among(tuple(words)) from None
 
-    def members(self) -> Mapping[str, Any]:
+    def members(self) -> Mapping[str, Json]:
         """Return the members of the value, an object."""
         if isinstance(self.value, dict):
             return self.value
@@ -125,7 +127,7 @@ class JsonValue(ABC):
         value = self.members().get(key)
         return None if value is None else read(self.child(key, value))
 
-    def child(self, key: str, value: Any) -> Self:
+    def child(self, key: str, value: object) -> Self:
         """Return ``value``, the member ``key`` of this value, with its place."""
         return type(self)(value, f"{self.place}.{key}" if self.place else key)
 
@@ -345,11 +347,12 @@ def read_each(read: Callable[[JsonValue], _Read]) -> Callable[[JsonValue], tuple
 
 # The forms of values as JSON objects: one table of members, to read requests and responses, to write, to describe.
 
-Document = dict[str, Any]
+Document = JsonObject
 """A JSON object."""
 
 _T = TypeVar("_T")
-_OPTIONAL: Final = object()
+OPTIONAL: Final = object()
+"""The value of ``otherwise`` for a member that may be absent, although its field has no default."""
 
 REQUIRED: Final = object()
 """The value of ``otherwise`` for a member that requests must have, too."""
@@ -375,8 +378,8 @@ class JsonType(HasJsonSchema):
     Without ``write``, the field's value is its JSON.
     """
 
-    read: Callable[[JsonValue], Any]
-    write: Callable[[Any], Any] | None = None
+    read: Callable[[JsonValue], Json]
+    write: Callable[[Json], Json] | None = None
     schema: JsonSchema = field(default_factory=dict)
 
 
@@ -392,13 +395,13 @@ class Member:
     key: str
     name: str
     type: JsonType
-    otherwise: object = _OPTIONAL
+    otherwise: object = OPTIONAL
     about: str = ""
 
     @property
     def is_optional(self) -> bool:
         """Whether responses may be without it."""
-        return self.otherwise is _OPTIONAL
+        return self.otherwise is OPTIONAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +411,7 @@ class ObjectForm(HasJsonSchema, Generic[_T]):
     kind: type[_T]
     members: tuple[Member, ...]
     keeps_empty: bool = False
-    _written: tuple[tuple[str, str, Callable[[Any], Any] | None], ...] = field(init=False, repr=False, compare=False)
+    _written: tuple[tuple[str, str, Callable[[Json], Json] | None], ...] = field(init=False, repr=False, compare=False)
     """Of each member the key, the name, and the function that writes it: a verdict has thousands of objects."""
 
     def __post_init__(self) -> None:
@@ -419,10 +422,10 @@ class ObjectForm(HasJsonSchema, Generic[_T]):
         """Return the dataclass value of ``value``; unknown members are ignored."""
         return self.kind(**self.read_fields(value))
 
-    def read_fields(self, value: JsonValue) -> dict[str, Any]:
+    def read_fields(self, value: JsonValue) -> JsonObject:
         """Return the fields in ``value``, by name; those that are absent and have a default are left out."""
         found = value.members()
-        read: dict[str, Any] = {}
+        read: JsonObject = {}
         for member in self.members:
             item = found.get(member.key)
             if item is not None:
@@ -430,15 +433,15 @@ class ObjectForm(HasJsonSchema, Generic[_T]):
                     read[member.name] = part
             elif member.otherwise is REQUIRED:
                 read[member.name] = member.type.read(value.member(member.key))
-            elif member.otherwise is not _OPTIONAL:
+            elif member.otherwise is not OPTIONAL:
                 read[member.name] = value.absent(member.key, member.otherwise)
         return read
 
-    def read_changes(self, value: JsonValue) -> dict[str, Any]:
+    def read_changes(self, value: JsonValue) -> JsonObject:
         """Return the changes in ``value``, by the name of the field; a null is the field's default."""
         found = value.members()
         defaults = self.defaults()
-        changes: dict[str, Any] = {}
+        changes: JsonObject = {}
         for member in self.members:
             if member.key in found:
                 item = found[member.key]
@@ -446,9 +449,9 @@ class ObjectForm(HasJsonSchema, Generic[_T]):
                 changes[member.name] = read
         return changes
 
-    def defaults(self) -> dict[str, Any]:
+    def defaults(self) -> JsonObject:
         """Return the defaults of the dataclass, by the name of the field; None for a field without a default."""
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         for each in fields(self.kind):  # type: ignore[arg-type] # it is a dataclass
             default = None if each.default is MISSING else each.default
             found[each.name] = default if each.default_factory is MISSING else each.default_factory()
@@ -470,12 +473,12 @@ JsonSchema: TypeAlias = Document | HasJsonSchema
 """A JSON schema, or what has one; a form has the schema of its objects."""
 
 
-def object_of(form: ObjectForm[Any]) -> JsonType:
+def object_of(form: ObjectForm[Json]) -> JsonType:
     """Return the type of objects of ``form``."""
     return JsonType(form.read, form.write, form)
 
 
-def list_of(form: ObjectForm[Any]) -> JsonType:
+def list_of(form: ObjectForm[Json]) -> JsonType:
     """Return the type of lists of objects of ``form``."""
     return JsonType(read_each(form.read), lambda values: [form.write(value) for value in values], ListOf(form))
 
@@ -503,6 +506,86 @@ TEXT_BY_KEY: Final = JsonType(
 )
 
 
+NUMBER: Final = JsonType(read_number, schema={"type": "number"})
+
+_TYPE_BY_ANNOTATION: Final = {
+    "str": TEXT,
+    "int": INTEGER,
+    "float": NUMBER,
+    "bool": FLAG,
+    "QualifiedSubject": SUBJECT,
+    "tuple[str, ...]": TEXTS,
+    "tuple[int, ...]": INTEGERS,
+    "Mapping[str, str]": TEXT_BY_KEY,
+}
+_FORM_BY_CLASS: Final[dict[str, ObjectForm[Json]]] = {}
+"""The form of each class that has one, by its name, the type of fields of that class; the first of several."""
+
+
+def form_of(
+    kind: type[_T],
+    *fields_in_order: str,
+    about: Mapping[str, str] = MappingProxyType({}),
+    keys: Mapping[str, str] = MappingProxyType({}),
+    types: Mapping[str, JsonType] = MappingProxyType({}),
+    otherwise: Mapping[str, object] = MappingProxyType({}),
+    keeps_empty: bool = False,
+) -> ObjectForm[_T]:
+    """Return the form of a dataclass, with what follows from its fields: their keys, types, and which are required.
+
+    The members are those of the fields in the order of the dataclass, or of ``fields_in_order``. A key is the name of
+    its field in camel case, or that of ``keys``; a field without a default is :data:`REQUIRED`, unless ``otherwise``
+    has a value for it. ``types`` has the types that do not follow from annotations, such as lists without an order.
+
+    >>> @dataclass(frozen=True)
+    ... class Lag:
+    ...     topic: str
+    ...     max_lag: int | None = None
+    >>> [(each.key, each.is_optional) for each in form_of(Lag).members]
+    [('topic', False), ('maxLag', True)]
+    """
+    found = {each.name: each for each in fields(kind)}  # type: ignore[arg-type] # it is a dataclass
+    members = tuple(
+        Member(
+            keys.get(name) or camel_case(name),
+            name,
+            types[name] if name in types else _type_of(kind, str(found[name].type)),
+            otherwise.get(name, REQUIRED if _has_no_default(found[name]) else OPTIONAL),
+            about.get(name, ""),
+        )
+        for name in fields_in_order or found
+    )
+    form = ObjectForm(kind, members, keeps_empty)
+    _FORM_BY_CLASS.setdefault(kind.__name__, form)
+    return form
+
+
+def camel_case(name: str) -> str:
+    """Return a name with words in camel case, as members of JSON have it."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def _has_no_default(found: Field[Json]) -> bool:
+    return found.default is MISSING and found.default_factory is MISSING
+
+
+def _type_of(kind: type, annotation: str) -> JsonType:
+    """Return the type of a field by its annotation, which is a text: annotations are not evaluated."""
+    name = annotation.removesuffix(" | None")
+    if name in _TYPE_BY_ANNOTATION:
+        return _TYPE_BY_ANNOTATION[name]
+    if name in _FORM_BY_CLASS:
+        return object_of(_FORM_BY_CLASS[name])
+    element = name.removeprefix("tuple[").removesuffix(", ...]")
+    if element in _FORM_BY_CLASS:
+        return list_of(_FORM_BY_CLASS[element])
+    words = vars(sys.modules[kind.__module__]).get(name)
+    if not (isinstance(words, type) and issubclass(words, StrEnum)):
+        raise TypeError(f"the type of {annotation} in {kind.__name__} must be given, since none follows from it")
+    return word_of(words)
+
+
 def without_null(document: Document) -> Document:
     """Return ``document`` without nulls."""
     return {key: value for key, value in document.items() if value is not None}
@@ -511,7 +594,7 @@ def without_null(document: Document) -> Document:
 # The members of a JSON body that its form does not have, such as a misspelt one: they would have no effect.
 
 
-def unknown_members(value: Any, form: JsonSchema, place: str = "") -> Iterator[str]:
+def unknown_members(value: object, form: JsonSchema, place: str = "") -> Iterator[str]:
     """Yield the members of ``value`` that ``form`` does not have, at any depth, each by its path (``metadata.tag``).
 
     A form is what has the JSON schema of the value: a form of objects or of lists, or a shape with ``member_types``. Of

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal, TypeAlias
-from uuid import UUID
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from counterfoil.schema.model import Schema
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 VersionNumber: TypeAlias = int | Literal["latest"]
 """A version of a subject: a number from 1, or the highest active one."""

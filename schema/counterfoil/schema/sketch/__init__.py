@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.sketch.document import InvalidSketch, read_sketch, write_sketch
@@ -26,7 +27,7 @@ from counterfoil.schema.tags import Hidden
 
 
 class _Counting(Protocol):
-    def add(self, value: Any, size: int) -> None:
+    def add(self, value: object, size: int) -> None:
         """Count a record."""
 
 
@@ -63,7 +64,7 @@ def make_sketcher(
     return Sketcher(_counting(schema, builder, hidden), builder)
 
 
-def _counting(schema: Any, builder: SketchBuilder, hidden: Hidden) -> _Counting:
+def _counting(schema: Datum, builder: SketchBuilder, hidden: Hidden) -> _Counting:
     match schema.schema_type:
         case SchemaType.AVRO:
             from counterfoil.schema.sketch.avro import AvroSketcher

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.findings import Difference
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.compare import rules
 from counterfoil.schema.languages.avro.compare.differences import MAX_DIFFERENCES
 from counterfoil.schema.languages.avro.compare.places import AvroDifference, TypePair
@@ -58,7 +59,7 @@ class AvroSketcher:
         self._visit_by_name: dict[str, Visit] = {}
         self._visit = self._compiled(schema.root, ("",), is_hidden=hidden.is_all)
 
-    def add(self, value: Any, size: int) -> None:
+    def add(self, value: object, size: int) -> None:
         """Count a record."""
         del size
         self._builder.records += 1
@@ -101,7 +102,7 @@ class AvroSketcher:
         return _used(self._builder.at(place, _kind(node), is_hidden=is_hidden), known)
 
     def _later(self, name: str) -> Visit:
-        def visit_later(value: Any, record: int) -> None:
+        def visit_later(value: object, record: int) -> None:
             self._visit_by_name[name](value, record)
 
         return visit_later
@@ -109,7 +110,7 @@ class AvroSketcher:
     def _named(self, node: AvroRecord | AvroEnum | AvroFixed, counts: PlaceCounts) -> Visit:
         if isinstance(node, AvroEnum):
 
-            def visit_enum(value: Any, record: int) -> None:
+            def visit_enum(value: Datum, record: int) -> None:
                 counts.seen(record)
                 counts.word(value)
 
@@ -127,7 +128,7 @@ class AvroSketcher:
             for each in node.fields
         ]
 
-        def visit_record(value: Any, record: int) -> None:
+        def visit_record(value: Datum, record: int) -> None:
             counts.seen(record)
             for name, visit in fields:
                 visit(value[name], record)
@@ -152,7 +153,7 @@ class AvroSketcher:
 def _used(counts: PlaceCounts, inner: Visit) -> Visit:
     """Return the function that also counts a value of a named type where the type is used."""
 
-    def visit_used(value: Any, record: int) -> None:
+    def visit_used(value: object, record: int) -> None:
         counts.seen(record)
         inner(value, record)
 
@@ -164,7 +165,7 @@ def _union(node: AvroUnion, counts: PlaceCounts, inner: list[Visit]) -> Visit:
     others = [name for name in visit_by_name if name != "null"]
     only = others[0] if len(others) == 1 else None
 
-    def visit_union(value: Any, record: int) -> None:
+    def visit_union(value: Datum, record: int) -> None:
         counts.seen(record)
         if value is None:
             name = "null"
@@ -180,7 +181,7 @@ def _union(node: AvroUnion, counts: PlaceCounts, inner: list[Visit]) -> Visit:
 
 
 def _map(counts: PlaceCounts, inner: Visit) -> Visit:
-    def visit_map(value: Any, record: int) -> None:
+    def visit_map(value: Datum, record: int) -> None:
         counts.seen(record)
         counts.size(len(value))
         for name, each in value.items():
@@ -191,7 +192,7 @@ def _map(counts: PlaceCounts, inner: Visit) -> Visit:
 
 
 def _primitive(kind: AvroKind, counts: PlaceCounts) -> Visit:
-    def visit_other(value: Any, record: int) -> None:
+    def visit_other(value: object, record: int) -> None:
         counts.seen(record)
         if value is None:
             counts.null()

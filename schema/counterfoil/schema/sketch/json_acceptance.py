@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.json_values import are_equal
 from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
@@ -373,7 +374,7 @@ def _may_be_of(found: str, types: frozenset[str]) -> bool:
     return found in types or (found in _NUMBERS and not _NUMBERS.isdisjoint(types))
 
 
-def _is_within(found: float, limit: tuple[Any, bool], *, is_low: bool) -> bool:
+def _is_within(found: float, limit: tuple[Json, bool], *, is_low: bool) -> bool:
     bound, is_excluded = limit
     if isinstance(found, float):
         bound = _as_float(bound)
@@ -382,7 +383,7 @@ def _is_within(found: float, limit: tuple[Any, bool], *, is_low: bool) -> bool:
     return bool(found > bound) if is_low else bool(found < bound)
 
 
-def _as_float(number: Any) -> float:
+def _as_float(number: Json) -> float:
     """Return the number that programs read it as."""
     try:
         return float(number)
@@ -397,7 +398,7 @@ def _spelled(schema: ConstrainedSchema, keyword: str) -> str:
     return exclusive if keyword not in written and exclusive in written else keyword
 
 
-def _written(schema: ConstrainedSchema) -> Mapping[str, Any]:
+def _written(schema: ConstrainedSchema) -> Mapping[str, Json]:
     """Return the keywords of a schema as they are written."""
     return schema.keywords if isinstance(schema, WrittenSchema) else {}
 

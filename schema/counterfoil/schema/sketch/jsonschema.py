@@ -6,8 +6,9 @@ Steps are the names that the writer's schema declares; the values of all other p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.sketch.model import MAX_PLACES, Place, PlaceCounts, SketchBuilder, depth_that_fits
 from counterfoil.schema.tags import Hidden
 
@@ -35,13 +36,13 @@ class JsonSketcher:
         self._names = declared_names(schema)
         self._root = _Node((), builder.at((), is_hidden=hidden.is_all))
 
-    def add(self, value: Any, size: int) -> None:
+    def add(self, value: object, size: int) -> None:
         """Count a record."""
         del size
         self._builder.records += 1
         self._visit(self._root, value, self._builder.records)
 
-    def _visit(self, node: _Node, value: Any, record: int) -> None:
+    def _visit(self, node: _Node, value: Json, record: int) -> None:
         counts = node.counts
         counts.seen(record)
         match value:
@@ -70,7 +71,7 @@ class JsonSketcher:
                 counts.branch("number")
                 counts.number(float(value))
 
-    def _object(self, node: _Node, value: dict[str, Any], record: int) -> None:
+    def _object(self, node: _Node, value: JsonObject, record: int) -> None:
         node.counts.size(len(value))
         for name, each in value.items():
             if name in self._names:
@@ -129,7 +130,7 @@ def declared_names(schema: JsonSchema) -> frozenset[str]:
     return frozenset(name for each in (schema.document, *schema.references.values()) for name in _names(each))
 
 
-def _names(node: Any) -> Iterator[str]:
+def _names(node: object) -> Iterator[str]:
     if isinstance(node, list):
         for each in node:
             yield from _names(each)

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, Self, TypeAlias, TypeVar
 
 from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import ResolvedReference, SchemaType
 from counterfoil.schema.parsed import ParsedSchema
@@ -18,14 +19,22 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.findings import Difference
 
 
-# The sketch of a topic: counts, symbols, ranges and lengths of values by place; findings weighed with it.
-
 # The sketch of a topic: counts, symbols, ranges and lengths of the values at each place of the writers' schemas.
 #
 # Sketches merge: ``a.merge(b)`` is the sketch of the records of both, in any order and grouping of the parts, so that a
 # cluster can build one from many partitions. Their size depends on the schemas, not on the number of records.
 
 Number = int | float
+
+_Key = TypeVar("_Key")
+_Bound = TypeVar("_Bound", bound=Number)
+
+
+class _Merging(Protocol):
+    def merge(self, other: Self) -> Self: ...
+
+
+_Sketch = TypeVar("_Sketch", bound=_Merging)
 
 Place: TypeAlias = tuple[str, ...]
 """Where values are, in the terms of the language; :func:`print_place` is its text.
@@ -223,7 +232,7 @@ def print_place(place: Place) -> str:
     return ".".join(each for each in place if each)
 
 
-def _merged(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> dict[Any, Any]:
+def _merged(one: Mapping[_Key, _Sketch], other: Mapping[_Key, _Sketch]) -> dict[_Key, _Sketch]:
     merged = dict(one)
     for key, sketch in other.items():
         merged[key] = merged[key].merge(sketch) if key in merged else sketch
@@ -241,7 +250,7 @@ def _summed_symbols(one: Mapping[str, int] | None, other: Mapping[str, int] | No
     return summed if len(summed) <= MAX_SYMBOLS else None
 
 
-def _either(choose: Callable[..., Any], one: Any, other: Any) -> Any:
+def _either(choose: Callable[[_Bound, _Bound], _Bound], one: _Bound | None, other: _Bound | None) -> _Bound | None:
     if one is None or other is None:
         return other if one is None else one
     return choose(one, other)
@@ -470,14 +479,14 @@ class PlaceCounts:
 
 # Functions that count values of one place: what the sketches of Avro and Protobuf have in common.
 
-Visit: TypeAlias = Callable[[Any, int], None]
+Visit: TypeAlias = Callable[[Datum, int], None]
 """Counts a value of the record with a number."""
 
 
 def visit_of_number(counts: PlaceCounts) -> Visit:
     """Return the function that counts a number."""
 
-    def visit_number(value: Any, record: int) -> None:
+    def visit_number(value: Datum, record: int) -> None:
         counts.seen(record)
         counts.number(value)
 
@@ -487,7 +496,7 @@ def visit_of_number(counts: PlaceCounts) -> Visit:
 def visit_of_text(counts: PlaceCounts) -> Visit:
     """Return the function that counts a text."""
 
-    def visit_text(value: Any, record: int) -> None:
+    def visit_text(value: Datum, record: int) -> None:
         counts.seen(record)
         counts.text(value)
 
@@ -497,7 +506,7 @@ def visit_of_text(counts: PlaceCounts) -> Visit:
 def visit_of_bytes(counts: PlaceCounts) -> Visit:
     """Return the function that counts bytes by their number."""
 
-    def visit_bytes(value: Any, record: int) -> None:
+    def visit_bytes(value: Datum, record: int) -> None:
         counts.seen(record)
         counts.size(len(value))
 
@@ -507,7 +516,7 @@ def visit_of_bytes(counts: PlaceCounts) -> Visit:
 def visit_of_items(counts: PlaceCounts, inner: Visit) -> Visit:
     """Return the function that counts a list, and has ``inner`` count each item."""
 
-    def visit_items(items: Any, record: int) -> None:
+    def visit_items(items: Datum, record: int) -> None:
         counts.seen(record)
         counts.size(len(items))
         for each in items:

@@ -254,12 +254,12 @@ def packed_classes(session: SparkSession, source: JavaSource) -> bytes:
     return b"".join(len(name).to_bytes(2) + name + len(code).to_bytes(4) + code for name, code in parts)
 
 
-def load_plan(jvm: Any, loader: Any, source: JavaSource) -> Any:
+def load_plan(jvm: object, loader: object, source: JavaSource) -> Any:
     """Return a new object of a plan's class."""
     return _constructor(jvm, loader, source, PLAN_CLASS).newInstance(None)
 
 
-def load_first(session: SparkSession, source: JavaSource, *arguments: Any) -> Any:
+def load_first(session: SparkSession, source: JavaSource, *arguments: object) -> Any:
     """Return a new object of the first class of a package that was added; its constructor takes Java's objects."""
     jvm: Any = session._jvm  # noqa: SLF001 - the way to Java that PySpark itself takes
     return _constructor(jvm, _loader(session), source, source.first).newInstance(_objects(session, arguments))
@@ -276,7 +276,7 @@ def _call(session: SparkSession, plan: Any, name: str, *arguments: Any) -> None:
     method.invoke(plan, _objects(session, arguments))
 
 
-def _objects(session: SparkSession, arguments: Sequence[Any]) -> Any:
+def _objects(session: SparkSession, arguments: Sequence[object]) -> Any:
     """Return an array of Java's objects."""
     gateway = session.sparkContext._gateway  # noqa: SLF001 - the way to Java that PySpark itself takes
     given = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from counterfoil.converter.engines.java.operations import JavaValue, Operations
 from counterfoil.converter.engines.java.source import (
@@ -139,7 +139,7 @@ class TargetWriter:
         choice = block(f"if ({part.null_when})", instead)
         return [*part.declared, *part.lines, *choice[:-1], "} else {", *indented(written), "}"]
 
-    def _constant(self, node: AvroType, value: Any) -> str:
+    def _constant(self, node: AvroType, value: object) -> str:
         return self._java.data(_encoded(node, value))
 
     def _part(self, op: Op, inner: AvroType, scope: Slot, where: str) -> _Part:
@@ -262,7 +262,7 @@ class TargetWriter:
         return _Part(_any(nulls), written, (*declared, *other.declared), tuple(lines))
 
 
-def _encoded(node: AvroType, value: Any) -> bytes:
+def _encoded(node: AvroType, value: object) -> bytes:
     return EncodeWalk(strict=False, takes_indexes=True, exact=False).write(node, value)
 
 

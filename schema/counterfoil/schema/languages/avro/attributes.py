@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.jsontext import locate
 from counterfoil.schema.languages.avro.types import (
@@ -20,7 +21,6 @@ from counterfoil.schema.languages.avro.types import (
     AvroRecord,
     AvroType,
     AvroUnion,
-    Json,
     LogicalType,
 )
 from counterfoil.schema.texts import Pointer, print_pointer

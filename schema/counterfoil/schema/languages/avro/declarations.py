@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.jsontext import read_java_double
 from counterfoil.schema.languages.avro.attributes import (
     ENUM_ATTRIBUTES,
@@ -40,7 +41,6 @@ from counterfoil.schema.languages.avro.types import (
     AvroRecord,
     AvroType,
     AvroUnion,
-    Json,
     Leaves,
     NamedType,
     branch_name,
@@ -64,7 +64,7 @@ _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
 class Declaration(NamedTuple):
     """The declaration of a named type: the JSON object, the namespace around it, and its JSON Pointer."""
 
-    value: dict[str, Any]
+    value: JsonObject
     namespace: str | None
     pointer: Pointer
 
@@ -94,7 +94,7 @@ def _declared(declaration: Declaration, found: dict[str, Declaration]) -> str | 
     return space
 
 
-def _parts(value: dict[str, Any]) -> Iterator[tuple[Pointer, Json]]:
+def _parts(value: JsonObject) -> Iterator[tuple[Pointer, Json]]:
     """Yield the types inside a declaration, each with the steps to it."""
     fields = value.get("fields")
     for index, field in enumerate(fields if isinstance(fields, list) else ()):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from counterfoil.schema.change import Change, ChangeKind
+from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.avro.paths import short_name
 from counterfoil.schema.languages.avro.types import (
@@ -20,7 +21,6 @@ from counterfoil.schema.languages.avro.types import (
     AvroRecord,
     AvroType,
     AvroUnion,
-    Json,
     NamedType,
     branch_name,
 )

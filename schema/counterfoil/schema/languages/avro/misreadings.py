@@ -6,10 +6,11 @@ import struct
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from counterfoil.schema.compatibility import Steps
 from counterfoil.schema.compatibility.findings import NoWitness, Sentence, Witness
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro import sample_values as decoder
 from counterfoil.schema.languages.avro.compare import rules
 from counterfoil.schema.languages.avro.compare.differences import describe, match_field
@@ -66,8 +67,8 @@ class _Part(NamedTuple):
 
     reader: AvroType
     writer: AvroType
-    wrote: Any
-    got: Any
+    wrote: Datum
+    got: Datum
     way: tuple[str, ...]
 
 
@@ -101,7 +102,7 @@ class RecordComparison:
         self._branches = ReadingBranches(steps)
         self._telling = self._find_telling()
 
-    def misreadings(self, wrote: Any, got: Any) -> Iterator[AvroMisreading]:
+    def misreadings(self, wrote: object, got: object) -> Iterator[AvroMisreading]:
         """Yield each value of ``wrote`` (in the encoder's form) that ``got`` (in the decoder's form) has otherwise."""
         return self._misreadings(_Part(*self._root, wrote, got, ()))
 
@@ -138,7 +139,7 @@ class RecordComparison:
                 return [_Part(reader.values, writer.values, one, got[key], inner) for key, one in wrote.items()]
         return []
 
-    def _read_with(self, reader: AvroUnion, writer: AvroType, got: Any) -> list[AvroType]:
+    def _read_with(self, reader: AvroUnion, writer: AvroType, got: Datum) -> list[AvroType]:
         """Return the branch with which ``got`` was read, in a list; empty if unknown.
 
         Of several records fastavro takes one by rules of its own; the fields of the result show which.
@@ -216,7 +217,7 @@ def _records(union: AvroUnion) -> list[AvroRecord]:
     return [branch for branch in union.branches if isinstance(branch, AvroRecord)]
 
 
-def _misread_text(reader: AvroType, writer: AvroType, wrote: Any, got: Any) -> str:
+def _misread_text(reader: AvroType, writer: AvroType, wrote: Datum, got: Datum) -> str:
     """Return the description of a misreading of a value without parts; empty if the meanings are equal."""
     was, now = logical_type_of(writer), logical_type_of(reader)
     if was is not None and now is not None:
@@ -277,7 +278,7 @@ def _stop(found: AvroDifference, said: str) -> Sentence:
     return Sentence.of("{way}: {said}" if way else "{said}", {"way": way, "said": said})
 
 
-def _values(found: AvroDifference) -> Iterator[Any]:
+def _values(found: AvroDifference) -> Iterator[Datum]:
     """Yield values at the place of the finding that may show it, the most revealing first."""
     if found.kind is rules.BYTES_AS_STRING:
         yield _NO_UTF8
@@ -286,7 +287,7 @@ def _values(found: AvroDifference) -> Iterator[Any]:
         yield from (samples.next_of(found.place.writer) for _ in range(_MOST_TRIED))
 
 
-def _misread(found: AvroDifference, value: Any, steps: Steps) -> str | None:
+def _misread(found: AvroDifference, value: object, steps: Steps) -> str | None:
     """Return the description of the reader's misreading of ``value``; None if it is read correctly."""
     reader, writer = found.place.reader, found.place.writer
     body = decoder.write(value, _bare(writer))
@@ -298,6 +299,6 @@ def _misread(found: AvroDifference, value: Any, steps: Steps) -> str | None:
     return next((one.text for one in RecordComparison(reader, writer, steps).misreadings(value, got)), None)
 
 
-def _bare(node: AvroType) -> dict[str, Any]:
+def _bare(node: AvroType) -> dict[str, Datum]:
     named = {"name": "_.value", "size": node.size} if isinstance(node, AvroFixed) else {}
     return {"type": node.kind.value, **named}

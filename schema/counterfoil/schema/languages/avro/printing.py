@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.jsontext import print_float, print_json
 from counterfoil.schema.languages.avro.attributes import SchemaFault
 from counterfoil.schema.languages.avro.declarations import TypeReader
@@ -22,7 +23,6 @@ from counterfoil.schema.languages.avro.types import (
     AvroRecord,
     AvroType,
     AvroUnion,
-    Json,
     NamedType,
 )
 from counterfoil.schema.texts import Pointer

@@ -7,9 +7,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, Final
+from typing import Final
 
 from counterfoil.schema.compatibility.findings import Sentence
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.languages.avro.attributes import is_usable_default
 from counterfoil.schema.languages.avro.compare import rules
@@ -54,17 +55,17 @@ def branch_name(branch: AvroType) -> str:
     return _qualified(branch.full_name) if isinstance(branch, AvroRecord | AvroEnum | AvroFixed) else branch.kind.value
 
 
-def spell_writer(root: AvroType) -> Any:
+def spell_writer(root: AvroType) -> Datum:
     """Return the whole writer's schema in fastavro's form."""
     return _Speller().spell(root)
 
 
-def spell_reader(root: AvroType, writer_types: Iterable[NamedType]) -> Any:
+def spell_reader(root: AvroType, writer_types: Iterable[NamedType]) -> Datum:
     """Return the whole reader's schema in fastavro's form, for a writer that declares ``writer_types``."""
     return _Speller(writer_types).spell(root)
 
 
-def spell_reader_at(found: AvroDifference, writer_types: Iterable[NamedType]) -> Any:
+def spell_reader_at(found: AvroDifference, writer_types: Iterable[NamedType]) -> Datum:
     """Return only the part of the reader's schema that leads to a difference, and there only what differs.
 
     A datum that this reader refuses is refused because of this difference, whatever other differences there are.
@@ -77,7 +78,7 @@ def spell_reader_at(found: AvroDifference, writer_types: Iterable[NamedType]) ->
     return spelt
 
 
-def _around(parent: TypePair, step: TypePair, inner: Any, number: int) -> Any:
+def _around(parent: TypePair, step: TypePair, inner: object, number: int) -> Datum:
     match parent.reader, parent.writer:
         case (AvroRecord(), AvroRecord()) if step.reader_field is not None:
             name = f"_{number}.{parent.writer.name}"
@@ -89,7 +90,7 @@ def _around(parent: TypePair, step: TypePair, inner: Any, number: int) -> Any:
     return inner  # a step into a branch: the reader's type stays the same
 
 
-def _differing_part(found: AvroDifference, speller: _Speller) -> Any:
+def _differing_part(found: AvroDifference, speller: _Speller) -> Datum:
     match found.place.reader, found.place.writer:
         case (AvroRecord(), AvroRecord() as writer):
             fields = [found.field] if found.kind is rules.MISSING_DEFAULT and found.field is not None else []
@@ -112,7 +113,7 @@ def _bytes_first(branches: Sequence[AvroType]) -> Sequence[AvroType]:
     return branches
 
 
-def _field(field: AvroField, spelt: Any) -> dict[str, Any]:
+def _field(field: AvroField, spelt: object) -> dict[str, Datum]:
     """Return a field without its default, which is not used on the way to a difference."""
     return {"name": field.name, "type": spelt, "aliases": list(field.aliases)}
 
@@ -134,7 +135,7 @@ class _Speller:
         for node in writer_types or ():
             self._kinds_by_name.setdefault(node.name, set()).add(node.kind)
 
-    def spell(self, node: AvroType) -> Any:
+    def spell(self, node: AvroType) -> Datum:
         match node:
             case AvroPrimitive():
                 return node.kind.value
@@ -151,7 +152,7 @@ class _Speller:
         self._declared.add(id(node))
         return {"type": node.kind.value, "name": name, "aliases": self._aliases(node), **self._content(node)}
 
-    def _content(self, node: NamedType) -> dict[str, Any]:
+    def _content(self, node: NamedType) -> dict[str, Datum]:
         match node:
             case AvroRecord():
                 return {"fields": [self._field(field) for field in node.fields]}
@@ -160,7 +161,7 @@ class _Speller:
                 return {"symbols": list(node.symbols), **default}
         return {"size": node.size}
 
-    def _field(self, field: AvroField) -> dict[str, Any]:
+    def _field(self, field: AvroField) -> dict[str, Datum]:
         is_usable = field.has_default and is_usable_default(field.type, field.default)
         default = {"default": field.default} if is_usable else {}
         return _field(field, self.spell(field.type)) | default
@@ -191,7 +192,7 @@ class DecoderRefuses(CounterfoilError):
     """The error for a schema or a datum that fastavro cannot process; it proves nothing about the reader."""
 
 
-def prepared(schema: Any) -> Any:
+def prepared(schema: object) -> Datum:
     """Return ``schema`` parsed for repeated use; raise ``DecoderRefuses`` if fastavro does not accept it."""
     import fastavro
 
@@ -201,7 +202,7 @@ def prepared(schema: Any) -> Any:
         raise DecoderRefuses(f"fastavro does not take the schema: {quote(refused)}") from refused
 
 
-def write(datum: Any, schema: Any) -> bytes:
+def write(datum: object, schema: object) -> bytes:
     """Return the Avro binary encoding of ``datum`` under a schema.
 
     Raises ``DecoderRefuses`` if fastavro does not accept it.
@@ -216,7 +217,7 @@ def write(datum: Any, schema: Any) -> bytes:
     return out.getvalue()
 
 
-def failure_to_read(body: bytes, writer: Any, reader: Any | None = None) -> str | None:
+def failure_to_read(body: bytes, writer: object, reader: object | None = None) -> str | None:
     """Return fastavro's message why a reader with the schema ``reader`` cannot read ``body``; None if it can.
 
     Only a failed schema resolution counts. For any other exception of fastavro, raises ``DecoderRefuses``.
@@ -224,7 +225,7 @@ def failure_to_read(body: bytes, writer: Any, reader: Any | None = None) -> str 
     return resolve(body, writer, reader)[1]
 
 
-def resolve(body: bytes, writer: Any, reader: Any | None = None) -> tuple[Any, str | None]:
+def resolve(body: bytes, writer: object, reader: object | None = None) -> tuple[Datum, str | None]:
     """Return the datum that a reader with the schema ``reader`` gets from ``body``, and None.
 
     If it cannot read ``body``, None and the reason.
@@ -240,7 +241,7 @@ def resolve(body: bytes, writer: Any, reader: Any | None = None) -> tuple[Any, s
         raise DecoderRefuses(f"fastavro does not read it: {quote(refused)}") from refused
 
 
-def failure_to_decode(body: bytes, schema: Any) -> str | None:
+def failure_to_decode(body: bytes, schema: object) -> str | None:
     """Return fastavro's message why ``body`` cannot be decoded with ``schema``; None if it can."""
     import fastavro
 
@@ -280,7 +281,7 @@ MAX_FIXED_BYTES: Final = 1 << 16
 
 MAP_KEY: Final = "key"
 
-_ZEROS: Final[Mapping[AvroKind, Any]] = {
+_ZEROS: Final[Mapping[AvroKind, Datum]] = {
     AvroKind.NULL: None,
     AvroKind.BOOLEAN: False,
     AvroKind.INT: 0,
@@ -305,7 +306,7 @@ class DataBuilder:
     def __init__(self) -> None:
         self._left = MAX_NODES
 
-    def minimal(self, node: AvroType, inside: frozenset[int] = frozenset()) -> Any:
+    def minimal(self, node: AvroType, inside: frozenset[int] = frozenset()) -> Datum:
         """Return the smallest datum of ``node``: zeros, empty collections, the first symbol, ``null`` if allowed.
 
         ``inside`` has the ids of the records around it. Raises ``NoDatum`` if there is none.
@@ -333,13 +334,13 @@ class DataBuilder:
         if self._left < 0:
             raise NoDatum(f"a datum would hold more than {MAX_NODES} values")
 
-    def _minimal_record(self, record: AvroRecord, inside: frozenset[int]) -> dict[str, Any]:
+    def _minimal_record(self, record: AvroRecord, inside: frozenset[int]) -> dict[str, Datum]:
         if id(record) in inside:
             raise NoDatum(f"record {record.full_name} holds itself without end")
         within = inside | {id(record)}
         return {field.name: self.minimal(field.type, within) for field in record.fields}
 
-    def _minimal_branch(self, union: AvroUnion, inside: frozenset[int]) -> tuple[str, Any]:
+    def _minimal_branch(self, union: AvroUnion, inside: frozenset[int]) -> tuple[str, Datum]:
         plain_first = sorted(union.branches, key=lambda branch: branch.kind is not AvroKind.NULL)
         for branch in plain_first:
             try:
@@ -348,14 +349,14 @@ class DataBuilder:
                 continue
         raise NoDatum("no branch of a union has a finite datum")
 
-    def reaching(self, place: TypePair, value: Any) -> Any:
+    def reaching(self, place: TypePair, value: object) -> Datum:
         """Return a datum of the whole writer with ``value`` at ``place`` and the smallest values elsewhere."""
         for step in reversed(place.from_root()[1:]):
             if step.via is not None and step.parent is not None:
                 value = self._around(step.parent.writer, step.via, value)
         return value
 
-    def _around(self, outer: AvroType, via: str | int, value: Any) -> Any:
+    def _around(self, outer: AvroType, via: str | int, value: object) -> Datum:
         match outer:
             case AvroUnion():
                 return branch_name(outer.branches[int(via)]), value
@@ -380,12 +381,12 @@ def _zeros(fixed: AvroFixed) -> bytes:
     return bytes(fixed.size)
 
 
-def plain_json(datum: Any) -> str:
+def plain_json(datum: object) -> str:
     """Return a datum as readable JSON: union values without branch names, each byte as one character."""
     return json.dumps(_plain(datum), ensure_ascii=False)
 
 
-def _plain(datum: Any) -> Any:
+def _plain(datum: object) -> Datum:
     if type(datum) in _AS_IN_JSON:  # most values of most data; a shortcut for speed
         return datum
     match datum:
@@ -439,7 +440,7 @@ MAX_DEPTH: Final = 8
 _LONGEST: Final = 3  # items of an array
 _KEYS: Final = ("key", "", "ключ")
 
-_BOUNDARIES: Final[Mapping[AvroKind, Sequence[Any]]] = {
+_BOUNDARIES: Final[Mapping[AvroKind, Sequence[Datum]]] = {
     AvroKind.NULL: (None,),
     AvroKind.BOOLEAN: (False, True),
     AvroKind.INT: (0, 1, -1, 2**24 + 1, 2**31 - 1, -(2**31)),
@@ -456,15 +457,15 @@ class SampleValues:
 
     def __init__(self) -> None:
         self._visits: dict[int, int] = {}
-        self._leaves: dict[int, Callable[[int], Any] | None] = {}
+        self._leaves: dict[int, Callable[[int], Datum] | None] = {}
         self._smallest = DataBuilder()
 
-    def next_of(self, node: AvroType) -> Any:
+    def next_of(self, node: AvroType) -> Datum:
         """Return the next value of ``node``; raise ``NoDatum`` if it has none of limited size."""
         self._smallest = DataBuilder()
         return self._next(node, MAX_DEPTH, frozenset())
 
-    def _next(self, node: AvroType, depth: int, inside: frozenset[int]) -> Any:
+    def _next(self, node: AvroType, depth: int, inside: frozenset[int]) -> Datum:
         if depth == 0:
             return self._smallest.minimal(node, inside)
         self._smallest.spend()
@@ -487,17 +488,17 @@ class SampleValues:
                 return self._next_record(node, depth, inside)
         raise AssertionError("a type without parts is a leaf")
 
-    def _several(self, node: AvroType, count: int, depth: int) -> list[Any]:
+    def _several(self, node: AvroType, count: int, depth: int) -> list[Datum]:
         try:
             return [self._next(node, depth - 1, frozenset()) for _ in range(count)]
         except NoDatum:
             return []  # every value of this type is infinite, but an empty collection of it is not
 
-    def _next_record(self, record: AvroRecord, depth: int, inside: frozenset[int]) -> dict[str, Any]:
+    def _next_record(self, record: AvroRecord, depth: int, inside: frozenset[int]) -> dict[str, Datum]:
         within = inside | {id(record)}
         return {field.name: self._next(field.type, depth - 1, within) for field in record.fields}
 
-    def _next_branch(self, union: AvroUnion, number: int, depth: int, inside: frozenset[int]) -> tuple[str, Any]:
+    def _next_branch(self, union: AvroUnion, number: int, depth: int, inside: frozenset[int]) -> tuple[str, Datum]:
         for index in range(len(union.branches)):
             branch = union.branches[(number + index) % len(union.branches)]
             try:
@@ -507,7 +508,7 @@ class SampleValues:
         raise NoDatum("no branch of a union has a finite datum")
 
 
-def _leaf(node: AvroType) -> Callable[[int], Any] | None:
+def _leaf(node: AvroType) -> Callable[[int], Datum] | None:
     """Return the function from a number to a value of a type without parts; None for a type with parts."""
     logical = logical_type_of(node)
     if logical is not None:
@@ -522,10 +523,10 @@ def _leaf(node: AvroType) -> Callable[[int], Any] | None:
     return None
 
 
-def _primitive(kind: AvroKind) -> Callable[[int], Any]:
+def _primitive(kind: AvroKind) -> Callable[[int], Datum]:
     boundaries, vary = _BOUNDARIES[kind], _VARIED.get(kind)
 
-    def value(number: int) -> Any:
+    def value(number: int) -> Datum:
         if number < len(boundaries):
             return boundaries[number]
         return vary(number) if vary is not None else boundaries[number % len(boundaries)]
@@ -537,7 +538,7 @@ def _varied_float(number: int) -> float:
     return float((spread_over_words(number) >> 44) - 2**19) / 2**9  # exact in 32 bits
 
 
-_VARIED: Final[Mapping[AvroKind, Callable[[int], Any]]] = {
+_VARIED: Final[Mapping[AvroKind, Callable[[int], Datum]]] = {
     AvroKind.INT: lambda number: (spread_over_words(number) >> 32) - 2**31,
     AvroKind.LONG: lambda number: spread_over_words(number) - 2**63,
     AvroKind.FLOAT: _varied_float,

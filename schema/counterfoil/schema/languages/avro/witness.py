@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from counterfoil.schema.caches import cached_by_size
@@ -20,6 +20,7 @@ from counterfoil.schema.compatibility.findings import (
     Sentence,
     Witness,
 )
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.avro import sample_values as decoder
 from counterfoil.schema.languages.avro.compare import rules
@@ -238,12 +239,12 @@ class _Pair:
         return self._found_by_pair.setdefault(steps, {})
 
     @cached_property
-    def writer(self) -> Any:
+    def writer(self) -> Datum:
         """The writer's schema for fastavro; raises ``DecoderRefuses`` if fastavro does not accept it."""
         return decoder.prepared(spell_writer(self._writer_schema.root))
 
     @cached_property
-    def reader(self) -> Any:
+    def reader(self) -> Datum:
         """The reader's schema for fastavro; raises ``DecoderRefuses`` if fastavro does not accept it."""
         return decoder.prepared(spell_reader(self._reader_schema.root, self.writer_types))
 
@@ -319,7 +320,7 @@ class _Search:
             return NoWitness(1, f"{reason}; {decoder.decoder_name()} refuses this one" if failure else reason)
         return NoWitness(0, reason)
 
-    def _confirm(self, datum: Any) -> Witness | None:
+    def _confirm(self, datum: object) -> Witness | None:
         self._steps.spend(self._pair.steps_a_datum)
         writer = self._pair.writer
         body = decoder.write(datum, writer)
@@ -336,7 +337,7 @@ class _Search:
         )
 
 
-def _data(leaves: Iterable[AvroDifference]) -> Iterator[Any]:
+def _data(leaves: Iterable[AvroDifference]) -> Iterator[Datum]:
     """Yield data that reach one of ``leaves``."""
     for leaf in leaves:
         for value in _values(leaf):
@@ -386,7 +387,7 @@ def confirm_compatible(reader: AvroSchema, writer: AvroSchema, count: int) -> Co
     return Confirmation(done)
 
 
-def written(writer: AvroSchema, count: int) -> Iterator[tuple[Any, bytes]]:
+def written(writer: AvroSchema, count: int) -> Iterator[tuple[Datum, bytes]]:
     """Yield ``count`` values of ``writer`` and their encodings.
 
     Raises ``NoDatum`` or ``DecoderRefuses`` if a value cannot be built or written.
@@ -398,7 +399,7 @@ def written(writer: AvroSchema, count: int) -> Iterator[tuple[Any, bytes]]:
         yield datum, decoder.write(datum, spelt)
 
 
-def _read(body: bytes, writer: Any, reader: Any) -> tuple[Any, str | None]:
+def _read(body: bytes, writer: object, reader: object) -> tuple[Datum, str | None]:
     """Return the result of the decoder; bytes that are not UTF-8 count as a failure."""
     try:
         return decoder.resolve(body, writer, reader)
@@ -408,7 +409,7 @@ def _read(body: bytes, writer: Any, reader: Any) -> tuple[Any, str | None]:
         raise
 
 
-def _without_defaults(spelt: Any) -> Any:
+def _without_defaults(spelt: object) -> Datum:
     """Return a writer's schema without defaults: a writer does not use them, and fastavro refuses some valid ones."""
     match spelt:
         case list():
@@ -425,5 +426,5 @@ def _stopped(failure: str) -> Sentence:
     return Sentence.of("the decoder stops: {failure}", {"failure": failure})
 
 
-def _counter_witness(datum: Any, body: bytes, stop: Sentence, said: str) -> Witness:
+def _counter_witness(datum: object, body: bytes, stop: Sentence, said: str) -> Witness:
     return Witness(datum_json=plain_json(datum), body=body, stop=stop, confirmed_by=f"{decoder.decoder_name()}: {said}")

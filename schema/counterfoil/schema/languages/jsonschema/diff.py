@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.schema.change import Change, ChangeKind
+from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.jsonschema.json_values import (
     alike,
@@ -178,7 +179,7 @@ class _Walk:
             was, now = at.earlier.keywords.get(keyword, _ABSENT), at.later.keywords.get(keyword, _ABSENT)
             self._constraint(keyword, at, was, now)
 
-    def _constraint(self, keyword: str, at: _At, was: Any, now: Any, *, name: str = "") -> None:
+    def _constraint(self, keyword: str, at: _At, was: object, now: object, *, name: str = "") -> None:
         """Add the change of a keyword, or of the entry ``name`` in it."""
         if alike(was) == alike(now):
             return
@@ -322,7 +323,7 @@ def _followed(schema: WrittenSchema, pointer: Pointer) -> tuple[WrittenSchema, P
     return schema, pointer
 
 
-def _direction(keyword: str, was: Any, now: Any) -> ChangeKind:
+def _direction(keyword: str, was: object, now: object) -> ChangeKind:
     """Return whether a limit was tightened or relaxed; only that it was changed if neither is known."""
     if keyword in _LOWER | _UPPER and is_number(was) and is_number(now):
         is_tighter = (now > was) == (keyword in _LOWER)
@@ -364,24 +365,24 @@ def _ordered(at: _At, keywords: frozenset[str] | set[str]) -> Iterator[str]:
     yield from (keyword for keyword in dict.fromkeys((*at.later.keywords, *at.earlier.keywords)) if keyword in keywords)
 
 
-def _types(keywords: Mapping[str, Any]) -> frozenset[Any] | None:
+def _types(keywords: Mapping[str, object]) -> frozenset[Json] | None:
     named = keywords.get("type")
     return None if named is None else frozenset(map(alike, named if isinstance(named, list) else [named]))
 
 
-def _values(keywords: Mapping[str, Any]) -> list[Any] | None:
+def _values(keywords: Mapping[str, object]) -> list[Json] | None:
     held = keywords.get("enum")
     return held if isinstance(held, list) else None
 
 
-def _names(value: Any) -> list[str]:
+def _names(value: object) -> list[str]:
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
-def _mapping(schema: WrittenSchema, keyword: str) -> Mapping[str, Any]:
+def _mapping(schema: WrittenSchema, keyword: str) -> Mapping[str, Json]:
     held = schema.keywords.get(keyword)
     return held if isinstance(held, dict) else {}
 
 
-def _words(value: Any) -> str | None:
+def _words(value: object) -> str | None:
     return None if value is _ABSENT else value_words(value)

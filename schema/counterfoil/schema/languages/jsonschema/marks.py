@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.document import subschemas
 from counterfoil.schema.languages.jsonschema.view.evaluation import (
     Certain,
@@ -224,7 +225,7 @@ def tags_of(schema: ConstrainedSchema) -> frozenset[str]:
     return tags_in(written(schema))
 
 
-def written(schema: ConstrainedSchema) -> Mapping[str, Any]:
+def written(schema: ConstrainedSchema) -> Mapping[str, Json]:
     """Return the keywords of a schema as they are written, also those beside a reference."""
     return schema.value if isinstance(schema, WrittenSchema) and isinstance(schema.value, dict) else {}
 
@@ -279,7 +280,7 @@ def _unfollowed_tags(schema: ConstrainedSchema) -> frozenset[str]:
     return frozenset(found)
 
 
-def _tags_below(node: Any) -> set[str]:
+def _tags_below(node: object) -> set[str]:
     """Return the tags in a part of a text, definitions included."""
     found: set[str] = set()
     waiting = [node]
@@ -471,7 +472,7 @@ class _Places:
 
 def _all_tags(root: WrittenSchema) -> frozenset[str]:
     found: set[str] = set()
-    waiting: list[Any] = [*root.source.resolver.documents.values()]
+    waiting: list[Json] = [*root.source.resolver.documents.values()]
     while waiting:
         each = waiting.pop()
         if isinstance(each, dict):

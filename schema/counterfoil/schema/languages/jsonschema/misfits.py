@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, OPTIONAL, Misfit, MisfitEffect, Misfits
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.compare import rule_table as rules
 from counterfoil.schema.languages.jsonschema.json_values import (
     TYPES,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 _NUMBERS: Final = frozenset({"integer", "number"})
 _ALL: Final = frozenset({*TYPES, "integer"})
-_FEW_VALUES: Final[Mapping[str, tuple[Any, ...]]] = {"null": (None,), "boolean": (False, True)}
+_FEW_VALUES: Final[Mapping[str, tuple[Json, ...]]] = {"null": (None,), "boolean": (False, True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +52,14 @@ class WrittenKinds:
     """Types of which values may be written, and ``listed`` values: those of enums. A number may be an integer."""
 
     types: frozenset[str]
-    listed: tuple[Any, ...] = ()
+    listed: tuple[Json, ...] = ()
 
     @property
     def all_types(self) -> frozenset[str]:
         """The types, also those of listed values."""
         return self.types | {kind_of(each) for each in self.listed}
 
-    def has(self, value: Any) -> bool:
+    def has(self, value: object) -> bool:
         """Return whether a value may be written."""
         return kind_of(value) in self.types or any(are_equal(value, each) for each in self.listed)
 
@@ -88,7 +89,7 @@ _NO_KINDS: Final = WrittenKinds(frozenset())
 _ANYTHING: Final = WrittenKinds(_ALL)
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """Return the type of a value; of an integer, that."""
     found = type_of(value)
     return "integer" if found == "number" and is_integer(value) else found

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.schema.compatibility.findings import DifferenceOrigin
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.compare.findings import pointer_in
 from counterfoil.schema.languages.jsonschema.document import Base
 from counterfoil.schema.languages.table_types import (
@@ -53,7 +54,7 @@ class _Where(NamedTuple):
     pointer: Pointer
     is_own: bool = True
 
-    def at(self, value: Any, *steps: str) -> _Where:
+    def at(self, value: object, *steps: str) -> _Where:
         """Return the place of ``steps`` in the schema ``value``, which is at this place."""
         return _Where(pointer_in(self.pointer, value, steps)) if self.is_own else self
 
@@ -62,7 +63,7 @@ class _Reader:
     def __init__(self, schema: JsonSchema) -> None:
         self._schema = schema
 
-    def column(self, name: str, value: Any, base: Base, where: _Where, around: tuple[int, ...]) -> Column:
+    def column(self, name: str, value: object, base: Base, where: _Where, around: tuple[int, ...]) -> Column:
         """Return the schema ``value`` at the place ``where`` as a column."""
         outer = where
         while isinstance(value, dict) and isinstance(value.get("$ref"), str):
@@ -84,7 +85,7 @@ class _Reader:
         has_default = "default" in inner
         return Column(name, table_type, nullable, has_default, outer.pointer, type_pointer, origin=_origin(base))
 
-    def _without_null(self, value: Mapping[str, Any], where: _Where) -> tuple[Mapping[str, Any], _Where, bool]:
+    def _without_null(self, value: Mapping[str, object], where: _Where) -> tuple[Mapping[str, Json], _Where, bool]:
         """Return the schema without its alternative null, its place, and whether it had that alternative."""
         for key in ("oneOf", "anyOf"):
             branches = value.get(key)
@@ -103,7 +104,7 @@ class _Reader:
             return {**value, "type": named[0]}, where, len(named) < len(types)
         return value, where, False
 
-    def _type(self, value: Mapping[str, Any], base: Base, where: _Where, around: tuple[int, ...]) -> TableType:
+    def _type(self, value: Mapping[str, Json], base: Base, where: _Where, around: tuple[int, ...]) -> TableType:
         kind = value.get("type")
         if kind == "object" or (kind is None and "properties" in value):
             return self._object(value, base, where, around)
@@ -127,7 +128,7 @@ class _Reader:
             raise NotATable("a schema without a type has no table type", where.pointer)
         return found
 
-    def _object(self, value: Mapping[str, Any], base: Base, where: _Where, around: tuple[int, ...]) -> TableType:
+    def _object(self, value: Mapping[str, Json], base: Base, where: _Where, around: tuple[int, ...]) -> TableType:
         properties = value.get("properties") or {}
         extra = value.get("additionalProperties")
         if not properties and isinstance(extra, dict):

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, MessageClass, is_map, pooled_file
 from counterfoil.schema.marks import FieldTags, Mark, TaggedPlace, WalkLimit
 from counterfoil.schema.parsed import Validation
@@ -95,7 +96,7 @@ def value_field(field: AnyField) -> AnyField:
     return field.message_type.fields_by_name["value"] if is_map(field) else field
 
 
-def meta_of(descriptor: Any) -> Any:
+def meta_of(descriptor: Datum) -> Datum:
     """Return the option ``confluent.field_meta``, ``message_meta``, ``file_meta`` …, whatever pool declares it."""
     options = descriptor.GetOptions()
     return _options_class().FromString(options.SerializeToString()).meta
@@ -150,14 +151,14 @@ def places_in(message: AnyDescriptor, tags: FieldTags) -> Iterator[TaggedPlace]:
         yield from places_of(each, tags)
 
 
-def _declared(messages: Any) -> Iterator[AnyDescriptor]:
+def _declared(messages: Datum) -> Iterator[AnyDescriptor]:
     for each in messages:
         if not each.GetOptions().map_entry:
             yield each
             yield from _declared(each.nested_types)
 
 
-def _enum_tags(enum: Any) -> frozenset[str]:
+def _enum_tags(enum: Datum) -> frozenset[str]:
     return frozenset(meta_of(enum).tags).union(*(meta_of(each).tags for each in enum.values))
 
 

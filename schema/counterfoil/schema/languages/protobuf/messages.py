@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from math import isnan
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from google.protobuf import __version__ as _version
 from google.protobuf import json_format, message_factory
@@ -20,6 +20,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.compatibility.findings import Sentence
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.languages.protobuf.runtime import (
     AnyDescriptor,
@@ -72,7 +73,7 @@ def has_unchecked_text(message: AnyMessage) -> bool:
     return any(_is_unchecked(field, value) for field, value in message.ListFields())
 
 
-def _is_unchecked(field: AnyField, value: Any) -> bool:
+def _is_unchecked(field: AnyField, value: Datum) -> bool:
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
         by_name = field.message_type.fields_by_name
         return any(_is_unchecked(by_name["value"], value[key]) for key in value)
@@ -159,7 +160,7 @@ def read(message: AnyMessage, body: bytes) -> str | None:
 
 def unknown_numbers(message: AnyMessage) -> set[int]:
     """Return the numbers of the unknown fields of a parsed message."""
-    fields: Any = UnknownFieldSet(message)
+    fields: Datum = UnknownFieldSet(message)
     return {field.field_number for field in fields}
 
 
@@ -194,7 +195,7 @@ _SIGNED_32: Final = (_TYPE.TYPE_INT32, _TYPE.TYPE_SINT32, _TYPE.TYPE_SFIXED32)
 _SIGNED_64: Final = (_TYPE.TYPE_INT64, _TYPE.TYPE_SINT64, _TYPE.TYPE_SFIXED64)
 _UNSIGNED_32: Final = (_TYPE.TYPE_UINT32, _TYPE.TYPE_FIXED32)
 _UNSIGNED_64: Final = (_TYPE.TYPE_UINT64, _TYPE.TYPE_FIXED64)
-_VALUES_BY_TYPE: Final[dict[int, tuple[Any, ...]]] = {
+_VALUES_BY_TYPE: Final[dict[int, tuple[Datum, ...]]] = {
     **dict.fromkeys(_SIGNED_32, (1, 2, -1, (1 << 31) - 1, -(1 << 31))),
     **dict.fromkeys(_SIGNED_64, (1, 2, -1, 1 << 40, (1 << 63) - 1, -(1 << 63))),
     **dict.fromkeys(_UNSIGNED_32, (1, 2, (1 << 32) - 1)),
@@ -253,7 +254,7 @@ def probes(descriptor: AnyDescriptor, number: int, *, depth: int = 1) -> Iterato
         yield unchecked
 
 
-def fill(message: AnyMessage, field: AnyField, values: Sequence[Any]) -> None:
+def fill(message: AnyMessage, field: AnyField, values: Sequence[object]) -> None:
     """Set a field; a singular one takes the last of the values, a map takes messages of its entries."""
     if is_map(field):
         for entry in values:
@@ -268,7 +269,7 @@ def fill(message: AnyMessage, field: AnyField, values: Sequence[Any]) -> None:
         setattr(message, field.name, values[-1])
 
 
-def fillings(field: AnyField, depth: int) -> Iterator[list[Any]]:
+def fillings(field: AnyField, depth: int) -> Iterator[list[Datum]]:
     """Yield lists of values for a field: each value alone, then, if the field is repeated, several at once.
 
     ``depth`` is the number of levels of inner messages in which single fields are set.
@@ -294,7 +295,7 @@ def wrap(descriptor: AnyDescriptor, number: int, inner: AnyMessage) -> AnyMessag
     return message
 
 
-def _single_values(field: AnyField, depth: int) -> Iterator[Any]:
+def _single_values(field: AnyField, depth: int) -> Iterator[Datum]:
     if field.message_type is None:
         yield from _scalars(field)
         return
@@ -307,7 +308,7 @@ def _single_values(field: AnyField, depth: int) -> Iterator[Any]:
             yield from probes(field.message_type, inner.number, depth=depth - 1)
 
 
-def _scalars(field: AnyField) -> tuple[Any, ...]:
+def _scalars(field: AnyField) -> tuple[Datum, ...]:
     """Return values of a scalar field; of an enum, the default last."""
     if field.enum_type is not None:
         numbers = dict.fromkeys(value.number for value in field.enum_type.values)
@@ -316,7 +317,7 @@ def _scalars(field: AnyField) -> tuple[Any, ...]:
     return _VALUES_BY_TYPE[field.type]
 
 
-def _put(entries: Any, entry: Any) -> None:
+def _put(entries: Datum, entry: Datum) -> None:
     if entry.DESCRIPTOR.fields_by_name["value"].message_type is not None:
         entries[entry.key].CopyFrom(entry.value)
     else:
@@ -468,7 +469,7 @@ class _Pair:
         for wrote, got in zip(theirs, mine, strict=True):
             yield from self._of_value(wrote, got)
 
-    def _of_value(self, wrote: Any, got: Any) -> Iterator[MessageLoss]:
+    def _of_value(self, wrote: Datum, got: Datum) -> Iterator[MessageLoss]:
         if _is_message(self.field) and _is_message(self.other):
             if mean_different_things(wrote.DESCRIPTOR.full_name, got.DESCRIPTOR.full_name):
                 yield self._loss(f"{_message_text(wrote)} is read as {_message_text(got)}")
@@ -479,7 +480,7 @@ class _Pair:
             became = where or f"read as {_shown(got, self.other)}"
             yield self._loss(f"{_shown(wrote, self.field)} is {became}", is_missing=bool(where))
 
-    def _is_same(self, wrote: Any, got: Any) -> bool:
+    def _is_same(self, wrote: Datum, got: Datum) -> bool:
         if self.field.enum_type and self.other.enum_type and not self._is_same_symbol(wrote):
             return False
         if _is_message(self.field):
@@ -524,7 +525,7 @@ def _fields(message: AnyMessage, numbers: Collection[int] | None) -> list[AnyFie
     return [known[number] for number in sorted(numbers) if number in known]
 
 
-def _values(message: AnyMessage, field: AnyField) -> list[Any]:
+def _values(message: AnyMessage, field: AnyField) -> list[Datum]:
     """Return the values of a field, the entries of a map as messages; empty for an unset field with presence."""
     value = getattr(message, field.name)
     if is_map(field):
@@ -534,7 +535,7 @@ def _values(message: AnyMessage, field: AnyField) -> list[Any]:
     return [value] if not field.has_presence or message.HasField(field.name) else []
 
 
-def _entry(field: AnyField, key: Any, values: Any) -> AnyMessage:
+def _entry(field: AnyField, key: Datum, values: Datum) -> AnyMessage:
     entry: AnyMessage = GetMessageClass(field.message_type)()
     entry.key = key
     if _is_message(field.message_type.fields_by_name["value"]):
@@ -545,7 +546,7 @@ def _entry(field: AnyField, key: Any, values: Any) -> AnyMessage:
     return entry
 
 
-def _key_of_entry(value: Any) -> str:
+def _key_of_entry(value: object) -> str:
     """Return the sort key that gives messages the order of a map's entries."""
     if not isinstance(value, Message):
         return ""
@@ -590,7 +591,7 @@ def _number_of(field: AnyField) -> int:
     return int(field.number)
 
 
-def _is_nan(value: Any) -> bool:
+def _is_nan(value: object) -> bool:
     return isinstance(value, float) and isnan(value)
 
 
@@ -598,7 +599,7 @@ def _raw(value: str | bytes) -> bytes:
     return value.encode() if isinstance(value, str) else value
 
 
-def _shown(value: Any, field: AnyField) -> str:
+def _shown(value: Datum, field: AnyField) -> str:
     if field.enum_type is not None:
         return f"{_symbol(field, value)} ({value})"
     return excerpt(f"{{{' '.join(str(value).split())}}}" if isinstance(value, Message) else repr(value))

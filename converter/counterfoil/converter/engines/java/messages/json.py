@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from json.encoder import encode_basestring
-from typing import Any, Final
+from typing import Final
 
 from counterfoil.converter.engines.java.messages.json_tests import JsonTests, pattern_of, size_of
 from counterfoil.converter.engines.java.messages.operations import constant
 from counterfoil.converter.engines.java.source import ENGINE, JavaClass, block, joined, quoted, signed
 from counterfoil.converter.engines.protocol import EngineCannot
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.jsonschema.document import Draft
 from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.view.facts import ANYTHING, ConstrainedSchema, KeywordFacts
@@ -191,7 +192,7 @@ def _spelt(facts: KeywordFacts, inner: Node | None, where: str) -> str:
     return spelt
 
 
-def _limit(limit: Any) -> str:
+def _limit(limit: Datum) -> str:
     if limit is None:
         return "null"
     return f"new JsonLimit({quoted(str(limit[0]))}, {'true' if limit[1] else 'false'})"
@@ -267,7 +268,7 @@ class _Types:
             return made("ANY")
         return self._leaf(node, made) if isinstance(node, Leaf) else made("NULL")
 
-    def _leaf(self, node: Leaf, made: Any) -> str:
+    def _leaf(self, node: Leaf, made: Datum) -> str:
         scalar = node.scalar
         if scalar.base in WHOLE:
             low, high = range_of(scalar)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.schema.compatibility import CompatibilityPolicy, OutOfSteps, Steps, steps_for
 from counterfoil.schema.compatibility.findings import CompatibilityRule
+from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.jsonschema.compare import rules
 from counterfoil.schema.languages.jsonschema.compare.content_models import (
@@ -305,7 +306,7 @@ MAX_ROUNDS: Final = 50
 _STEPS_A_PAIR: Final = 12
 _STEPS_A_LOOK: Final = 2
 _STEPS_A_FINDING: Final = 8
-_LEAVES: Final[Mapping[type[Node], Callable[[Any, Any], Sequence[Part]] | None]] = {
+_LEAVES: Final[Mapping[type[Node], Callable[[Json, Json], Sequence[Part]] | None]] = {
     BooleanSchema: None,
     EnumSchema: compare_choices,
     ConditionSchema: None,
@@ -554,7 +555,7 @@ def _compare_references(walk: Walk, reader: ReferenceSchema, writer: ReferenceSc
     return [(yield reader, writer)]
 
 
-_WITH_NODES: Final[Mapping[type[Node], Callable[[Walk, Any, Any], Comparing]]] = {
+_WITH_NODES: Final[Mapping[type[Node], Callable[[Walk, Json, Json], Comparing]]] = {
     ArraySchema: compare_arrays,
     CombinationSchema: compare_combinations,
     NegationSchema: _compare_negations,

@@ -6,10 +6,11 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from itertools import zip_longest
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.compatibility.findings import ALWAYS, CompatibilityRule, Difference, DifferenceOrigin
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.compare import rules
 from counterfoil.schema.languages.jsonschema.compare.nodes import (
     ArraySchema,
@@ -94,7 +95,7 @@ def spot_of_kind(node: Node, other: Node | None) -> Spot:
     return Spot(node, None, other)
 
 
-def pointer_in(pointer: Pointer, value: Any, steps: Sequence[str | int]) -> Pointer:
+def pointer_in(pointer: Pointer, value: Json, steps: Sequence[str | int]) -> Pointer:
     """Return the pointer of ``steps`` in the schema ``value`` at ``pointer``, as far as they exist."""
     if len(steps) == 1 and isinstance(value, dict) and steps[0] in value:
         return (*pointer, steps[0])
@@ -114,7 +115,7 @@ def pointer_in(pointer: Pointer, value: Any, steps: Sequence[str | int]) -> Poin
     return pointer
 
 
-def _holds(value: Any, step: str | int | None) -> bool:
+def _holds(value: object, step: str | int | None) -> bool:
     return isinstance(value, (dict, list)) and step in value
 
 
@@ -237,7 +238,7 @@ def _structure(node: Node) -> str:
     return f"{type(node).__name__}({','.join(content)})"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     match value:
         case Node():
             return key_of(value)
@@ -404,7 +405,7 @@ class ValueDifference(Difference):
 
 
 def at(
-    rule: CompatibilityRule, reader: Node | None, writer: Node | None, /, *steps: str, **facts: Any
+    rule: CompatibilityRule, reader: Node | None, writer: Node | None, /, *steps: str, **facts: object
 ) -> JsonDifference:
     """Return a difference between two nodes at ``steps`` inside them."""
     return JsonDifference(
@@ -412,24 +413,24 @@ def at(
     )
 
 
-def added(rule: CompatibilityRule, reader: Node, around: Node, keyword: str, /, **facts: Any) -> JsonDifference:
+def added(rule: CompatibilityRule, reader: Node, around: Node, keyword: str, /, **facts: object) -> JsonDifference:
     """Return a difference at the reader's node, which is missing under ``keyword`` of the writer's node ``around``."""
     return JsonDifference(rule, facts, _gist(facts), (), reader, around, spot_at(reader), spot_at(around, keyword))
 
 
-def removed(rule: CompatibilityRule, around: Node, writer: Node, keyword: str, /, **facts: Any) -> JsonDifference:
+def removed(rule: CompatibilityRule, around: Node, writer: Node, keyword: str, /, **facts: object) -> JsonDifference:
     """Return a difference at the writer's node, which is missing under ``keyword`` of the reader's node ``around``."""
     return JsonDifference(rule, facts, _gist(facts), (), around, writer, spot_at(around, keyword), spot_at(writer))
 
 
-def at_kind(rule: CompatibilityRule, reader: Node, writer: Node, /, **facts: Any) -> JsonDifference:
+def at_kind(rule: CompatibilityRule, reader: Node, writer: Node, /, **facts: object) -> JsonDifference:
     """Return a difference between two nodes, at the keywords that make them different kinds of schemas."""
     return JsonDifference(
         rule, facts, _gist(facts), (), reader, writer, spot_of_kind(reader, writer), spot_of_kind(writer, reader)
     )
 
 
-def _gist(facts: Mapping[str, Any]) -> str:
+def _gist(facts: Mapping[str, object]) -> str:
     """Return the template of the shortest description: a name, the values, or the writer's and the reader's."""
     for fact in ("name", "values", "reason"):
         if fact in facts:

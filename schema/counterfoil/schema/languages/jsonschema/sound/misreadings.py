@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from counterfoil.schema.compatibility import OutOfSteps, Steps
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.compare import rule_table as rules
 from counterfoil.schema.languages.jsonschema.compare.findings import ValueDifference
 from counterfoil.schema.languages.jsonschema.json_values import type_of
@@ -83,7 +84,7 @@ _WIDENED: Final = frozenset(
 """Pairs of a writer's and a reader's format in which every value of the first has the same meaning in the second."""
 
 _INT_RANGES: Final = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
-_EXAMPLES_BY_NUMBER_FORMAT: Final[Mapping[str, Sequence[Any]]] = {
+_EXAMPLES_BY_NUMBER_FORMAT: Final[Mapping[str, Sequence[Json]]] = {
     "int32": (16_777_217, -1),
     "int64": (2**53 + 1, -1),
     "float": (Decimal("1.5"), 3),
@@ -116,7 +117,7 @@ class Annotation(NamedTuple):
     pointer: Pointer
 
 
-def examples_of(annotation: Annotation) -> Sequence[Any]:
+def examples_of(annotation: Annotation) -> Sequence[Json]:
     """Return example values for an annotation; empty for an unknown one or one without special values."""
     if annotation.keyword == "format":
         if annotation.word in _EXAMPLES_BY_NUMBER_FORMAT:
@@ -128,7 +129,7 @@ def examples_of(annotation: Annotation) -> Sequence[Any]:
 
 
 def misreadings(
-    value: Any, written: Sequence[Annotation], read: Sequence[Annotation]
+    value: object, written: Sequence[Annotation], read: Sequence[Annotation]
 ) -> Iterator[tuple[Annotation, Annotation, str]]:
     """Yield the misreadings of a value: the writer's annotation, the reader's, and a text ``A is read as B``.
 
@@ -156,7 +157,7 @@ def are_other_meanings(keyword: str, written: str, read: str) -> bool:
     return is_of_texts or {written, read} <= _EXAMPLES_BY_NUMBER_FORMAT.keys()
 
 
-def _misread(value: Any, written: Annotation, read: Annotation) -> str:
+def _misread(value: object, written: Annotation, read: Annotation) -> str:
     """Return the description of a misreading; empty if the meaning is the same or unknown."""
     if not are_other_meanings(written.keyword, written.word, read.word):
         return ""
@@ -176,7 +177,7 @@ def _text_misread(value: str, written: str, read: str) -> str:
     return f"the {written} {_shown(value)} is read as a {read}"
 
 
-def _number_misread(value: Any, written: str, read: str) -> str:
+def _number_misread(value: object, written: str, read: str) -> str:
     if written not in _EXAMPLES_BY_NUMBER_FORMAT:
         return ""
     theirs, mine = _as_number(value, written), _as_number(value, read)
@@ -185,7 +186,7 @@ def _number_misread(value: Any, written: str, read: str) -> str:
     return f"{value} is read as {f'no {read}' if mine is None else mine}"
 
 
-def _as_number(value: Any, word: str) -> Any:
+def _as_number(value: Json, word: str) -> Json:
     """Return the number as a program stores it in a format; None if it cannot."""
     if word in _INT_RANGES:
         return value if value == int(value) and int(value) in _INT_RANGES[word] else None
@@ -226,7 +227,7 @@ def _essence(media_type: str) -> str:
     return media_type.partition(";")[0].strip()
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return excerpt(json.dumps(value, ensure_ascii=False, default=str))
 
 
@@ -250,7 +251,7 @@ def has_annotations(schema: JsonSchema) -> bool:
     """Return whether the schema or its references may contain one of ``KEYWORDS``; False is certain."""
     if any(f'"{keyword}"' in schema.text for keyword in KEYWORDS) or "\\" in schema.text:  # keys may be escaped
         return True
-    waiting: list[Any] = [*schema.references.values()]
+    waiting: list[Json] = [*schema.references.values()]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
@@ -276,7 +277,7 @@ def inside(site: WrittenSchema, step: str | int) -> Iterator[WrittenSchema]:
     yield from (one for one in found if isinstance(one, WrittenSchema))
 
 
-def annotations_of(value: Any, root: WrittenSchema, evaluator: Evaluator) -> dict[Path, list[Annotation]]:
+def annotations_of(value: object, root: WrittenSchema, evaluator: Evaluator) -> dict[Path, list[Annotation]]:
     """Return the annotations on ``value``, which fits ``root``, and on its parts, by path.
 
     Raises ``OutOfSteps``.
@@ -304,7 +305,7 @@ class _Walk:
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
 
-    def annotations(self, value: Any, at: _At, depth: int) -> Iterator[tuple[Path, Annotation]]:
+    def annotations(self, value: object, at: _At, depth: int) -> Iterator[tuple[Path, Annotation]]:
         """Yield every annotation of the schema on ``value`` and on its parts, with its path."""
         self._evaluator.spend()
         site = at.site
@@ -323,7 +324,7 @@ class _Walk:
             for one in inside(site, step):
                 yield from self.annotations(item, at.enter(one, step), depth + 1)
 
-    def _beside(self, value: Any, site: WrittenSchema) -> Iterator[WrittenSchema]:
+    def _beside(self, value: object, site: WrittenSchema) -> Iterator[WrittenSchema]:
         """Yield the other schemas inside this one that apply to the same value."""
         yield from site.children("allOf")
         for keyword in ("anyOf", "oneOf"):
@@ -339,7 +340,7 @@ class _Walk:
             yield from (one for name, one in needed if name in value and isinstance(one, WrittenSchema))
 
 
-def _parts(value: Any) -> list[tuple[str | int, Any]]:
+def _parts(value: object) -> list[tuple[str | int, Json]]:
     """Return the properties or items of a value with their names or indexes; empty for a scalar."""
     if isinstance(value, dict):
         return [*value.items()]
@@ -468,7 +469,7 @@ class JsonMisreading:
     ``written`` and ``read`` are the two annotations; ``text`` is like ``the date "2024-05-01" is read as a time``.
     """
 
-    value: Any
+    value: Json
     path: Path
     written: Annotation
     read: Annotation
@@ -494,7 +495,7 @@ class Meanings:
         self.places = places_of_other_meanings(reader, writer, along=along)[:MAX_PLACES]
         """The steps to the places at which meanings may differ, the nearest first."""
 
-    def telling(self, value: Any) -> Any:
+    def telling(self, value: object) -> Json:
         """Return ``value`` with its annotated parts replaced by examples, as far as the writer accepts the result."""
         if not self.places:
             return value
@@ -514,14 +515,14 @@ class Meanings:
             pass
         return value
 
-    def _example(self, notes: Sequence[Annotation]) -> Any:
+    def _example(self, notes: Sequence[Annotation]) -> Json:
         """Return the next example for the annotations ``notes``; None if none of them is known."""
         examples = next(filter(None, map(examples_of, notes)), ())
         number = self._shown[notes[0]]
         self._shown[notes[0]] += 1
         return examples[number % len(examples)] if examples else None
 
-    def misreadings(self, value: Any) -> Iterator[JsonMisreading]:
+    def misreadings(self, value: object) -> Iterator[JsonMisreading]:
         """Yield each part of ``value``, which both schemas accept, to which the reader gives another meaning."""
         if not self.places:
             return
@@ -566,13 +567,13 @@ def find_misreadings(
     return list(found.values())
 
 
-def _at(value: Any, path: Path) -> Any:
+def _at(value: Json, path: Path) -> Json:
     for step in path:
         value = value[step]
     return value
 
 
-def _with(value: Any, path: Path, part: Any) -> Any:
+def _with(value: Json, path: Path, part: Json) -> Json:
     """Return ``value`` with ``part`` at ``path``."""
     if not path:
         return part

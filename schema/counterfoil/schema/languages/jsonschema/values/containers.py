@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, islice, product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.languages.jsonschema.json_values import are_equal
 from counterfoil.schema.languages.jsonschema.values.literals import Repetition, SomeItem, SomeProperty
 from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts, Literal, listing
@@ -23,7 +24,7 @@ MAX_MADE: Final = 300
 _MAX_ARRANGEMENTS: Final = 10
 
 
-def array_values(solver: Answering, state: ValueState) -> Iterator[Any] | None:
+def array_values(solver: Answering, state: ValueState) -> Iterator[Json] | None:
     """Return candidates for arrays that fit ``state``; None if it is proved that none exists."""
     arrays = Arrays(solver, state)
     return None if arrays.are_impossible() else arrays.made()
@@ -107,7 +108,7 @@ class Arrays:
         pairs = ((left, right) for right in range(end) for left in range(right))
         return any(not self._solver.is_empty((*self.item(left), *self.item(right))) for left, right in pairs)
 
-    def _is_too_rare(self, contained: tuple[ConstrainedSchema, Any]) -> bool:
+    def _is_too_rare(self, contained: tuple[ConstrainedSchema, Json]) -> bool:
         """Return whether fewer items can fit the schema under ``contains`` than ``minContains`` requires."""
         schema, least = contained
         if least <= 0:
@@ -126,7 +127,7 @@ class Arrays:
             self._solver.is_empty((*self.item(index), (schema, True), (other, False))) for index in self._indexes()
         )
 
-    def _is_too_frequent(self, contained: tuple[ConstrainedSchema, Any]) -> bool:
+    def _is_too_frequent(self, contained: tuple[ConstrainedSchema, Json]) -> bool:
         """Return whether more items must fit the schema under ``contains`` than ``maxContains`` allows."""
         schema, most = contained
         sure = 0
@@ -136,7 +137,7 @@ class Arrays:
                     sure += 1 if index < self.behind else self._least - self.behind
         return bool(sure > most)
 
-    def made(self) -> Iterator[list[Any]]:
+    def made(self) -> Iterator[list[Json]]:
         """Yield candidates, the shortest first."""
         if self._least > MAX_MADE:
             return
@@ -147,11 +148,11 @@ class Arrays:
             for arrangement in islice(product(*places), _MAX_ARRANGEMENTS):
                 yield from self._arranged(arrangement, length)
 
-    def smallest(self) -> list[Any] | None:
+    def smallest(self) -> list[Json] | None:
         """Return the smallest array, or None if none is found."""
         return None if self.are_impossible() else next(self.made(), None)
 
-    def of_size(self, size: int) -> list[Any] | None:
+    def of_size(self, size: int) -> list[Json] | None:
         """Return an array of ``size`` items, or None if none is found."""
         return next(self._filled(size, {}, self._contained(), spare=True), None)
 
@@ -159,7 +160,7 @@ class Arrays:
         """Return the schemas that items must fit (``contains``), each as often as ``minContains`` requires."""
         return [schema for schema, least in self._at_least for _ in range(min(int(least), MAX_MADE))]
 
-    def _arranged(self, arrangement: Sequence[int], length: int) -> Iterator[list[Any]]:
+    def _arranged(self, arrangement: Sequence[int], length: int) -> Iterator[list[Json]]:
         """Yield arrays of one length; ``arrangement`` has the index of each item that a ``SomeItem`` requires."""
         extra: dict[int, list[Literal]] = {}
         for place, some in zip(arrangement, self._somewhere, strict=True):
@@ -178,17 +179,17 @@ class Arrays:
 
     def _filled(
         self, size: int, extra: dict[int, list[Literal]], wanted: list[ConstrainedSchema], *, spare: bool
-    ) -> Iterator[list[Any]]:
+    ) -> Iterator[list[Json]]:
         """Yield one array of ``size`` items, or none.
 
         With ``spare``, items fit no schema whose number ``maxContains`` limits, where that is possible.
         """
-        made: list[Any] = []
+        made: list[Json] = []
         waiting = list(wanted)
         for index in range(size):
             asked = [*self.item(min(index, self.behind)), *extra.get(index, ())]
             taken = self._taken(made)
-            value: list[Any] = []
+            value: list[Json] = []
             for schema in dict.fromkeys(waiting):
                 value = self._solver.value((*asked, (schema, True), *taken))
                 if value:
@@ -207,10 +208,10 @@ class Arrays:
         else:
             yield made
 
-    def _taken(self, made: list[Any]) -> list[Literal]:
+    def _taken(self, made: list[Json]) -> list[Literal]:
         return [(listing([*made]), False)] if self._is_unique and made else []
 
-    def _with_repetition(self, made: list[Any]) -> Iterator[list[Any]]:
+    def _with_repetition(self, made: list[Json]) -> Iterator[list[Json]]:
         """Yield variants of ``made`` in which two items are equal."""
         if any(are_equal(left, right) for at, left in enumerate(made) for right in made[:at]):
             yield made
@@ -230,7 +231,7 @@ _MAX_PROPERTY_ARRANGEMENTS: Final = 12
 _UNDECLARED: Final = "\0"
 
 
-def object_values(solver: Answering, state: ValueState) -> Iterator[Any] | None:
+def object_values(solver: Answering, state: ValueState) -> Iterator[Json] | None:
     """Return candidates for objects that fit ``state``; None if it is proved that none exists."""
     objects = Objects(solver, state)
     return None if objects.are_impossible() else objects.made()
@@ -360,7 +361,7 @@ class Objects:
         if other_than:
             yield listing([*other_than], text=f"one of {sorted(other_than)}"), False
 
-    def made(self) -> Iterator[dict[str, Any]]:
+    def made(self) -> Iterator[JsonObject]:
         """Yield candidates, the smallest first."""
         if self._least > max(MAX_MADE, len(self._required)):
             return
@@ -373,7 +374,7 @@ class Objects:
         if not self._somewhere:
             yield from self._fuller()
 
-    def smallest(self) -> dict[str, Any] | None:
+    def smallest(self) -> JsonObject | None:
         """Return the smallest object, its properties in the order of their declaration.
 
         None if none is found.
@@ -384,11 +385,11 @@ class Objects:
         declared = [name for each in self._state.facts for name in each.properties]
         return {name: made[name] for name in (*declared, *made) if name in made}
 
-    def values_of(self, name: str) -> list[Any]:
+    def values_of(self, name: str) -> list[Json]:
         """Return a list of one value that the property ``name`` may have, or an empty list if none is found."""
         return self._solver.value(self.property(name)) if self.may_be_called(name) else []
 
-    def completed(self, given: dict[str, Any], size: int = 0) -> dict[str, Any] | None:
+    def completed(self, given: JsonObject, size: int = 0) -> JsonObject | None:
         """Return an object with the properties ``given``, all required ones, and up to ``size`` properties if possible.
 
         None if a required property has no value, or if too few properties are found.
@@ -403,8 +404,8 @@ class Objects:
         self._fill(made, max(size, self._least))
         return made if len(made) >= self._least else None
 
-    def _filled(self, extra: dict[str, list[Literal]]) -> Iterator[dict[str, Any]]:
-        made: dict[str, Any] = {}
+    def _filled(self, extra: dict[str, list[Literal]]) -> Iterator[JsonObject]:
+        made: JsonObject = {}
         for name, asked in extra.items():
             value = self._solver.value((*self.property(name), *asked))
             if not value:
@@ -417,15 +418,15 @@ class Objects:
             self._fill(more, len(made) + 1)
             yield more
 
-    def _fuller(self) -> Iterator[dict[str, Any]]:
+    def _fuller(self) -> Iterator[JsonObject]:
         """Yield an object with all declared properties for which a value is found."""
-        made: dict[str, Any] = {}
+        made: JsonObject = {}
         for name in self.declared:
             if len(made) < MAX_MADE and self.may_be_called(name):
                 made |= dict.fromkeys([name], *value) if (value := self._solver.value(self.property(name))) else {}
         yield made
 
-    def _fill(self, made: dict[str, Any], size: int) -> None:
+    def _fill(self, made: JsonObject, size: int) -> None:
         """Add properties to ``made`` until it has ``size``, as far as names and values are found."""
         for name in chain(self.declared, self._fresh_names(made)):
             if len(made) >= size:
@@ -435,7 +436,7 @@ class Objects:
                 if value:
                     made[name] = value[0]
 
-    def _fresh_names(self, made: dict[str, Any]) -> Iterator[str]:
+    def _fresh_names(self, made: JsonObject) -> Iterator[str]:
         yield from ("zz", "other", "a", "b", "x", "0")
         places = [place.name for place in self._unknown_places((), (), frozenset(), ()) if place.name is not None]
         yield from places

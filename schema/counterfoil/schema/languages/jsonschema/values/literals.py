@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.json_values import Number, type_of
 from counterfoil.schema.languages.jsonschema.view.facts import (
     ANYTHING,
@@ -49,7 +50,7 @@ class NoMatch:
 class NoneOf:
     """A value other than these."""
 
-    values: tuple[Any, ...]
+    values: tuple[Json, ...]
 
 
 @dataclass(frozen=True, slots=True)

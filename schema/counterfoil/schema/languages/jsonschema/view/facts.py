@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, Final
+from typing import Final
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.json_values import Number, type_of
 from counterfoil.schema.patterns.matching import holds_match
 from counterfoil.schema.texts import Pointer
@@ -80,7 +81,7 @@ class KeywordFacts:
     counts_fractions: bool = True
     marks_contained: bool = False
     types: frozenset[str] | None = None
-    values: list[Any] | None = None
+    values: list[Json] | None = None
     minimum: Limit | None = None
     maximum: Limit | None = None
     multiple_of: Number | None = None
@@ -110,7 +111,7 @@ class KeywordFacts:
     any_of: tuple[ConstrainedSchema, ...] | None = None
     one_of: tuple[ConstrainedSchema, ...] | None = None
     refused: ConstrainedSchema | None = None
-    scalars: frozenset[tuple[str, Any]] = frozenset()
+    scalars: frozenset[tuple[str, Json]] = frozenset()
     condition: ConstrainedSchema | None = None
     consequence: ConstrainedSchema | None = None
     alternative: ConstrainedSchema | None = None
@@ -171,12 +172,12 @@ ANYTHING: Final = ConstrainedSchema(text="true")
 ANYTHING.accepts_everything = True
 
 
-def listing(values: list[Any], text: str | None = None) -> ConstrainedSchema:
+def listing(values: list[Json], text: str | None = None) -> ConstrainedSchema:
     """Return a schema that accepts exactly these values."""
     return ConstrainedSchema(KeywordFacts(values=values, scalars=scalars_of(values)), text=text)
 
 
-def scalars_of(values: list[Any]) -> frozenset[tuple[str, Any]]:
+def scalars_of(values: list[Json]) -> frozenset[tuple[str, Json]]:
     """Return those of ``values`` that are not arrays or objects, each with its type."""
     return frozenset((type_of(each), each) for each in values if not isinstance(each, dict | list))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.descriptor_pb2 import (
@@ -18,6 +18,7 @@ from google.protobuf.descriptor_pb2 import (
 )
 from google.protobuf.message import Message
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     MAX_TAG,
     SPECIAL_OPTIONS,
@@ -144,7 +145,7 @@ def _entries(message: Message) -> Iterator[AggregateEntry]:
             yield AggregateEntry(name, ListValue(tuple(_value(field, each) for each in value)))
 
 
-def _map_entries(field: FieldDescriptor, values: Mapping[Any, object]) -> Iterator[Aggregate]:
+def _map_entries(field: FieldDescriptor, values: Mapping[Datum, object]) -> Iterator[Aggregate]:
     if field.message_type is None:
         return
     parts = field.message_type.fields_by_name
