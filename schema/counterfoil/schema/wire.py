@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
-from uuid import UUID
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.texts import counted
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 """Bytes in any of Python's three wrappings."""
