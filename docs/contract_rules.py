@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from counterfoil.contracts.lint.rules import LINT_RULES
 from counterfoil.contracts.testing.checks import RECORD_RULES
-from counterfoil.schema.agreements.findings import RULES
+from counterfoil.schema.agreements.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,13 +10,15 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from json.encoder import encode_basestring
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.marks import Entity, TagEdit
 from counterfoil.schema.texts import Pointer, Position
+
+if TYPE_CHECKING:
+    from counterfoil.schema.marks import Entity, TagEdit
 
 # JSON as Jackson and Java treat it: printing, numbers that are written as text, the order of strings in hash sets.
 

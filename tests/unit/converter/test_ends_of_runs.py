@@ -13,7 +13,7 @@ import pytest
 
 from counterfoil.converter.bridge import load_bridge_file
 from counterfoil.converter.commands.plan import show_plan
-from counterfoil.converter.engines.protocol import RecipeForm, WriterLookup
+from counterfoil.converter.engines.lookup import RecipeForm, WriterLookup
 from counterfoil.converter.errors import (
     BridgeError,
     CheckpointBusy,
@@ -274,7 +274,7 @@ def asked(service: WriterService, decisions: Undecided) -> tuple[WriterLookup, s
 
 
 def _halves() -> Any:
-    from counterfoil.converter.engines.protocol import Half
+    from counterfoil.converter.engines.lookup import Half
 
     return Half
 

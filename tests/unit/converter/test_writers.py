@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.converter.bridge import ResolvedBridge, parse_bridge_file, resolve
-from counterfoil.converter.engines.protocol import (
+from counterfoil.converter.engines.lookup import (
     LookupOutcome,
     RecipeForm,
     UnknownIdStop,

@@ -9,7 +9,8 @@ import pytest
 
 from counterfoil.schema import SchemaType, parse_schema
 from counterfoil.schema.agreements import Expectation, ExpectedRead, OnUnknownEnum
-from counterfoil.schema.agreements.findings import RULE_BY_ID, Offer, Reader, ReadFinding
+from counterfoil.schema.agreements.findings import Offer, Reader, ReadFinding
+from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.paths import parse_path, print_path
 from counterfoil.schema.texts import Position
 from read_judgements import judged_change

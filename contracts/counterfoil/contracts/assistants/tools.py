@@ -176,7 +176,7 @@ def _rules() -> dict[str, dict[str, Any]]:
     """Return the facts of every rule of checks, reads and lint."""
     from counterfoil.contracts.advice import FILE_RULE_BY_ID
     from counterfoil.contracts.lint.rules import LINT_RULE_BY_ID
-    from counterfoil.schema.agreements.findings import RULE_BY_ID as READS
+    from counterfoil.schema.agreements.rules import RULE_BY_ID as READS
     from counterfoil.schema.languages.rules import RULE_BY_ID as COMPATIBILITY
 
     texts: dict[str, dict[str, Any]] = {

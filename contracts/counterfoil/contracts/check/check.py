@@ -13,7 +13,7 @@ from counterfoil.contracts.check.request import EarlierSubjects, FileRequest, Fi
 from counterfoil.contracts.findings import CheckGate, CheckReport, FileOutcome, Finding, Status, fingerprint
 from counterfoil.contracts.project.model import mapping_of, settings_at, settings_of
 from counterfoil.contracts.project.subjects import Subjects
-from counterfoil.schema.agreements.findings import UNDECIDED as UNDECIDED_READER
+from counterfoil.schema.agreements.rules import UNDECIDED as UNDECIDED_READER
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import Severity

@@ -17,9 +17,9 @@ from counterfoil.contracts.findings import (
 )
 from counterfoil.contracts.lint.rules import LINT_RULE_BY_ID
 from counterfoil.schema.agreements import major_of
-from counterfoil.schema.agreements.findings import RULE_BY_ID
 from counterfoil.schema.agreements.judge import is_read
 from counterfoil.schema.agreements.readers import concerns
+from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import KEY, PathNotFound, StepKind, print_path, resolve_path

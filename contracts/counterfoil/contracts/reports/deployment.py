@@ -10,7 +10,7 @@ import click
 
 from counterfoil.contracts.findings import fingerprint
 from counterfoil.contracts.reports.text import COLOUR_BY_SEVERITY, printable
-from counterfoil.schema.agreements.findings import RULE_BY_ID
+from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import PROJECT, CheckedSubject, Report, ReportedRule, ReportEntry, Severity
 from counterfoil.schema.rest.verdicts import ReasonCode, verdict_document

@@ -15,7 +15,7 @@ from counterfoil.contracts.reports.text import (
     what_is_found,
     who_fails,
 )
-from counterfoil.schema.agreements import findings as reads
+from counterfoil.schema.agreements import rules as reads
 from counterfoil.schema.languages.rules import RULE_BY_ID
 from counterfoil.schema.reports import PROJECT, CheckedSubject, Report, ReportedRule, ReportEntry
 

@@ -20,7 +20,8 @@ from counterfoil.converter.check.preflight import (
 )
 from counterfoil.converter.check.sampling import Sampled, Throughput, TrialReport, frame_of, sample, try_out
 from counterfoil.converter.engines.choice import choose_engine
-from counterfoil.converter.engines.protocol import KEY, LookupOutcome
+from counterfoil.converter.engines.lookup import LookupOutcome
+from counterfoil.converter.engines.protocol import KEY
 from counterfoil.converter.engines.reference import ReferenceEngine, key_converter
 from counterfoil.converter.kafka.cluster import Cluster, named_cluster
 from counterfoil.converter.outputs import WITH_JUNIT, failures_as_cases, give, parse_forms

@@ -9,16 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from counterfoil.converter.engines.protocol import (
-    CONVERTED_KEY,
-    FAILURE_TYPE,
-    KEY,
-    Conversion,
-    Engine,
-    EngineCannot,
-    WriterLookup,
-    recipe_from_driver,
-)
+from counterfoil.converter.engines.lookup import WriterLookup, recipe_from_driver
+from counterfoil.converter.engines.protocol import CONVERTED_KEY, FAILURE_TYPE, KEY, Conversion, Engine, EngineCannot
 from counterfoil.converter.messages.table import Packed, make_reader, make_writer, pack
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, FailureCode, PlanUnfinished

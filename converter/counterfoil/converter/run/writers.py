@@ -16,16 +16,15 @@ from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.converter.bridge import ResolvedBridge, resolve
-from counterfoil.converter.engines.protocol import (
+from counterfoil.converter.engines.lookup import (
     REQUEST_BYTES,
     SIGNATURE_BYTES,
-    Conversion,
-    EngineCannot,
     Half,
     LookupOutcome,
     RecipeForm,
     WriterLookup,
 )
+from counterfoil.converter.engines.protocol import Conversion, EngineCannot
 from counterfoil.converter.engines.reference import recipe_of
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.messages.table import reading_problem
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-# What becomes of records whose schema id the bridge does not know: the driver's part of ``engines/protocol.py``.
+# What becomes of records whose schema id the bridge does not know: the driver's part of ``engines/lookup.py``.
 #
 # A record can have an id only after the id was registered, so what the registry answers about an id that was just read
 # is final. A version of the source's subject that the running plan reads is converted from then on. An id that the
@@ -181,7 +180,7 @@ def decisions_for(
     return made
 
 
-# The service of a run that answers executors about new schema ids: the driver's end of ``engines/protocol.py``.
+# The service of a run that answers executors about new schema ids: the driver's end of ``engines/lookup.py``.
 
 _Part = TypeVar("_Part")
 _LARGEST_PORT: Final = 65535

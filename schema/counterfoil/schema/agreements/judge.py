@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from counterfoil.schema.agreements import EnumPolicy, Expectation, ExpectedRead, FieldPromise, OnUnknownEnum, Promise
-from counterfoil.schema.agreements.findings import UNDECIDED, FieldFacts, Offer, Reader, ReadFinding, SchemaFacts
+from counterfoil.schema.agreements.findings import FieldFacts, Offer, Reader, ReadFinding, SchemaFacts
+from counterfoil.schema.agreements.rules import UNDECIDED
 from counterfoil.schema.agreements.unmet_reads import (
     Undecided,
     misfits_of,

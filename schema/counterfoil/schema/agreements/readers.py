@@ -7,16 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from counterfoil.schema.agreements import Expectation, OnUnknownEnum
-from counterfoil.schema.agreements.findings import (
-    RULE_BY_ID,
-    UNDECIDED,
-    FormerFinding,
-    Offer,
-    Reader,
-    ReadFinding,
-    SchemaFacts,
-)
+from counterfoil.schema.agreements.findings import FormerFinding, Offer, Reader, ReadFinding, SchemaFacts
 from counterfoil.schema.agreements.judge import is_read, judge_promises, judge_reader
+from counterfoil.schema.agreements.rules import RULE_BY_ID, UNDECIDED
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.compatibility.findings import Difference, Earlier, without_message
 from counterfoil.schema.compatibility.misfits import MISSING, OPTIONAL

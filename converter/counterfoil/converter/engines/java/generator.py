@@ -25,7 +25,8 @@ from counterfoil.converter.engines.java.source import (
     signed,
 )
 from counterfoil.converter.engines.java.writers import TargetWriter
-from counterfoil.converter.engines.protocol import Conversion, EngineCannot, WriterLookup, require_avro, require_frames
+from counterfoil.converter.engines.lookup import WriterLookup
+from counterfoil.converter.engines.protocol import Conversion, EngineCannot, require_avro, require_frames
 from counterfoil.converter.engines.reference import NUMBER_BY_CODE
 from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import AvroRecord

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from counterfoil.contracts.findings import ConsumerBreak, FormerBreaks
-from counterfoil.schema.agreements.findings import RULE_BY_ID, UNDECIDED
+from counterfoil.schema.agreements.rules import RULE_BY_ID, UNDECIDED
 from counterfoil.schema.paths import print_path
 from counterfoil.schema.rest.verdicts import DeploymentVerdict, ReasonCode, VerdictReason
 

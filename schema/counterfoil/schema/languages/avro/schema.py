@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.jsontext import TextIndex, read_json
@@ -26,8 +26,10 @@ from counterfoil.schema.languages.avro.types import (
 )
 from counterfoil.schema.model import ResolvedReference, SchemaType
 from counterfoil.schema.parsed import ParsedSchema, SchemaWarning, Validation, invalid_reference
-from counterfoil.schema.paths import FieldPath, PathTarget
 from counterfoil.schema.texts import Pointer, Position
+
+if TYPE_CHECKING:
+    from counterfoil.schema.paths import FieldPath, PathTarget
 
 # Warnings about what the Avro specification forbids or ignores although the reference registry accepts it.
 #

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import SchemaParseError
@@ -14,9 +15,11 @@ from counterfoil.schema.languages.jsonschema.json_values import print_exact, rea
 from counterfoil.schema.languages.jsonschema.keyword_checks import KeywordShape, has_shape, shapes_of
 from counterfoil.schema.model import ResolvedReference, SchemaType
 from counterfoil.schema.parsed import ParsedSchema, SchemaWarning, Validation, invalid_reference
-from counterfoil.schema.paths import FieldPath, PathTarget
 from counterfoil.schema.patterns.matching import fault_of_pattern
 from counterfoil.schema.texts import Pointer, Position, excerpt, print_pointer
+
+if TYPE_CHECKING:
+    from counterfoil.schema.paths import FieldPath, PathTarget
 
 # A parsed JSON schema: the document, its references, and its texts.
 
