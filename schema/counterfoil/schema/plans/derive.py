@@ -8,8 +8,7 @@ values of maps. A conversion that would lose or refuse a value is a problem unle
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Final
 
@@ -40,7 +39,7 @@ from counterfoil.schema.plans.model import (
     Read,
 )
 from counterfoil.schema.plans.rules import NO_RULE, FieldRule, From, NumberMeaning, PlanRules, rule_text, rule_that_fits
-from counterfoil.schema.plans.sources import RuleReader, SourceScope, paths_read, story_of, unused_paths
+from counterfoil.schema.plans.sources import RuleNode, RuleReader, SourceScope, story_of, unused_paths
 from counterfoil.schema.plans.tree import (
     ArrayType,
     FieldIndexes,
@@ -88,25 +87,6 @@ def derive_plan(source: ParsedSchema, target: ParsedSchema, rules: PlanRules | N
     return Deriver(rules or PlanRules()).derive(source, target)
 
 
-@dataclass(slots=True)
-class _RuleNode:
-    """The rules at one target path and below it."""
-
-    rule: FieldRule | None = None
-    children: dict[str, _RuleNode] = field(default_factory=dict)
-
-    def child(self, segment: str) -> _RuleNode:
-        return self.children.get(segment) or _RuleNode()
-
-    def read(self) -> Iterator[tuple[str, ...]]:
-        """Yield the paths of source fields that rules here and below read in the same scope."""
-        if self.rule is not None:
-            yield from paths_read(self.rule)
-        for segment, below in self.children.items():
-            if segment not in {"[]", "{}"}:
-                yield from below.read()
-
-
 @dataclass(frozen=True, slots=True)
 class _Match:
     """A source record that a target record was matched with: its path in the scope, and its fields.
@@ -128,7 +108,7 @@ class _Target:
     """
 
     where: str
-    node: _RuleNode
+    node: RuleNode
     scope: SourceScope
     read: frozenset[tuple[str, ...]] = frozenset()
     has_rules: bool = True
@@ -202,7 +182,7 @@ class Deriver:
             return _without_plan(source, target, _TOO_DEEP)
 
     def _derived(self, source: ParsedSchema, target: ParsedSchema, roots: list[Node]) -> ConversionPlan:
-        scope, rules = SourceScope(roots[0]), self._rule_tree()
+        scope, rules = SourceScope(roots[0]), RuleNode.of(self._rules)
         place = _Target("", rules, scope, frozenset(rules.read()))
         built: Op | None
         match roots:
@@ -263,15 +243,6 @@ class Deriver:
         for segment in place.node.children:
             self._unknown_target(segment, segment, [])
         return op
-
-    def _rule_tree(self) -> _RuleNode:
-        root = _RuleNode()
-        for rule in self._rules.fields:
-            node = root
-            for segment in rule.target:
-                node = node.children.setdefault(segment, _RuleNode())
-            node.rule = rule
-        return root
 
     def _problem(self, kind: ProblemKind, where: str, text: str) -> None:
         self._problems.append(PlanProblem(kind, where, text))
@@ -338,7 +309,7 @@ class Deriver:
         self._branch_scopes.append(scope)
         outer, self._assigner.has_rules = self._assigner.has_rules, False
         try:
-            return self._record(target, _Match((), source), _Target(where, _RuleNode(), scope, has_rules=False))
+            return self._record(target, _Match((), source), _Target(where, RuleNode(), scope, has_rules=False))
         finally:
             self._assigner.has_rules = outer
 

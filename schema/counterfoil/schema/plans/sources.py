@@ -37,6 +37,7 @@ from counterfoil.schema.plans.rules import (
     JoinOf,
     LookupRule,
     ParseOf,
+    PlanRules,
     SplitOf,
     Word,
 )
@@ -397,6 +398,37 @@ class RuleReader:
         elif isinstance(lookup.otherwise, Const):
             op = self._assigner.constant(lookup.otherwise.value, target, where, "else")
         return _FAILED if op is None else op
+
+
+@dataclass(slots=True)
+class RuleNode:
+    """The rules at one target path and below it."""
+
+    rule: FieldRule | None = None
+    children: dict[str, RuleNode] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rules: PlanRules) -> RuleNode:
+        """Return the rules as a tree, by the steps of their targets."""
+        root = cls()
+        for rule in rules.fields:
+            node = root
+            for segment in rule.target:
+                node = node.children.setdefault(segment, cls())
+            node.rule = rule
+        return root
+
+    def child(self, segment: str) -> RuleNode:
+        """Return the rules at a step and below it; without any if there are none."""
+        return self.children.get(segment) or RuleNode()
+
+    def read(self) -> Iterator[tuple[str, ...]]:
+        """Yield the paths of source fields that rules here and below read in the same scope."""
+        if self.rule is not None:
+            yield from paths_read(self.rule)
+        for segment, below in self.children.items():
+            if segment not in {"[]", "{}"}:
+                yield from below.read()
 
 
 def paths_read(rule: FieldRule) -> tuple[tuple[str, ...], ...]:
