@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans import ConversionError, FailureCode, shown
@@ -17,8 +18,6 @@ from counterfoil.schema.plans import ConversionError, FailureCode, shown
 
 Packed: TypeAlias = tuple[SchemaType, Datum]
 """The language of a schema, and its content in a form that can be pickled."""
-
-_MODULE_BY_TYPE: Final = {SchemaType.AVRO: "avro", SchemaType.PROTOBUF: "protobuf", SchemaType.JSON: "json"}
 
 
 def pack(schema: ParsedSchema) -> Packed:
@@ -54,7 +53,7 @@ def make_writer(target: Packed, target_id: int | None) -> Callable[[Datum], byte
 
 
 def _load(schema_type: SchemaType, name: str) -> Datum:
-    return getattr(import_module(f"counterfoil.converter.messages.{_MODULE_BY_TYPE[schema_type]}"), name)
+    return getattr(import_module(f"counterfoil.converter.messages.{language_for(schema_type).folder}"), name)
 
 
 # Walks over values along a tree: functions of types, and the place of a value that does not fit.

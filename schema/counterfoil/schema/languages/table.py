@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 class SchemaLanguage:
     """One schema language with all its operations.
 
-    ``folder`` is the folder of its modules, and ``parser`` the name of the function in its module ``schema``.
+    ``folder`` is the folder of its modules, and ``parser`` the name of the function in its module ``schema``. Where
+    other folders have a module for each language (plans, sketches, messages of the converter), it has the same name.
     Each method imports what it needs when it is first called, so that the
     table of all languages loads no parser. A method that takes parsed schemas raises ``TypeError`` for those of another
     language.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
 from counterfoil.schema.compatibility import OutOfSteps
@@ -26,6 +27,7 @@ from counterfoil.schema.plans.tree import (
     Opaque,
     RecordField,
     RecordType,
+    TargetLimits,
     UnionType,
     branch_of,
     nullable,
@@ -361,6 +363,12 @@ def _as_floats(value: object) -> Datum:
     if isinstance(value, list):
         return [_as_floats(item) for item in value]
     return {key: _as_floats(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def limits_of(schema: JsonSchema) -> TargetLimits:
+    """Return the demands of a schema on values besides their types; what finds them is loaded when it is called."""
+    limits: TargetLimits = import_module("counterfoil.schema.plans.json_limits").JsonLimits(schema)
+    return limits
 
 
 def reading_notes(schema: JsonSchema) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from counterfoil.schema.datum import Datum
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.parsed import ParsedSchema
 
 if TYPE_CHECKING:
@@ -464,11 +464,8 @@ def _with_own_names(union: UnionType) -> frozenset[int]:
     return frozenset(index for index, name in enumerate(names) if name is not None and counts[name] == 1)
 
 
-# The table of languages: how schemas become trees, and what targets demand besides types. Loaded on first use.
-
-# The table of languages: how the schemas of each become trees. A language is loaded when one of its schemas occurs.
-
-_MODULE_BY_TYPE: Final = {SchemaType.AVRO: "avro", SchemaType.PROTOBUF: "protobuf", SchemaType.JSON: "jsonschema"}
+# How the schemas of each language become trees: by the module of this folder that is named as the language's own
+# folder. A language is loaded when one of its schemas occurs; what it does not have, it does not need.
 
 
 def tree_of(schema: ParsedSchema) -> Node:
@@ -482,10 +479,10 @@ def tree_of(schema: ParsedSchema) -> Node:
 
 def with_message(schema: ParsedSchema, message: str | None) -> ParsedSchema:
     """Return a Protobuf schema of which the message with this full name is used; other schemas unchanged."""
-    if message is None or schema.schema_type is not SchemaType.PROTOBUF:
+    if message is None:
         return schema
-    chosen: ParsedSchema = _load(schema, "MessageOf")(schema, message)
-    return chosen
+    choose: Callable[[ParsedSchema, str], ParsedSchema] | None = _load(schema, "MessageOf")
+    return schema if choose is None else choose(schema, message)
 
 
 def meaning_of(schema: ParsedSchema) -> str:
@@ -496,18 +493,14 @@ def meaning_of(schema: ParsedSchema) -> str:
 
 def reading_notes(schema: ParsedSchema) -> tuple[str, ...]:
     """Return sentences about what of a source's schema is not checked when its records are read."""
-    if schema.schema_type is not SchemaType.JSON:
-        return ()
-    notes: tuple[str, ...] = _load(schema, "reading_notes")(schema)
-    return notes
+    notes: Callable[[ParsedSchema], tuple[str, ...]] | None = _load(schema, "reading_notes")
+    return () if notes is None else notes(schema)
 
 
 def limits_of(schema: ParsedSchema) -> TargetLimits | None:
     """Return the demands of a target's schema on values besides their types; None if the types state all of them."""
-    if schema.schema_type is not SchemaType.JSON:
-        return None
-    limits: TargetLimits = import_module("counterfoil.schema.plans.json_limits").JsonLimits(schema)
-    return limits
+    limits: Callable[[ParsedSchema], TargetLimits] | None = _load(schema, "limits_of")
+    return None if limits is None else limits(schema)
 
 
 def base_function(schema: ParsedSchema) -> Callable[[Datum], Datum] | None:
@@ -523,7 +516,9 @@ def decoded_function(schema: ParsedSchema) -> Callable[[Datum], Datum] | None:
 
 
 def _load(schema: ParsedSchema, name: str) -> Datum:
-    return getattr(import_module(f"counterfoil.schema.plans.{_MODULE_BY_TYPE[schema.schema_type]}"), name)
+    """Return what the language's module has under a name, or None."""
+    folder = language_for(schema.schema_type).folder
+    return getattr(import_module(f"counterfoil.schema.plans.{folder}"), name, None)
 
 
 # The demands of a target's schema besides types: a protocol for the languages that have such demands.

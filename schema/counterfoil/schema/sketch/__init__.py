@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from counterfoil.schema.datum import Datum
-from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.sketch.document import InvalidSketch, read_sketch, write_sketch
 from counterfoil.schema.sketch.model import (
@@ -19,6 +17,7 @@ from counterfoil.schema.sketch.model import (
     Weight,
     WriterSchema,
     hidden_fields,
+    module_for,
     weigh,
 )
 from counterfoil.schema.tags import Hidden
@@ -61,22 +60,7 @@ def make_sketcher(
     """
     hidden = hidden_fields(schema, writer, tags=hide, by_path=tags_by_path or {}) if hide else Hidden()
     builder = SketchBuilder(writer, texts=texts)
-    return Sketcher(_counting(schema, builder, hidden), builder)
-
-
-def _counting(schema: Datum, builder: SketchBuilder, hidden: Hidden) -> _Counting:
-    match schema.schema_type:
-        case SchemaType.AVRO:
-            from counterfoil.schema.sketch.avro import AvroSketcher
-
-            return AvroSketcher(schema, builder, hidden)
-        case SchemaType.PROTOBUF:
-            from counterfoil.schema.sketch.protobuf import ProtobufSketcher
-
-            return ProtobufSketcher(builder, hidden)
-    from counterfoil.schema.sketch.jsonschema import JsonSketcher
-
-    return JsonSketcher(schema, builder, hidden)
+    return Sketcher(module_for(schema.schema_type).counting(schema, builder, hidden), builder)
 
 
 class Collection:

@@ -226,6 +226,11 @@ _EXACT_TO: Final = {AvroKind.FLOAT: 2**24, AvroKind.DOUBLE: 2**53}
 """Up to which number a type of floating-point numbers has every integer."""
 
 
+def counting(schema: AvroSchema, builder: SketchBuilder, hidden: Hidden) -> AvroSketcher:
+    """Return what counts the records of a schema."""
+    return AvroSketcher(schema, builder, hidden)
+
+
 def counts(
     reader: ParsedSchema, writer: ParsedSchema, differences: Sequence[Difference], sketch: SchemaSketch
 ) -> list[Count | None]:

@@ -312,7 +312,7 @@ def weigh(
     found = language_for(reader.schema_type).find_differences(reader, writer, policy=policy)
     if not found:
         return ()
-    questions: Questions = import_module(_MODULE_BY_LANGUAGE[reader.schema_type])
+    questions: Questions = module_for(reader.schema_type)
     counts = questions.counts(reader, writer, found, sketch)
     return tuple(Weight(difference, _limited(count, sketch)) for difference, count in zip(found, counts, strict=True))
 
@@ -326,11 +326,9 @@ def _limited(count: Count | None, sketch: SchemaSketch) -> Count | None:
     return Count(min(count.most, sketch.records), count.is_exact)
 
 
-_MODULE_BY_LANGUAGE: Final[Mapping[SchemaType, str]] = {
-    SchemaType.AVRO: "counterfoil.schema.sketch.avro",
-    SchemaType.PROTOBUF: "counterfoil.schema.sketch.protobuf",
-    SchemaType.JSON: "counterfoil.schema.sketch.json_acceptance",
-}
+def module_for(schema_type: SchemaType) -> Datum:
+    """Return the module of this folder for a language; it is loaded when one of its schemas occurs."""
+    return import_module(f"counterfoil.schema.sketch.{language_for(schema_type).folder}")
 
 
 # Collecting a sketch: values are counted in mutable objects; values of hidden fields are not kept.

@@ -182,6 +182,12 @@ def _scalar(type_number: int, counts: PlaceCounts) -> Visit:
 # The questions of Protobuf's rules to a sketch: how many records can trigger a finding.
 
 
+def counting(schema: ParsedSchema, builder: SketchBuilder, hidden: Hidden) -> ProtobufSketcher:
+    """Return what counts the records of a schema."""
+    del schema
+    return ProtobufSketcher(builder, hidden)
+
+
 def counts(
     reader: ParsedSchema, writer: ParsedSchema, differences: Sequence[Difference], sketch: SchemaSketch
 ) -> list[Count | None]:
