@@ -232,8 +232,6 @@ def verify_group(bridge: str) -> str:
     return f"bridge verify {bridge}"
 
 
-# ``counterfoil bridge verify``: every record of the source is on exactly one output, once, in order, correct.
-
 # Verification after a run: every record of the source must be on exactly one output, once, in order, and correct.
 #
 # It reads the topics, not the run's own counts, and stores intervals of offsets and checksums of blocks instead of

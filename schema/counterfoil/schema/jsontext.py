@@ -20,8 +20,6 @@ from counterfoil.schema.texts import Pointer, Position
 if TYPE_CHECKING:
     from counterfoil.schema.marks import Entity, TagEdit
 
-# JSON as Jackson and Java treat it: printing, numbers that are written as text, the order of strings in hash sets.
-
 # Printing of JSON in the format of Jackson: compact, keys in the given order, doubles in Java's format.
 #
 # The identity of a schema in a registry is a hash over this text, so every character counts: ``1e3`` is a double and is
@@ -238,8 +236,6 @@ def _spread(code: int) -> int:
     """Return a hash with its high bits mixed into the low ones, as in ``java.util.HashMap``."""
     return code ^ code >> 16
 
-
-# Reading of JSON texts: the values, their positions, the place of a fault, and the tags in schemas that are JSON.
 
 # A JSON parser that reports the positions of values and of a fault.
 #

@@ -56,8 +56,6 @@ class TagEdit:
         return frozenset({*self.add, *self.remove})
 
 
-# Which tags mark a place of a schema, beside it or by path, and whether Confluent's clients look there.
-
 # Paths with wildcards, by which the metadata of a schema assign tags.
 #
 # Source: Confluent's documentation of data contracts, metadata ``tags``: ``?`` matches one character and ``*`` any

@@ -202,7 +202,7 @@ def test_the_element_of_every_change_leads_to_its_place(earlier: dict[str, Any],
     sides = parse_json_schema(json.dumps(earlier)), parse_json_schema(json.dumps(later))
     for change in find_changes(*sides):
         path = parse_path(change.element)
-        around = path[:-1] if change.kind is ChangeKind.PROPERTY_REMOVED else path
+        around = path[:-1] if change.kind in {ChangeKind.PROPERTY_REMOVED, ChangeKind.ITEM_REMOVED} else path
         assert path == change.place
         assert resolve_path(sides[1], around)
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-# The headers that a bridge adds to a record, how they are read back, and whether a converted record fits.
-
 # The headers that a bridge adds to a record, and how they are read back.
 #
 # A bridge keeps the headers of a record unchanged, with order, repeats and nulls, and adds its own after them. A record
@@ -134,8 +132,6 @@ def too_large(
         return None
     return f"the converted record takes about {size} bytes, and the target takes {largest}"
 
-
-# Offsets: sets of them as intervals, the consumer group that commits them, and requests that are repeated.
 
 # The consumer group in which a bridge commits the offsets of its source.
 

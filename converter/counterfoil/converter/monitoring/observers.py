@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from counterfoil.converter.kafka.cluster import Cluster
 
 
-# Where the states of a run are kept (a file of the checkpoint, a topic, the registry), and who sends them.
-
 # The recorded progress of a bridge: a file of JSON lines in the checkpoint's folder, one line for each state.
 #
 # It is data for ``bridge status`` and ``bridge report`` alone; a run neither needs nor reads it. Its size is limited:
@@ -302,8 +300,6 @@ class BackgroundReports:
         ]
         return replace(state, partitions=tuple(partitions), ts=now_ms())
 
-
-# Everything that follows one run, and how its progress is displayed: as plain lines, JSON lines, or lines redrawn.
 
 # How the progress of a run is displayed: as plain lines, as JSON lines, or in a terminal as lines that are redrawn.
 

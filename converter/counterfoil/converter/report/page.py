@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from counterfoil.sdk.commands.options import RegistryAccess
 
 
-# HTML as values that escape their texts, and line plots as SVG with a table of their figures.
-
 # HTML as values: elements that escape their texts, so that no text of a record or schema can become markup.
 
 _NARROW = 2
@@ -235,8 +233,6 @@ def _short(value: float) -> str:
             return f"{value / size:g} {unit}"
     return f"{value:g}"
 
-
-# ``counterfoil bridge report``: the page with a summary, the plan, the runs, dead letters and the verification.
 
 # The page: a summary, the plan, the course of the runs, dead letters, the verification.
 

@@ -165,8 +165,6 @@ def read_snapshot(document: object) -> RunSnapshot:
     return SNAPSHOT.read(ReplyJson(document, root="the progress of a run"))
 
 
-# The counts of a run from Spark's reports of batches, the lines that are printed, and the snapshots for listeners.
-
 # The counts of a run from Spark's progress reports, and the lines that are printed.
 
 _READ: Final = "read"

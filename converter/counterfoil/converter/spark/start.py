@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-# Starting Spark beside the rest of a command, and for the records of a topic, read in ranges of offsets.
-
 # Starting Spark while the rest of a command is prepared.
 #
 # Java and the session take most of the time until the first record. They start in a thread as soon as it is known that
@@ -271,8 +269,6 @@ def _chunks(pairs: Iterable[tuple[str, int]], size: int = 5_000) -> Iterator[lis
 def _offsets(topic: str, ranges: Ranges, end: int) -> str:
     return json.dumps({topic: {str(partition): bounds[end] for partition, bounds in ranges.items()}})
 
-
-# ``counterfoil bridge prepare``: writing the archive of Spark's classes, from which Spark starts faster.
 
 # Writing the archive of Spark's classes (:mod:`counterfoil.converter.spark.java`).
 

@@ -74,8 +74,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.contracts import PublishedContract
 
 
-# Contracts from valid ODCS documents, and consumers with their expectations from valid ODPS documents.
-
 # Contracts from ODCS documents that are valid under the standard.
 #
 # Source: Open Data Contract Standard 3.1.0 and 3.2.0. Ours are these properties in ``customProperties``:
@@ -463,8 +461,6 @@ def _value(node: Node) -> Scalar:
         raise refusal("a value of enum must be a text, a number, true or false", node)
     return node.text if node.kind is YamlKind.UNCLEAR else node.value
 
-
-# Contract and product files: read, their identity by content, and as a registry keeps them.
 
 # Reading a contract or product file: YAML, valid under its standard, then as values.
 

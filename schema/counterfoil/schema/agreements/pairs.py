@@ -14,8 +14,6 @@ from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.paths import FieldPath, StepKind
 
-# What versions of applications offer and read, which writers readers have met, and records that topics retain.
-
 # What versions of applications offer and read, as values: of files of a repository, and of a registry's records.
 
 _LATEST: Final = "latest"

@@ -15,8 +15,6 @@ from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.paths import FieldPath
 from counterfoil.schema.texts import Pointer, print_pointer
 
-# Compatibility rules as data, and their sentences about a reader and a writer, as values until printed.
-
 # Sentences about a reader and a writer, stored as values and rendered when they are printed.
 #
 # A sentence is a template and the facts that fill it. "The reader" and "the writer" in a template are placeholders of
@@ -188,8 +186,6 @@ class CompatibilityRule:
         """Return the rule's sentence with these facts."""
         return Sentence.of(self.sentence, facts)
 
-
-# The result of a compatibility check: differences by earlier version and direction, with their identities.
 
 # The result of a compatibility check: differences, by earlier version and direction.
 

@@ -30,13 +30,11 @@ if TYPE_CHECKING:
     from counterfoil.schema.marks import Entity, FieldTags, TagEdit, TaggedPlace
 
 
-# A schema language: the operations that its folder must have, and how its files refer to one another.
-
 # A schema language: what other parts of the project need to know of it, and its operations.
 #
 # All other parts of the project use the languages only through this class and through
 # :class:`~counterfoil.schema.parsed.ParsedSchema`. A further language is one folder beside this module, and one row in
-# :mod:`counterfoil.schema.languages.table`. The types of the functions in the folders are checked in
+# :data:`SCHEMA_LANGUAGES`. The types of the functions in the folders are checked in
 # ``tests/typing/schema_languages.py``.
 
 
@@ -215,8 +213,6 @@ def _undecided() -> JudgementUndecided:
     )
 
 
-# The schema languages by schema type, and the language of a schema in a file that a command names.
-
 # The schema languages by schema type; the parts of each are loaded by its methods on first use.
 
 SCHEMA_LANGUAGES: Final = (
@@ -316,8 +312,6 @@ def _of_document(document: object) -> SchemaType | None:
         return SchemaType.JSON
     return None
 
-
-# Schemas of any language: parsing, outlines, the schemas that they refer to, changes between two.
 
 # Parsing of schema texts of any language, and outlines of their names.
 

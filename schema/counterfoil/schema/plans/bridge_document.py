@@ -56,8 +56,6 @@ from counterfoil.schema.plans.tree import with_message
 from counterfoil.schema.rest.bridges import PROBLEM, Problem, ReversePlan
 from counterfoil.schema.texts import Position
 
-# The document of a bridge: read with the place of every mistake, and its grammar for editors.
-
 # The document of a bridge: YAML, read with the place of every mistake.
 
 _Chosen = TypeVar("_Chosen", bound=StrEnum)

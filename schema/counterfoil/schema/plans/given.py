@@ -65,8 +65,6 @@ from counterfoil.schema.plans.types import (
     widens,
 )
 
-# Fields that depend on each other: oneofs and unions, fields never set together, demands of objects.
-
 # A union on one side, and the fields of a oneof on the other: the union's field has the name of the oneof.
 #
 # From a oneof to a union, the field that is set becomes the branch of its type. From a union to a oneof, each field

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.values.solver import Solver
 from counterfoil.schema.languages.jsonschema.view.evaluation import (
     Certain,
@@ -59,10 +60,6 @@ from counterfoil.schema.plans.tree import (
     branch_of,
 )
 from counterfoil.schema.plans.types import shape_of, split_null
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-
 
 _MAX_STEPS: Final = 20_000
 _KEYWORDS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -6,11 +6,12 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.jsonschema.json_values import plain
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
@@ -34,10 +35,6 @@ from counterfoil.schema.plans.tree import (
     tree_text,
 )
 from counterfoil.schema.plans.types import NoValue, shape_of, split_null, value_of_json
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-
 
 # JSON schemas as trees.
 #

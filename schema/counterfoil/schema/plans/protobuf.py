@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.protobuf.read.symbols import EnumType
 from counterfoil.schema.languages.protobuf.read.syntax_tree import json_name_of
 from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
 from counterfoil.schema.plans.model import Scalar
 from counterfoil.schema.plans.tree import (
     NO_DEFAULT,
@@ -39,10 +40,6 @@ from counterfoil.schema.plans.tree import (
     nullable,
     tree_text,
 )
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
-
 
 _SCALAR_BY_WORD: Final[Mapping[str, Scalar]] = {
     **dict.fromkeys(("int32", "sint32", "sfixed32"), Scalar("int", "int")),

@@ -8,18 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.plans.formulas import Path
 from counterfoil.schema.plans.tree import Leaf, NullType, RecordField, RecordType, UnionType, tree_of, with_message
 from counterfoil.schema.plans.types import split_null
 from counterfoil.schema.sketch.model import PartSketch, Place, PlaceSketch, SchemaSketch, SketchBuilder, WriterSchema
-
-if TYPE_CHECKING:
-    from counterfoil.schema.plans.formulas import Path
-
 
 # The counts of a sketch by field of a record, whatever the language: what suggestions of rules are based on.
 

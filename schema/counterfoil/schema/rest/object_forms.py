@@ -343,8 +343,6 @@ def read_each(read: Callable[[JsonValue], _Read]) -> Callable[[JsonValue], tuple
     return lambda value: tuple(map(read, value.items()))
 
 
-# The forms of values as JSON objects: one table of members, to read, to write, to describe, to find others.
-
 # The forms of values as JSON objects: one table of members, to read requests and responses, to write, to describe.
 
 Document = JsonObject

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.compatibility.findings import Difference
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.compare import rules
 from counterfoil.schema.languages.avro.compare.differences import MAX_DIFFERENCES
 from counterfoil.schema.languages.avro.compare.places import AvroDifference, TypePair
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
@@ -37,10 +38,6 @@ from counterfoil.schema.sketch.model import (
     visit_of_text,
 )
 from counterfoil.schema.tags import Hidden
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-
 
 # The sketch of Avro data: each value is counted at the place of its writer's type.
 

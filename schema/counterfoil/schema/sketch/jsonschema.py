@@ -162,8 +162,6 @@ def _names(node: object) -> Iterator[str]:
             yield from _names(inner)
 
 
-# Whether a JSON schema accepts all values that a sketch summarizes; the questions of JSON Schema's rules.
-
 # Whether a JSON schema accepts every value that a sketch summarizes: yes, or at which places it may refuse some.
 #
 # Each keyword is applied to the counts, symbols and ranges of a place. What these do not show counts as refused, unless

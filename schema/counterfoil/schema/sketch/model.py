@@ -331,8 +331,6 @@ def module_for(schema_type: SchemaType) -> Datum:
     return import_module(f"counterfoil.schema.sketch.{language_for(schema_type).folder}")
 
 
-# Collecting a sketch: values are counted in mutable objects; values of hidden fields are not kept.
-
 # Collecting a sketch: values are counted in mutable objects, which are frozen at the end.
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, assert_never
+from typing import NamedTuple, assert_never
 
 from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.avro.paths import short_name
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import (
     NO_DEFAULT,
     AvroArray,
@@ -26,10 +27,6 @@ from counterfoil.schema.languages.avro.types import (
 )
 from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, member
 from counterfoil.schema.paths import branch as branch_step
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-
 
 # The texts of types and values in descriptions of changes.
 

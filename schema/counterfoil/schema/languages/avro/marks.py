@@ -7,9 +7,9 @@ itself nor a type ``error``, and they ignore tags of types, of items and of valu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from counterfoil.schema.languages.avro.compare.meaning import logical_type_of
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroField,
@@ -20,9 +20,6 @@ from counterfoil.schema.languages.avro.types import (
     AvroUnion,
 )
 from counterfoil.schema.marks import ROOT, FieldTags, Mark, TaggedPlace, WalkLimit, known_tags_in, tags_in
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.avro.schema import AvroSchema
 
 
 class AvroMarks:

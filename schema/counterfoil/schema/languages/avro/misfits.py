@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from counterfoil.schema.compatibility import Steps, steps_for
 from counterfoil.schema.compatibility.misfits import Misfit, MisfitEffect, Misfits, PairMisfits, is_prefix, stated_by
@@ -35,6 +35,7 @@ from counterfoil.schema.languages.avro.compare.meaning import (
 )
 from counterfoil.schema.languages.avro.compare.places import AvroDifference, TypePair
 from counterfoil.schema.languages.avro.paths import short_name
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
@@ -49,10 +50,6 @@ from counterfoil.schema.languages.avro.types import (
     branch_name,
 )
 from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, Step, StepKind, branch, member
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-
 
 # The additions of the policy SOUND: differences that the reference accepts although records are misread.
 #

@@ -6,7 +6,7 @@ import struct
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from counterfoil.schema.compatibility import Steps
 from counterfoil.schema.compatibility.findings import NoWitness, Sentence, Witness
@@ -32,6 +32,7 @@ from counterfoil.schema.languages.avro.sample_values import (
     step_in_words,
     words_to,
 )
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroField,
@@ -42,10 +43,6 @@ from counterfoil.schema.languages.avro.types import (
     AvroType,
     AvroUnion,
 )
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-
 
 # The comparison of a record as a reader gets it with what was written: the first value with another meaning.
 #

@@ -5,19 +5,16 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.jsontext import print_json, read_json, read_tags, write_tags
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import PRIMITIVE_KINDS, AvroKind
 from counterfoil.schema.languages.references import FileReferences, Files, FileTarget, Outline, Use
 from counterfoil.schema.marks import Entity, EntityKind, TagEdit
 from counterfoil.schema.texts import Pointer
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-
 
 # The outline of an Avro schema: the named types that it declares, and those that it uses.
 

@@ -32,8 +32,6 @@ from counterfoil.schema.languages.avro.types import (
 )
 from counterfoil.schema.texts import excerpt
 
-# The decoder of another project, fastavro: type trees in its form, data written and read with it.
-
 # Type trees in fastavro's form: plain dicts, every named type declared where it is first used.
 #
 # Logical types are left out: a decoder that cannot resolve the underlying types does not use them.
@@ -265,8 +263,6 @@ def quote(exception: Exception) -> str:
     text = f"{type(exception).__name__}: {exception}"[:_LONGEST_MESSAGE]  # some quote both schemas
     return excerpt(_INVENTED_NAMESPACE.sub("", " ".join(text.split())), 200)
 
-
-# Values of an Avro type: the smallest ones, ones with a given part, the most revealing ones in a fixed order.
 
 # The smallest data that a schema allows, and data with a value at a given place.
 #

@@ -6,9 +6,10 @@ enum is a string.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from counterfoil.schema.compatibility.findings import DifferenceOrigin
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
@@ -30,10 +31,6 @@ from counterfoil.schema.languages.table_types import (
     TableType,
 )
 from counterfoil.schema.texts import Pointer
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-
 
 _STRING: Final = TableScalar("string")
 

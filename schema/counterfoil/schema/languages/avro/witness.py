@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from counterfoil.schema.caches import cached_by_size
@@ -38,6 +38,7 @@ from counterfoil.schema.languages.avro.sample_values import (
     spell_writer,
     step_in_words,
 )
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
@@ -47,10 +48,6 @@ from counterfoil.schema.languages.avro.types import (
     AvroType,
     AvroUnion,
 )
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-
 
 # The causes of a missing union branch: why each branch of the reader's union does not read the writer's type.
 

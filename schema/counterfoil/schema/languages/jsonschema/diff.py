@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.datum import Json
@@ -23,15 +23,12 @@ from counterfoil.schema.languages.jsonschema.json_values import (
     value_words,
 )
 from counterfoil.schema.languages.jsonschema.paths import NAMED_STEPS, definition_step
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, Step, dependency, item, member
 from counterfoil.schema.paths import branch as branch_step
 from counterfoil.schema.paths import value as map_value
 from counterfoil.schema.texts import Pointer
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-
 
 _LOWER: Final = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"})
 _UPPER: Final = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"})

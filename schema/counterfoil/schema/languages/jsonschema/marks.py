@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.document import subschemas
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.view.evaluation import (
     Certain,
     certain_beside,
@@ -26,10 +27,6 @@ from counterfoil.schema.languages.jsonschema.view.facts import ANYTHING, Constra
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.marks import ROOT, TAGS, FieldTags, Mark, TaggedPlace, WalkLimit, known_tags_in, tags_in
 from counterfoil.schema.patterns.matching import holds_match
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-
 
 ANY_KEY: Final = "*"
 """Stands, in full names, for the names of properties that a schema does not list."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, OPTIONAL, Misfit, MisfitEffect, Misfits
 from counterfoil.schema.datum import Json
@@ -21,6 +21,7 @@ from counterfoil.schema.languages.jsonschema.json_values import (
     value_words,
 )
 from counterfoil.schema.languages.jsonschema.paths import steps_through
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.sound.inclusion import RefusalReason
 from counterfoil.schema.languages.jsonschema.sound.misreadings import (
     JsonMisreading,
@@ -32,10 +33,6 @@ from counterfoil.schema.languages.jsonschema.sound.policy import decide, differe
 from counterfoil.schema.languages.jsonschema.view.facts import MAX_WIDTH, ConstrainedSchema, KeywordFacts, spread
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, Step, StepKind, member
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-
 
 # Which kinds of values a writer's schemas allow at a place: the types, and the values that enums list.
 #

@@ -6,20 +6,17 @@ import copy
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.jsontext import read_json, read_tags, write_tags
 from counterfoil.schema.languages.jsonschema.json_values import print_exact
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.references import FileReferences, Files, FileTarget, Outline, Use, distance, nearest
 from counterfoil.schema.marks import Entity, EntityKind, TagEdit
 from counterfoil.schema.texts import Pointer
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-
 
 # The outline of a JSON schema: its ``$id``, those of its parts, and the documents that it refers to.
 #

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from counterfoil.schema.compatibility.findings import DifferenceOrigin
 from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.compare.findings import pointer_in
 from counterfoil.schema.languages.jsonschema.document import Base
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.table_types import (
     Column,
     NotATable,
@@ -24,10 +25,6 @@ from counterfoil.schema.languages.table_types import (
     TableType,
 )
 from counterfoil.schema.texts import Pointer
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-
 
 _STRING: Final = TableScalar("string")
 _SCALAR_BY_TYPE: Final[Mapping[str, TableScalar]] = {

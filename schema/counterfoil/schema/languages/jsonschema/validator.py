@@ -22,6 +22,7 @@ from counterfoil.schema.languages.jsonschema.document import (
     subschemas,
 )
 from counterfoil.schema.languages.jsonschema.json_values import is_integer, is_multiple, plain, type_of
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.patterns.matching import holds_match, spelled_pattern
 from counterfoil.schema.patterns.syntax import PatternDialect
 from counterfoil.schema.texts import excerpt, print_pointer
@@ -29,8 +30,6 @@ from counterfoil.schema.texts import excerpt, print_pointer
 if TYPE_CHECKING:
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
-
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 
 
 # A schema and the documents that its references lead to, as validators of other projects need them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.languages.protobuf.read.symbols import PACKAGE_POINTER, EnumType, option_pointer
@@ -23,13 +23,10 @@ from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     Service,
     ValueKind,
 )
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
 from counterfoil.schema.paths import FieldPath, item, member
 from counterfoil.schema.texts import Pointer
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
-
 
 # Matching of the messages, enums, fields and oneofs of an earlier and a later Protobuf file.
 

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, MessageClass, is_map, pooled_file
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 from counterfoil.schema.marks import FieldTags, Mark, TaggedPlace, WalkLimit
 from counterfoil.schema.parsed import Validation
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-
 
 VALUE_PACKAGES: Final = ("google.protobuf.", "google.type.", "confluent.type.")
 """The packages of messages that stand for a value."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from math import isnan
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from google.protobuf import __version__ as _version
 from google.protobuf import json_format, message_factory
@@ -30,14 +30,9 @@ from counterfoil.schema.languages.protobuf.runtime import (
     is_map,
     pooled_file,
 )
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 from counterfoil.schema.languages.protobuf.types import ENTRY_VALUE, mean_different_things
 from counterfoil.schema.texts import excerpt
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-
-
-# Messages that the protobuf runtime makes, writes and reads: minimal, samples, and ones that readers differ on.
 
 # Messages whose strings are not UTF-8, which a writer that does not check its strings may write.
 #

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from counterfoil.schema.compatibility import Steps, steps_for
 from counterfoil.schema.compatibility.misfits import MISSING, Misfit, MisfitEffect, Misfits, PairMisfits, stated_by
@@ -25,6 +25,7 @@ from counterfoil.schema.languages.protobuf.compare import rules as sound
 from counterfoil.schema.languages.protobuf.compare.findings import ProtobufDifference
 from counterfoil.schema.languages.protobuf.compare.sound import extensions_by_message, renamed_first, walk_sound
 from counterfoil.schema.languages.protobuf.read.symbols import EnumType
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 from counterfoil.schema.languages.protobuf.types import (
     ENTRY_KEY,
     ENTRY_VALUE,
@@ -33,10 +34,6 @@ from counterfoil.schema.languages.protobuf.types import (
     NumberedField,
 )
 from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, Step, StepKind, branch, member, print_path
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-
 
 _Key: TypeAlias = tuple[int, int]
 

@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.languages.protobuf.printing import print_file
 from counterfoil.schema.languages.protobuf.read.syntax_tree import (
@@ -22,13 +22,10 @@ from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     ScalarLiteral,
     ValueKind,
 )
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 from counterfoil.schema.languages.references import FileReferences, Files, FileTarget, Outline, Use, distance, nearest
 from counterfoil.schema.marks import Entity, EntityKind, TagEdit
 from counterfoil.schema.texts import Position
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-
 
 # The outline of a ``.proto`` file: its package, its first message, and what it imports.
 #

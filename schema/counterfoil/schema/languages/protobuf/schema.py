@@ -19,7 +19,6 @@ from counterfoil.schema.texts import Pointer, Position
 if TYPE_CHECKING:
     from counterfoil.schema.languages.protobuf.types import TypeIndex
 
-
 # Weak imports, which are in the stored text only if the file uses a type of one of them.
 
 

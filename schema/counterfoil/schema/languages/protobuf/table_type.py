@@ -7,9 +7,11 @@ string. A message that contains itself has no table type.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.compatibility.findings import DifferenceOrigin
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
 from counterfoil.schema.languages.table_types import (
     Column,
     NotATable,
@@ -20,11 +22,6 @@ from counterfoil.schema.languages.table_types import (
     TableType,
 )
 from counterfoil.schema.texts import Pointer
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
-
 
 _STRING: Final = TableScalar("string")
 _TIMESTAMP: Final = "google.protobuf.Timestamp"

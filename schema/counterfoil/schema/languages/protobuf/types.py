@@ -453,8 +453,6 @@ def _is_true(option: ProtoOption) -> bool:
     return isinstance(option.value, ScalarLiteral) and option.value.text == "true"
 
 
-# The meaning of values: numbers that a type holds, defaults, strings checked to be UTF-8, well-known messages.
-
 # Values of scalar fields: the numbers that a type holds, and the value of a field that is not set.
 
 RANGE_BY_SCALAR: Final[Mapping[str, range]] = {

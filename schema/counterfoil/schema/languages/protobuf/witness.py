@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, islice
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.compatibility import CompatibilityPolicy, OutOfSteps, Steps, steps_for
@@ -34,11 +34,8 @@ from counterfoil.schema.languages.protobuf.messages import (
 )
 from counterfoil.schema.languages.protobuf.policies import find_all
 from counterfoil.schema.languages.protobuf.runtime import AnyMessage
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-
 
 # The fields that lead from a record to a message inside it, in reader and writer.
 

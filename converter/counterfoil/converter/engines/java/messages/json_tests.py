@@ -5,12 +5,13 @@ from __future__ import annotations
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.converter.engines.java.source import ENGINE, JavaClass, joined, quoted
 from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.jsonschema.document import Draft
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
 from counterfoil.schema.patterns.matching import expression_of, groups_of, needs_own_search
 from counterfoil.schema.patterns.syntax import (
     Alternatives,
@@ -31,10 +32,6 @@ from counterfoil.schema.patterns.syntax import (
     spans_of,
     spell,
 )
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
-
 
 # Patterns of JSON schemas as automata in Java (``runtime/Automaton.java``).
 #

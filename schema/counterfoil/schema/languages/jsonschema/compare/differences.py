@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from counterfoil.schema.compatibility import CompatibilityPolicy, OutOfSteps, Steps, steps_for
 from counterfoil.schema.compatibility.findings import CompatibilityRule
@@ -59,12 +59,9 @@ from counterfoil.schema.languages.jsonschema.compare.nodes import (
 )
 from counterfoil.schema.languages.jsonschema.compare.translation import node_of
 from counterfoil.schema.languages.jsonschema.document import UnresolvedReference
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.paths import FieldPath
 from counterfoil.schema.patterns.matching import CountedPatterns
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-
 
 # Comparison of combinations: the reader's branches are matched to the writer's.
 

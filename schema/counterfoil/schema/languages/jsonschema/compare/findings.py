@@ -36,8 +36,6 @@ from counterfoil.schema.languages.jsonschema.paths import path_at, steps_through
 from counterfoil.schema.paths import FieldPath, branch
 from counterfoil.schema.texts import Pointer
 
-# Nodes identified: their places in the text, short descriptions for sentences, and the equality of branches.
-
 # The places of nodes and keywords in their text, and the steps that lead to them.
 #
 # A pointer leads to the changed keyword or the name in a list, or to the nearest thing around it that exists.
@@ -252,8 +250,6 @@ def _text(value: object) -> str:
             return f"{{{','.join(f'{name!r}:{_text(value[name])}' for name in sorted(value))}}}"
     return repr(value)
 
-
-# The findings of the comparison, with relative paths, and those of a pair of nodes, which all its places share.
 
 # The findings of the comparison: differences with paths that are relative until the walk ends.
 

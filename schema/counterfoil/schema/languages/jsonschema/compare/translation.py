@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 from counterfoil.schema.datum import Json
@@ -30,11 +30,8 @@ from counterfoil.schema.languages.jsonschema.compare.nodes import (
 )
 from counterfoil.schema.languages.jsonschema.document import Base, Draft, ReferenceResolver
 from counterfoil.schema.languages.jsonschema.json_values import Number, is_number, print_exact
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.texts import Pointer
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-
 
 # The division of one schema's keywords into nodes.
 #

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.compatibility.findings import CompatibilityRule
@@ -17,14 +17,11 @@ from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.compare import rule_table as rules
 from counterfoil.schema.languages.jsonschema.json_values import TYPES
 from counterfoil.schema.languages.jsonschema.values.literals import asks_for_integers
+from counterfoil.schema.languages.jsonschema.values.solver import Solver
 from counterfoil.schema.languages.jsonschema.view.facts import ANYTHING, ConstrainedSchema, KeywordFacts, spread
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema
 from counterfoil.schema.patterns.matching import holds_match
 from counterfoil.schema.texts import Pointer
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.values.solver import Solver
-
 
 MAX_REASONS: Final = 50
 """The largest number of reasons; if there may be more, all differences of STRICT are reported."""

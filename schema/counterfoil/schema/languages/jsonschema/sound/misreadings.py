@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from counterfoil.schema.compatibility import OutOfSteps, Steps
 from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.compare import rule_table as rules
 from counterfoil.schema.languages.jsonschema.compare.findings import ValueDifference
 from counterfoil.schema.languages.jsonschema.json_values import type_of
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.values.samples import Sampler, Step
 from counterfoil.schema.languages.jsonschema.values.solver import Solver
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
@@ -29,12 +30,6 @@ from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, 
 from counterfoil.schema.paths import FieldPath, StepKind
 from counterfoil.schema.paths import Step as PathStep
 from counterfoil.schema.texts import Pointer, excerpt
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-
-
-# The annotations of schemas, ``format`` and how strings are encoded: their places and their meaning.
 
 # The meaning that ``format``, ``contentEncoding`` and ``contentMediaType`` give to a string or a number.
 #
@@ -346,8 +341,6 @@ def _parts(value: object) -> list[tuple[str | int, Json]]:
         return [*value.items()]
     return [*enumerate(value)] if isinstance(value, list) else []
 
-
-# Values that both schemas accept and to which the reader gives another meaning, and the places where that may be.
 
 # The places in a value at which two schemas may have different annotations, found in the texts without any value.
 #

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.compatibility import OutOfSteps, Steps
 from counterfoil.schema.compatibility.findings import Difference
@@ -14,6 +14,7 @@ from counterfoil.schema.languages.jsonschema.compare import rule_table as rules
 from counterfoil.schema.languages.jsonschema.compare.findings import ValueDifference, pointer_in
 from counterfoil.schema.languages.jsonschema.document import step_into
 from counterfoil.schema.languages.jsonschema.json_values import print_exact
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.sound.inclusion import Inclusion, RefusalReason
 from counterfoil.schema.languages.jsonschema.values.samples import Sampler
 from counterfoil.schema.languages.jsonschema.values.solver import Solver
@@ -21,10 +22,6 @@ from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.texts import Pointer, excerpt
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-
 
 # The place inside a condition or a combination where two schemas differ: the branch that changed, not the whole.
 #

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, islice, product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.languages.jsonschema.json_values import are_equal
 from counterfoil.schema.languages.jsonschema.values.literals import Repetition, SomeItem, SomeProperty
+from counterfoil.schema.languages.jsonschema.values.state import Answering, ValueState
 from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts, Literal, listing
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.values.state import Answering, ValueState
-
 
 # Arrays that fit the constraints of a state: the proof that none exists, and candidates.
 

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.languages.jsonschema.json_values import TYPES, alike, plain
 from counterfoil.schema.languages.jsonschema.values.containers import STRING, Arrays, Objects
 from counterfoil.schema.languages.jsonschema.values.scalars import number_values, text_values
+from counterfoil.schema.languages.jsonschema.values.solver import Solver
+from counterfoil.schema.languages.jsonschema.values.state import ValueState
 from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts, Literal, spread
 from counterfoil.schema.patterns.samples import matching_strings
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.values.solver import Solver
-    from counterfoil.schema.languages.jsonschema.values.state import ValueState
-
 
 MAX_DEPTH: Final = 14
 """The largest nesting depth of a value."""

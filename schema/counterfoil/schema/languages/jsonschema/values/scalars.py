@@ -7,18 +7,15 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import chain
 from math import ceil, floor, gcd, lcm
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.json_values import are_equal
 from counterfoil.schema.languages.jsonschema.values.literals import NoInteger, NoMatch, NoMultiple, asks_for_integers
+from counterfoil.schema.languages.jsonschema.values.state import Answering, ValueState
 from counterfoil.schema.languages.jsonschema.view.facts import KeywordFacts
 from counterfoil.schema.patterns.matching import holds_match
 from counterfoil.schema.patterns.samples import matching_strings, stretched
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.values.state import Answering, ValueState
-
 
 # Numbers that fit the constraints of a state: the proof that none exists, and candidates.
 

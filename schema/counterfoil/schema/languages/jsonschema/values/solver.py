@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.json_values import TYPES
@@ -30,11 +30,8 @@ from counterfoil.schema.languages.jsonschema.values.state import (
     SolverAnswer,
     ValueState,
 )
+from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.facts import Literal
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
-
 
 MAX_CANDIDATES: Final = 24
 """The largest number of candidates that are tried for one state."""

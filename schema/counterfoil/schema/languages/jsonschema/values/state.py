@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.json_values import type_of
@@ -21,6 +21,7 @@ from counterfoil.schema.languages.jsonschema.values.literals import (
     failures,
     knows_kind,
 )
+from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.facts import (
     ConstrainedSchema,
     HoldingWay,
@@ -31,10 +32,6 @@ from counterfoil.schema.languages.jsonschema.view.facts import (
     is_unevaluated_asked,
     ways_beside,
 )
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
-
 
 # The constraints on one value of one type, after some choices.
 

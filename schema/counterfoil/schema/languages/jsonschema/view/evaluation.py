@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from counterfoil.schema.compatibility import OutOfSteps, Steps
 from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.json_values import are_equal, is_integer, is_multiple, type_of
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
 from counterfoil.schema.patterns.matching import CountedPatterns, holds_match
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
-
 
 # The evaluation of a value against a schema: accepted, refused, or unknown; always in bounded time.
 #

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.document import (
@@ -19,12 +19,9 @@ from counterfoil.schema.languages.jsonschema.document import (
     subschemas,
 )
 from counterfoil.schema.languages.jsonschema.json_values import Number, are_equal, is_number, print_exact
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts, scalars_of
 from counterfoil.schema.texts import Pointer
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-
 
 # The part of a schema that constrains values: the schema without annotations and definitions.
 

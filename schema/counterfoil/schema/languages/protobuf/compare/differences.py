@@ -16,7 +16,7 @@ Source: recorded answers of Confluent Schema Registry 8.5.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from counterfoil.schema.compatibility import CompatibilityPolicy, Steps, steps_for
 from counterfoil.schema.compatibility.findings import CompatibilityRule
@@ -34,11 +34,8 @@ from counterfoil.schema.languages.protobuf.compare.findings import (
 )
 from counterfoil.schema.languages.protobuf.read.symbols import PACKAGE_POINTER, SCALARS, EnumType
 from counterfoil.schema.languages.protobuf.read.syntax_tree import Label
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField, TypeIndex
-
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField, TypeIndex
 
 MAX_DIFFERENCES: Final = 1000
 """The largest number of reported differences; imported messages that use each other could repeat one without limit."""

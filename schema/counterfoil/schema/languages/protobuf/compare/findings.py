@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from counterfoil.schema.compatibility.findings import CompatibilityRule, Difference, DifferenceOrigin
 from counterfoil.schema.languages.protobuf.compare import confluent_rules as rules
 from counterfoil.schema.languages.protobuf.read.symbols import EnumType, option_pointer, path_at
+from counterfoil.schema.languages.protobuf.types import MessageType, NumberedField
 from counterfoil.schema.paths import FieldPath
 from counterfoil.schema.texts import Pointer
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.protobuf.types import MessageType, NumberedField
-
 
 # Findings of a pair walk of two Protobuf schemas, and their places.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from counterfoil.schema.compatibility import CompatibilityPolicy, Steps
 from counterfoil.schema.compatibility.findings import CompatibilityRule, Sentence
@@ -22,6 +22,7 @@ from counterfoil.schema.languages.protobuf.compare.findings import (
     oneof_field_removed,
 )
 from counterfoil.schema.languages.protobuf.read.symbols import EnumType
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 from counterfoil.schema.languages.protobuf.types import (
     ENTRY_KEY,
     ENTRY_VALUE,
@@ -37,10 +38,6 @@ from counterfoil.schema.languages.protobuf.types import (
     written_range,
 )
 from counterfoil.schema.texts import Pointer
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-
 
 # The problems of a reader's field with the bytes that a writer's field of the same number writes.
 #

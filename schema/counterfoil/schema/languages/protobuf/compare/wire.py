@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from counterfoil.schema.compatibility import Steps
 from counterfoil.schema.compatibility.findings import CompatibilityRule, Sentence
@@ -30,6 +30,7 @@ from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     json_name_of,
     map_entry_name,
 )
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 from counterfoil.schema.languages.protobuf.types import (
     ENTRY_KEY,
     ENTRY_VALUE,
@@ -41,10 +42,6 @@ from counterfoil.schema.languages.protobuf.types import (
     default_of,
 )
 from counterfoil.schema.texts import Pointer
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-
 
 # Comparison of fields of one number by the rules of ``buf breaking``: type, cardinality, oneof, default and names.
 #
