@@ -20,9 +20,9 @@ from counterfoil.schema.judgement import confirm_compatible, search_for_witness
 from counterfoil.schema.languages.avro.attributes import is_usable_default
 from counterfoil.schema.languages.avro.compare import rules
 from counterfoil.schema.languages.avro.policies import find_differences
-from counterfoil.schema.languages.avro.sample_values import NoDatum
+from counterfoil.schema.languages.avro.sample_values import NoDatum, SampleValues, prepared, spell_writer, write
 from counterfoil.schema.languages.avro.types import AvroRecord, AvroUnion
-from counterfoil.schema.languages.avro.witness import written
+from counterfoil.schema.languages.avro.witness import _without_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,8 @@ def compatible() -> tuple[tuple[int, Confirmation, list[bytes]], ...]:
 
 def bodies(writer: AvroSchema) -> list[bytes]:
     try:
-        return [body for _, body in written(writer, VALUES)]
+        samples, spelt = SampleValues(), prepared(_without_defaults(spell_writer(writer.root)))
+        return [write(samples.next_of(writer.root), spelt) for _ in range(VALUES)]
     except (NoDatum, CounterfoilError):
         return []
 
