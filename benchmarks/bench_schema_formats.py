@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from bench_compatibility import record
 
-from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.languages.table import language_for, parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from bench_compatibility import record
 
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.judgement import check_compatibility
 from counterfoil.schema.languages.avro.schema import parse_avro
 

@@ -9,20 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Earlier, Witness
 from counterfoil.schema.judgement import check_compatibility, search_for_witness
 from counterfoil.schema.languages.rules import RULE_BY_ID
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.witness import Witness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
+    from counterfoil.schema.compatibility.findings import CompatibilityRule, Difference
     from counterfoil.schema.parsed import ParsedSchema
 
 EXAMPLES = Path(__file__).parents[1] / "tests" / "rules"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bench import PARTITIONS, bench_of, produce, shown
 from languages import language
 
-from counterfoil.converter.kafka.headers import SOURCE, last_value, parse_origin
+from counterfoil.converter.kafka.origins import SOURCE, last_value, parse_origin
 
 if TYPE_CHECKING:
     from bench import Bench

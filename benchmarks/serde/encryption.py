@@ -29,8 +29,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from measure import Candidate, Report, over
 
 from counterfoil.schema.keys import cipher_of, new_material
-from counterfoil.schema.rest.json_values import ReplyJson
 from counterfoil.schema.rest.keys import Algorithm
+from counterfoil.schema.rest.object_forms import ReplyJson
 from counterfoil.schema.rest.schemas import SCHEMA
 from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer
 from counterfoil.sdk.serde.rules.settings import Rules

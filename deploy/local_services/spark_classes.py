@@ -12,7 +12,7 @@ from typing import Final
 
 from counterfoil.converter.errors import MissingPart
 from counterfoil.converter.spark.java import archive_options
-from counterfoil.converter.spark.prepare import write_archive
+from counterfoil.converter.spark.start import write_archive
 
 ARCHIVE: Final = Path(sys.prefix) / "spark.jsa"
 SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

@@ -17,6 +17,8 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 ROOMS: Final = ("schema", "sdk", "contracts", "registry", "converter")
 _ANY: Final = re.compile(r"\bAny\b")
 _PUBLIC_CLASS: Final = re.compile(r"^class ([^_\W]\w*)", re.MULTILINE)
+_AVRO: Final = "counterfoil.schema.languages.avro."
+_AVRO_TYPES: Final = {f"Avro{kind}" for kind in ("Array", "Enum", "Fixed", "Map", "Primitive", "Record", "Union")}
 
 
 class Module(NamedTuple):
@@ -60,6 +62,25 @@ def repeated_class_names(found: list[Module]) -> dict[str, int]:
     return {name: count for name, count in sorted(names.items()) if count > 1}
 
 
+def dispatches_on_avro(module: Module) -> int:
+    """Return how many functions decide by the type of a node of Avro's type tree, which is Avro's own matter."""
+    if "Avro" not in module.text:
+        return 0
+    functions = (node for node in ast.walk(ast.parse(module.text)) if isinstance(node, ast.FunctionDef))
+    return sum(any(map(_decides_on_avro, ast.walk(each))) for each in functions)
+
+
+def _decides_on_avro(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+        return not _AVRO_TYPES.isdisjoint(_names(node.args[1]))
+    return isinstance(node, ast.match_case) and not _AVRO_TYPES.isdisjoint(_names(node.pattern))
+
+
+def _names(node: ast.AST) -> set[str]:
+    named = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return named | {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
+
+
 def figures(found: list[Module]) -> dict[str, float]:
     """Return the figures by what they count."""
     sizes = [module.lines for module in found]
@@ -73,6 +94,9 @@ def figures(found: list[Module]) -> dict[str, float]:
         "blocks for type hints alone": sum(module.text.count("if TYPE_CHECKING:") for module in found),
         "`Any` in 1,000 lines": 1000 * sum(len(_ANY.findall(module.text)) for module in found) / lines,
         "names of more than one public class": len(repeated_class_names(found)),
+        "functions that decide on Avro's types": sum(
+            dispatches_on_avro(module) for module in found if not module.name.startswith(_AVRO)
+        ),
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.languages.jsonschema.compare.differences import walk
 from counterfoil.schema.languages.jsonschema.policies import find_differences
 from counterfoil.schema.languages.jsonschema.schema import parse_json_schema

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from java_oracle import ask_java
 from pairs import COUNT, pairs, parsed_pairs
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Confirmation, NoWitness, Witness
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.judgement import confirm_compatible, search_for_witness
 from counterfoil.schema.languages.avro.attributes import is_usable_default
@@ -22,7 +23,6 @@ from counterfoil.schema.languages.avro.policies import find_differences
 from counterfoil.schema.languages.avro.sample_values import NoDatum
 from counterfoil.schema.languages.avro.types import AvroRecord, AvroUnion
 from counterfoil.schema.languages.avro.witness import written
-from counterfoil.schema.witness import Confirmation, NoWitness, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,25 +25,21 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS)]
 
-from counterfoil.schema.agreements.files import read_agreement
+from counterfoil.schema.agreements import Expectation, ExpectedRead
+from counterfoil.schema.agreements.documents import read_agreement
 from counterfoil.schema.agreements.findings import Offer, Reader
 from counterfoil.schema.agreements.judge import judge_reader
-from counterfoil.schema.agreements.model import Expectation, ExpectedRead
 from counterfoil.schema.answers import confluent_messages
-from counterfoil.schema.compatibility.policies import (
-    CompatibilityLevel,
-    CompatibilityPolicy,
-)
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.judgement import judge
-from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.languages.table import language_for, parse_schema
 from counterfoil.schema.marks import (
     FieldTags,
     matches_path,
 )
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths import parse_path
 from counterfoil.schema.plans.bridge_document import read_bridge
 from counterfoil.schema.plans.derive import derive_plan

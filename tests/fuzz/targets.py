@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 from decoding import compare_tiers, messages
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.languages.table import find_changes, language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import find_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

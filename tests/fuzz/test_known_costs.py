@@ -13,31 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from counterfoil.schema.agreements import Expectation
 from counterfoil.schema.agreements.findings import Offer, Reader
 from counterfoil.schema.agreements.judge import judge_reader
-from counterfoil.schema.agreements.model import Expectation
 from counterfoil.schema.agreements.rules import UNDECIDED
-from counterfoil.schema.compatibility.policies import (
-    CompatibilityLevel,
-    CompatibilityPolicy,
-    OutOfSteps,
-    Steps,
-    steps_for,
-)
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, OutOfSteps, Steps, steps_for
+from counterfoil.schema.compatibility.findings import BEYOND_LIMITS, Earlier
 from counterfoil.schema.errors import JudgementUndecided
 from counterfoil.schema.judgement import Budget, confirm_compatible, judge
 from counterfoil.schema.languages.jsonschema.values.literals import failures
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
-from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.languages.table import language_for, parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths import VALUES, member
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.texts import Position
-from counterfoil.schema.witness import BEYOND_LIMITS
 from strategies.cases.dear_inputs import GENES, TEXTS, Genome
 
 if TYPE_CHECKING:

@@ -34,16 +34,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from counterfoil.schema.change import Change
-    from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.entity import Entity, TagEdit
-    from counterfoil.schema.languages.references import FileReferences
+    from counterfoil.schema.compatibility import CompatibilityPolicy
+    from counterfoil.schema.compatibility.findings import (
+        CompatibilityRule,
+        Confirmation,
+        Difference,
+        NoWitness,
+        Witness,
+    )
+    from counterfoil.schema.languages.references import FileReferences, Outline
     from counterfoil.schema.languages.table_types import Column
-    from counterfoil.schema.marks import FieldTags, TaggedPlace
+    from counterfoil.schema.marks import Entity, FieldTags, TagEdit, TaggedPlace
     from counterfoil.schema.model import ResolvedReference
-    from counterfoil.schema.outline import Outline
-    from counterfoil.schema.witness import Confirmation, NoWitness, Witness
 
 S = TypeVar("S", bound=ParsedSchema)
 S_co = TypeVar("S_co", bound=ParsedSchema, covariant=True)

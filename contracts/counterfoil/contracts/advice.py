@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.compatibility.policies import Direction
-from counterfoil.schema.compatibility.rules import Sentence, SideNames
+from counterfoil.schema.compatibility import Direction
+from counterfoil.schema.compatibility.findings import Sentence, SideNames
 from counterfoil.schema.languages.table import language_for
 
 if TYPE_CHECKING:

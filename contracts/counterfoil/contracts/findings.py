@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
     from counterfoil.schema.agreements.findings import ReadFinding
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-    from counterfoil.schema.compatibility.report import Identity
+    from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+    from counterfoil.schema.compatibility.findings import Identity
     from counterfoil.schema.documents import Repair
     from counterfoil.schema.reports import ReportedApproval
     from counterfoil.schema.texts import Position

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,25 +14,19 @@ from counterfoil.converter.errors import InvalidBridgeFile, PlanIncomplete, Subj
 from counterfoil.converter.messages.table import reading_problem
 from counterfoil.schema.documents import InvalidDocument
 from counterfoil.schema.errors import CounterfoilError, SubjectNotFound, VersionNotFound
-from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema, resolved_references
-from counterfoil.schema.plans.bridge import Framing
+from counterfoil.schema.languages.table import parse_schema, resolved_references
+from counterfoil.schema.parsed import ParsedSchema, Validation
+from counterfoil.schema.plans.bridge import BridgeFile, Framing
 from counterfoil.schema.plans.bridge_document import read_bridge
-from counterfoil.schema.plans.derivations import changes_since, derive_both_ways, stored_plan
+from counterfoil.schema.plans.derivations import RoundTripLoss, changes_since, derive_both_ways, stored_plan
 from counterfoil.schema.plans.derive import derive_plan
-from counterfoil.schema.plans.languages import with_message
-from counterfoil.sdk import operations
+from counterfoil.schema.plans.model import ConversionPlan
+from counterfoil.schema.plans.tree import with_message
+from counterfoil.schema.rest import bridges
+from counterfoil.schema.rest.versions import RegisteredSchema
+from counterfoil.sdk import Registry, operations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.plans.bridge import BridgeFile
-    from counterfoil.schema.plans.derivations import RoundTripLoss
-    from counterfoil.schema.plans.model import ConversionPlan
-    from counterfoil.schema.rest import bridges
-    from counterfoil.schema.rest.versions import RegisteredSchema
-    from counterfoil.sdk import Registry
     from counterfoil.sdk.commands.options import RegistryAccess
 
 

@@ -5,6 +5,7 @@ The modules ``command`` of the other folders, and :mod:`counterfoil.converter.co
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce, update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from counterfoil.converter.engines.choice import AUTO, ENGINES
+from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk.commands.options import THE_REGISTRY, kafka_options, registry_options
 from counterfoil.sdk.commands.output import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from counterfoil.converter.run.writers import ServiceAddress
-    from counterfoil.schema.exit_codes import ExitCode
 
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
@@ -32,7 +31,7 @@ class _Engines(click.Choice[str]):
     def __init__(self) -> None:
         super().__init__([AUTO, *ENGINES])
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the name; the engine ``sql`` of earlier versions is refused with the one that has taken its place."""
         if value == "sql":
             self.fail(
@@ -89,7 +88,7 @@ def _formats(names: str) -> Callable[..., Any]:
     short = click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        def with_formats(*, formats: tuple[str, ...], is_json: bool, **options: Any) -> Any:
+        def with_formats(*, formats: tuple[str, ...], is_json: bool, **options: object) -> Any:
             return command(formats=(*formats, "json") if is_json else formats, **options)
 
         return _options(given, short)(update_wrapper(with_formats, command))  # type: ignore[no-any-return]  # a decorator
@@ -255,7 +254,7 @@ def run(*, is_json: bool, **options: Any) -> ExitCode:
 )
 def verify(**options: Any) -> ExitCode:
     """Check that every record of the source was written once, to the target or as a dead letter."""
-    from counterfoil.converter.verify.verification import verify_bridge
+    from counterfoil.converter.verify import verify_bridge
 
     return verify_bridge(**options)
 
@@ -319,7 +318,7 @@ def report(**options: Any) -> ExitCode:
 @_options(_JARS, as_json)
 def prepare(**options: Any) -> ExitCode:
     """Write an archive of Spark's classes to the cache folder, so that later runs start in about half the CPU time."""
-    from counterfoil.converter.spark.prepare import prepare_spark
+    from counterfoil.converter.spark.start import prepare_spark
 
     return prepare_spark(**options)
 

@@ -21,6 +21,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,6 @@ from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 

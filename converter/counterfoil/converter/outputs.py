@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import click
 
 from counterfoil.converter.errors import BridgeError
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports.forms import Case, CaseOutcome, Suite, junit_xml
 from counterfoil.sdk.commands.output import STANDARD_OUTPUT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
 
 WITH_JUNIT: Final = ("text", "json", "junit")
 """The forms of reports that build servers read."""
@@ -51,7 +49,7 @@ def give(
     forms: Sequence[OutputForm],
     *,
     lines: Callable[[], Sequence[str]],
-    document: Callable[[], dict[str, Any]],
+    document: Callable[[], JsonObject],
     suite: Callable[[], Suite] | None = None,
 ) -> None:
     """Write the report to every output: ``lines`` as text, ``document`` as JSON, ``suite`` as JUnit XML."""

@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel, Direction, parse_level
-    from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier, Failure
+    from counterfoil.schema.compatibility import CompatibilityLevel, Direction, parse_level
+    from counterfoil.schema.compatibility.findings import CompatibilityReport, Difference, Earlier, Failure
     from counterfoil.schema.errors import CounterfoilError, InvalidSchema, RegistryError, SchemaParseError
     from counterfoil.schema.fingerprint import (
         content_guid,
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
         sha256_fingerprint,
     )
     from counterfoil.schema.judgement import Budget, Incompatibility, Judgement, UnreadValue, check_compatibility, judge
+    from counterfoil.schema.languages.table import parse_schema
     from counterfoil.schema.model import Metadata, Reference, ResolvedReference, Rule, RuleSet, Schema, SchemaType
     from counterfoil.schema.parsed import ParsedSchema, Validation
-    from counterfoil.schema.parsing import parse_schema
     from counterfoil.schema.texts import Position
 
 
@@ -68,8 +68,8 @@ __all__ = [
 
 _NAMES_BY_MODULE = {
     "judgement": ("Budget", "Incompatibility", "Judgement", "UnreadValue", "check_compatibility", "judge"),
-    "compatibility.policies": ("CompatibilityLevel", "Direction", "parse_level"),
-    "compatibility.report": ("CompatibilityReport", "Difference", "Earlier", "Failure"),
+    "compatibility": ("CompatibilityLevel", "Direction", "parse_level"),
+    "compatibility.findings": ("CompatibilityReport", "Difference", "Earlier", "Failure"),
     "errors": ("CounterfoilError", "InvalidSchema", "RegistryError", "SchemaParseError"),
     "fingerprint": (
         "content_guid",
@@ -80,7 +80,7 @@ _NAMES_BY_MODULE = {
     ),
     "parsed": ("ParsedSchema", "Validation"),
     "model": ("Metadata", "Reference", "ResolvedReference", "Rule", "RuleSet", "Schema", "SchemaType"),
-    "parsing": ("parse_schema",),
+    "languages.table": ("parse_schema",),
     "texts": ("Position",),
 }
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from counterfoil.schema.compatibility.policies import Direction
-from counterfoil.schema.compatibility.report import identity_of, without_message
-from counterfoil.schema.compatibility.rules import SideNames
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, Direction
+from counterfoil.schema.compatibility.findings import (
+    CompatibilityReport,
+    Difference,
+    Earlier,
+    Failure,
+    Identity,
+    SideNames,
+    Witness,
+    identity_of,
+    without_message,
+)
 from counterfoil.schema.errors import JudgementUndecided
-from counterfoil.schema.judgement import judge
+from counterfoil.schema.judgement import Budget, Judgement, judge
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.paths import FieldPath
 from counterfoil.schema.tags import unencryptable_tags, unnamed_paths_of, unreached_tags
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-    from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier, Failure, Identity
-    from counterfoil.schema.judgement import Budget, Judgement
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.witness import Witness
-
 
 # Answers about one schema as plain values: another process parses the schema, and returns the answer alone.
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 # A cache of recently used values.
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from counterfoil.schema.paths import print_path
-
-if TYPE_CHECKING:
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.texts import Pointer
+from counterfoil.schema.paths import FieldPath, print_path
+from counterfoil.schema.texts import Pointer
 
 
 class ChangeKind(StrEnum):

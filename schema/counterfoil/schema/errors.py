@@ -19,15 +19,12 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from counterfoil.schema.texts import Position
-
+from counterfoil.schema.texts import Position
 
 # Every error of the registry's API, one class per code, and the base class of all errors of the project.
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.languages.avro.printing import print_canonical_form
+from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet
 
 
 _PRESENT: Final = b"\x01"

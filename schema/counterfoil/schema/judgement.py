@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from counterfoil.schema.compatibility.policies import (
+from counterfoil.schema.compatibility import (
     STEPS_A_CHARACTER,
     CompatibilityLevel,
     CompatibilityPolicy,
     Direction,
     Steps,
 )
-from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier, Failure
-from counterfoil.schema.compatibility.rules import CompatibilityRule
+from counterfoil.schema.compatibility.findings import (
+    BEYOND_LIMITS,
+    CompatibilityReport,
+    CompatibilityRule,
+    Confirmation,
+    Difference,
+    Earlier,
+    Failure,
+    NoWitness,
+    Witness,
+)
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.logical_rules import RULES as TABLE_RULES
 from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.texts import excerpt
-from counterfoil.schema.witness import BEYOND_LIMITS, Confirmation, NoWitness, Witness
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from counterfoil.schema.languages.table_types import Column
-    from counterfoil.schema.parsed import ParsedSchema
 
 
 # The guard around searches and confirmations: a defect in them is logged, and never makes a request fail.
@@ -35,7 +42,7 @@ if TYPE_CHECKING:
 # A verdict does not depend on the record that proves it. So an exception in a search only means that there is no
 # record.
 
-LOGGER: Final = logging.getLogger("counterfoil.schema.witness")
+LOGGER: Final = logging.getLogger("counterfoil.schema.compatibility.findings")
 """The logger of defects, each with its traceback and the two schemas."""
 
 _LONGEST_TEXT: Final = 20_000
@@ -93,9 +100,9 @@ def check_compatibility(
     a level that is not transitive, else up to the first version that fails, which is the only one reported. A schema of
     another language fails under every level but NONE. Raises ``InvalidSchema`` for schemas that are nested too deep to
     be compared, and ``JudgementUndecided`` where a comparison needs more than ``max_steps`` steps (by default, those
-    of :func:`~counterfoil.schema.compatibility.policies.steps_for`).
+    of :func:`~counterfoil.schema.compatibility.steps_for`).
 
-    >>> from counterfoil.schema.parsing import parse_schema
+    >>> from counterfoil.schema.languages.table import parse_schema
     >>> earlier = Earlier(parse_schema('"string"'), version=1)
     >>> report = check_compatibility(parse_schema('"int"'), [earlier], CompatibilityLevel.BACKWARD)
     >>> [difference.text for failure in report.failures for difference in failure.differences]

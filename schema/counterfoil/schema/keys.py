@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from random import SystemRandom
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, KeyWrapFailed, needed_by
 from counterfoil.schema.rest.keys import Algorithm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
 
 
@@ -222,7 +221,7 @@ class VaultExchange:
 
     def _request(
         self, action: str, key_id: str, props: Mapping[str, str], body: dict[str, str]
-    ) -> Generator[VaultRequest, VaultReply, Any]:
+    ) -> Generator[VaultRequest, VaultReply, Json]:
         engine, name = self._place(key_id)
         namespace = props.get(_NAMESPACE_PROPERTY) or self._settings.namespace
         own = props.get(_TOKEN_PROPERTY)
@@ -270,7 +269,7 @@ class VaultExchange:
             raise KeyWrapFailed("Vault answered the login of the AppRole without a token")
         return token
 
-    def _checked(self, answer: VaultReply, what: str) -> Any:
+    def _checked(self, answer: VaultReply, what: str) -> Json:
         """Return the JSON object in a response; raise an error for a response without one."""
         try:
             found = json.loads(answer.body)
@@ -293,12 +292,12 @@ def _request(path: str, body: dict[str, str], *, token: str | None, namespace: s
     return VaultRequest(path, headers, json.dumps(body).encode())
 
 
-def _reason(found: Any) -> str:
+def _reason(found: object) -> str:
     errors = found.get("errors") if isinstance(found, dict) else None
     return (", ".join(map(str, errors)) if isinstance(errors, list) else "")[:_MAX_REASON_CHARS] or "it did not say why"
 
 
-def _text(answer: Any, name: str, key_id: str) -> str:
+def _text(answer: Json, name: str, key_id: str) -> str:
     data = answer.get("data")
     found = data.get(name) if isinstance(data, dict) else None
     if not isinstance(found, str):

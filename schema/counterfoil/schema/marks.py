@@ -1,15 +1,59 @@
-"""Which tags mark a place of a schema, beside it or by path, and whether Confluent's clients look there."""
+"""Tags: the entities that can have them and changes of them, and which tags mark a place of a schema."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from enum import StrEnum
+from typing import Final, Self
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.texts import Pointer
 
-    from counterfoil.schema.texts import Pointer
+# The entities that can have tags, and changes of their tags.
+
+
+class EntityKind(StrEnum):
+    """The kind of an entity; the values are those of the REST API."""
+
+    RECORD = "sr_record"
+    FIELD = "sr_field"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An element of a schema that can have tags, by its ``path``: ``ns.Order``, ``ns.Order.id``, ``object.id``."""
+
+    path: str
+    kind: EntityKind
+
+    @classmethod
+    def named(cls, path: str, kind: str) -> Self:
+        """Return the entity of a request; a leading dot is ignored. Raise ``InvalidSchema`` for an unknown kind."""
+        try:
+            return cls(path.removeprefix("."), EntityKind(kind))
+        except ValueError:
+            kinds = " or ".join(EntityKind)
+            raise InvalidSchema(f"The entity type {kind!r} of {path!r} cannot carry tags; expected {kinds}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class TagEdit:
+    """Tags to add and to remove, by entity; tags are added first, then removed."""
+
+    add: Mapping[Entity, tuple[str, ...]] = field(default_factory=dict)
+    remove: Mapping[Entity, tuple[str, ...]] = field(default_factory=dict)
+
+    def applied(self, entity: Entity, tags: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the tags of ``entity`` after the edit: ``tags``, then the added ones, without the removed ones."""
+        kept = dict.fromkeys((*tags, *self.add.get(entity, ())))
+        return tuple(tag for tag in kept if tag not in self.remove.get(entity, ()))
+
+    @property
+    def entities(self) -> frozenset[Entity]:
+        """All entities of the edit."""
+        return frozenset({*self.add, *self.remove})
 
 
 # Paths with wildcards, by which the metadata of a schema assign tags.
@@ -217,7 +261,7 @@ def _both(one: Mapping[str, frozenset[str]], other: Mapping[str, frozenset[str]]
     return {name: one.get(name, _NONE) | other.get(name, _NONE) for name in {*one, *other}}
 
 
-def tags_in(properties: Mapping[str, Any]) -> frozenset[str]:
+def tags_in(properties: Mapping[str, object]) -> frozenset[str]:
     """Return the tags in the properties of an element, also where they are no list of texts.
 
     Confluent's clients know no tags there: one text, which may list several, an object, or a list in the list.
@@ -228,7 +272,7 @@ def tags_in(properties: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(_tags_written(written))
 
 
-def _tags_written(written: Any) -> Iterator[str]:
+def _tags_written(written: object) -> Iterator[str]:
     """Yield everything in a value that may be meant as a tag."""
     if isinstance(written, dict):
         for key, value in written.items():
@@ -242,7 +286,7 @@ def _tags_written(written: Any) -> Iterator[str]:
         yield from _SEPARATORS.split(str(written))
 
 
-def known_tags_in(properties: Mapping[str, Any]) -> frozenset[str]:
+def known_tags_in(properties: Mapping[str, object]) -> frozenset[str]:
     """Return the tags in the properties of an element that are a list, as Confluent's clients read them."""
     written = properties.get(TAGS)
     return frozenset(str(tag) for tag in written) if isinstance(written, list) else _NONE

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.model import ResolvedReference, SchemaType
+from counterfoil.schema.texts import Pointer, Position
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterfoil.schema.model import ResolvedReference, SchemaType
     from counterfoil.schema.paths import FieldPath, PathTarget
-    from counterfoil.schema.texts import Pointer, Position
 
 
 class Validation(Enum):

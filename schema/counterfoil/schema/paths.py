@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from enum import Enum
 from functools import reduce
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from typing import Final, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.errors import CounterfoilError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer
 
 # The errors of field paths.
 

@@ -6,15 +6,11 @@ import math
 import random
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
+from typing import Final, NamedTuple, TypeAlias
 
 # Moments and lengths of time that users name: a time in ISO 8601, an age such as ``36h``, a duration as ``PT1H``.
 

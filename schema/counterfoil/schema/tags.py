@@ -5,26 +5,29 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Final, Protocol
 
-from counterfoil.schema.entity import EntityKind
+from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.table import language_for
-from counterfoil.schema.marks import ROOT, FieldTags, has_wildcards, matches_path, may_match_below, tags_in
-from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsed import Validation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.entity import Entity, TagEdit
-    from counterfoil.schema.marks import TaggedPlace
-    from counterfoil.schema.model import ResolvedReference
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.marks import (
+    ROOT,
+    Entity,
+    EntityKind,
+    FieldTags,
+    TagEdit,
+    TaggedPlace,
+    has_wildcards,
+    matches_path,
+    may_match_below,
+    tags_in,
+)
+from counterfoil.schema.model import ResolvedReference, SchemaType
+from counterfoil.schema.parsed import ParsedSchema, Validation
+from counterfoil.schema.texts import Pointer
 
 # Finding and changing the tags of a schema of any language.
 
@@ -109,7 +112,7 @@ def hidden_by_tags(
     ``by_path`` are the tags of the schema's metadata.
     """
 
-    def has(tags: Iterable[Any]) -> bool:
+    def has(tags: Iterable[object]) -> bool:
         return any(isinstance(tag, str) and is_wanted(tag) for tag in tags)
 
     found = [entity for entity, tags in tags_by_entity(schema, by_path).items() if has(tags)]
@@ -131,7 +134,7 @@ def hidden_by_tags(
 
 
 def _of_json(
-    schema: Any, found: Sequence[Entity], marked: Iterable[tuple[str, str]], has: Callable[[Iterable[Any]], bool]
+    schema: Json, found: Sequence[Entity], marked: Iterable[tuple[str, str]], has: Callable[[Iterable[Json]], bool]
 ) -> Hidden:
     documents = (schema.document, *schema.references.values())
     names: set[str | None] = {entity.path.rpartition(".")[2] for entity in found if entity.kind is EntityKind.FIELD}
@@ -160,7 +163,7 @@ def _nearest(full_name: str, name: str, declared: set[str]) -> str | None:
     return parts[-1] if parts and parts[-1] in declared else None
 
 
-def _declared(node: Any) -> Iterator[str]:
+def _declared(node: object) -> Iterator[str]:
     """Yield the names of all properties that a document lists."""
     waiting = [node]
     while waiting:
@@ -173,7 +176,7 @@ def _declared(node: Any) -> Iterator[str]:
             waiting += each
 
 
-def _tagged(node: Any, has: Callable[[Iterable[Any]], bool], around: str | None) -> Iterator[str | None]:
+def _tagged(node: object, has: Callable[[Iterable[Json]], bool], around: str | None) -> Iterator[str | None]:
     """Yield the name of the property around each tag; None for a tag of a definition, or of the whole schema."""
     if isinstance(node, list):
         for each in node:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.caches import cached_if_short
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 # Units of values: UCUM codes, and currencies with an optional part such as ``EUR.cent``.
 #

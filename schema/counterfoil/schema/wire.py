@@ -12,6 +12,7 @@ Source: the public wire format of Confluent's serializers; varints as in Kafka's
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -19,9 +20,7 @@ from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from uuid import UUID
-
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 """Bytes in any of Python's three wrappings."""

@@ -10,7 +10,7 @@ import uuid
 
 import pytest
 
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.errors import (
     ConfigNotFound,
     ContextNotEmpty,

@@ -17,8 +17,8 @@ from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.java.engine import JavaEngine
 from counterfoil.converter.engines.protocol import Conversion, EngineCannot
 from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans.avro import base_schema
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.rules import parse_rules

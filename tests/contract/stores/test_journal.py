@@ -34,7 +34,7 @@ from counterfoil.registry.store.writes import (
     together,
 )
 from counterfoil.registry.subjects.planning import plan_settings
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted, ReferenceExists
 from counterfoil.schema.model import Reference

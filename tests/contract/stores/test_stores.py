@@ -27,7 +27,7 @@ from counterfoil.registry.store.writes import (
     same_terms,
 )
 from counterfoil.registry.subjects.planning import plan_settings
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, SubjectPrefix, parse_subject
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted, ReferenceExists
 from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet

@@ -21,7 +21,7 @@ from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, R
 from counterfoil.converter import __main__ as converter_program
 from counterfoil.converter.errors import BrokerRefused
 from counterfoil.converter.kafka.cluster import Cluster
-from counterfoil.converter.kafka.headers import ERROR, PLAN, SOURCE, VIA
+from counterfoil.converter.kafka.origins import ERROR, PLAN, SOURCE, VIA
 from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema

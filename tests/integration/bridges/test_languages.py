@@ -14,7 +14,7 @@ from counterfoil.converter.check.sampling import frame_of, sample, try_out
 from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.reference import ReferenceEngine, key_converter
 from counterfoil.converter.kafka.cluster import Cluster
-from counterfoil.converter.verify.verification import RecomputedSample, TopicVerification
+from counterfoil.converter.verify import RecomputedSample, TopicVerification
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.sdk import (

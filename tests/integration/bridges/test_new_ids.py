@@ -16,7 +16,7 @@ from counterfoil.converter.errors import RunFailed
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.converter.run.writers import WriterService, decisions_for
-from counterfoil.converter.verify.verification import RecomputedSample, TopicVerification
+from counterfoil.converter.verify import RecomputedSample, TopicVerification
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
 from counterfoil.schema.wire import frame

@@ -13,7 +13,7 @@ import pytest
 
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
-from counterfoil.converter.verify.verification import RecomputedSample, TopicVerification
+from counterfoil.converter.verify import RecomputedSample, TopicVerification
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import connector_jars, wait_until
 from strategies.bridges.driver import bridge_between, run_bridge, swap

@@ -12,11 +12,11 @@ from counterfoil.converter.commands.replay import Replay, ReplayReport
 from counterfoil.converter.engines.reference import Converted
 from counterfoil.converter.errors import CheckpointConflict
 from counterfoil.converter.kafka.cluster import Cluster
-from counterfoil.converter.kafka.headers import parse_origin
+from counterfoil.converter.kafka.origins import parse_origin
 from counterfoil.converter.run import progress
 from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.converter.spark.session import local_checkpoints
-from counterfoil.converter.verify.verification import RecomputedSample, TopicVerification
+from counterfoil.converter.verify import RecomputedSample, TopicVerification
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.plans import ConversionError, FailureCode
 from counterfoil.schema.plans.bridge import StopAbove

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spar
 
 from counterfoil.converter.engines.java.generator import add_classes, packaged
 from counterfoil.converter.kafka.cluster import Cluster
-from counterfoil.converter.kafka.offsets import group_of
+from counterfoil.converter.kafka.origins import group_of
 from counterfoil.converter.run.delivery import write_records
 from counterfoil.converter.run.transactions import KafkaTransactions, Outgoing, write_partition
 from local_services import wait_until

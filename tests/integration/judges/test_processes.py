@@ -23,15 +23,15 @@ from counterfoil.registry.judges.judging import LongJudgements
 from counterfoil.registry.judges.processes import JudgeDefect, JudgeLimits, JudgeProcesses, Mailbox
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.subjects.compatibility import BUDGET
+from counterfoil.schema.agreements import Expectation, ExpectedRead, Promise
 from counterfoil.schema.agreements.findings import Offer, Reader
-from counterfoil.schema.agreements.model import Expectation, ExpectedRead, Promise
 from counterfoil.schema.agreements.readers import judge_pairs
 from counterfoil.schema.answers import CompatibilityQuestion, answer
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, parse_level
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, parse_level
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.errors import InvalidCompatibilityLevel, JudgementEnded, JudgementUndecided, TooManyJudgements
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths import parse_path
 from counterfoil.schema.texts import Position
 from local_services import RegistryProcess, wait_until

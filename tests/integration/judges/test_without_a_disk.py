@@ -40,7 +40,7 @@ PROGRAM = """\
 import asyncio, os
 from pathlib import Path
 from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, Mailbox
-from counterfoil.schema.compatibility.policies import parse_level
+from counterfoil.schema.compatibility import parse_level
 
 try:
     Path("/tmp/counterfoil-is-written").write_text("")

@@ -10,8 +10,8 @@ import pytest
 
 from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, Mailbox
 from counterfoil.schema.errors import JudgementEnded
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from strategies.registry.served import in_process
 
 if TYPE_CHECKING:

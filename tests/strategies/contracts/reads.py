@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from counterfoil.schema import SchemaType, parse_schema
+from counterfoil.schema.agreements import Expectation, ExpectedRead, OnUnknownEnum
 from counterfoil.schema.agreements.findings import Offer, Reader, ReadFinding
-from counterfoil.schema.agreements.model import Expectation, ExpectedRead, OnUnknownEnum
 from counterfoil.schema.paths import parse_path, print_path
 from counterfoil.schema.texts import Position
 from strategies.contracts.read_judgements import judged_change

@@ -13,12 +13,12 @@ import yaml
 
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.messages.table import make_reader, make_writer, pack
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans.casts import decimal_of_bytes, decimal_of_number
 from counterfoil.schema.plans.derive import derive_plan
-from counterfoil.schema.plans.languages import tree_of
 from counterfoil.schema.plans.rules import parse_rules
+from counterfoil.schema.plans.tree import tree_of
 from counterfoil.schema.plans.types import scalar_of, split_null
 from counterfoil.schema.wire import ID_PREFIX_BYTES
 

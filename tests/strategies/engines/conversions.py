@@ -10,9 +10,9 @@ from counterfoil.converter.engines.java.engine import JavaEngine
 from counterfoil.converter.engines.protocol import Conversion, EngineCannot
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.languages.protobuf.runtime import pooled_file
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans.derive import Deriver
 from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.sdk.serde.protobuf.message_types import MessageTypes, class_of

@@ -10,8 +10,8 @@ from google.protobuf.json_format import MessageToDict
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.engines.reference import converter_of, recipe_of
 from counterfoil.schema.languages.protobuf.runtime import pooled_file
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.wire import frame

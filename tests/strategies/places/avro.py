@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
 from strategies.places.cases import BACKWARD, FORWARD, PlaceCase, lay_out
 
 if TYPE_CHECKING:

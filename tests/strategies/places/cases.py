@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.contracts.baselines.baseline import TreeBaseline
 from counterfoil.contracts.check.check import check_files
 from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.texts import print_pointer

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.texts import print_pointer
 from strategies.places.cases import BACKWARD, FORWARD, PlaceCase, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel
+    from counterfoil.schema.compatibility import CompatibilityLevel
 
 FOLDER: Final = Path(__file__).parents[2] / "rules" / "json"
 _FILE, _OTHER = "customer.schema.json", "inner.schema.json"

@@ -8,7 +8,7 @@ import random
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.texts import print_pointer
 from strategies.places.cases import BACKWARD, FORWARD, findings_of, lay_out
 

@@ -8,8 +8,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from strategies.protobuf.schemas import SCALARS, protobuf_schemas
 
 FIELD = re.compile(r"(?P<type>\b[\w.]+) (?P<name>(?:f_|camelCase|snake_case_)\d+) = (?P<number>\w+)(?P<rest>[^;]*;)")

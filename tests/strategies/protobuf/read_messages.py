@@ -7,7 +7,7 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from google.protobuf.message import DecodeError
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.languages.protobuf.describe.descriptors import descriptor_set
 from counterfoil.schema.languages.protobuf.policies import find_differences
 from counterfoil.schema.languages.protobuf.schema import parse_protobuf

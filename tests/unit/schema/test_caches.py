@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.caches import cached_by_size, cached_if_short
-from counterfoil.schema.jsontext.java import java_hash
+from counterfoil.schema.jsontext import java_hash
+from counterfoil.schema.languages.table import outline
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import outline
 from counterfoil.schema.patterns.matching import compile_pattern
 from counterfoil.schema.units import is_unit
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths import (
     ITEMS,
     KEY,

@@ -2,8 +2,8 @@
 
 import pytest
 
+from counterfoil.schema.languages.table import resolved_references
 from counterfoil.schema.model import Reference, Schema, SchemaType
-from counterfoil.schema.parsing import resolved_references
 
 
 def found_names(schema, texts):

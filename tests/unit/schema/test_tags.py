@@ -7,8 +7,7 @@ import json
 import pytest
 
 from counterfoil.schema import InvalidSchema, SchemaType, parse_schema
-from counterfoil.schema.entity import Entity, EntityKind, TagEdit
-from counterfoil.schema.marks import matches_path
+from counterfoil.schema.marks import Entity, EntityKind, TagEdit, matches_path
 from counterfoil.schema.tags import edit_tags, find_tags, tags_by_entity
 
 AVRO = """{"type":"record","name":"Order","namespace":"shop","fields":[

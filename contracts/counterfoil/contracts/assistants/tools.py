@@ -133,7 +133,7 @@ class Tools:
 def _report(head: SchemaTree, path: str, baseline: Baseline, *, level: str, policy: str) -> dict[str, Any]:
     from counterfoil.contracts.check.check import check_files, exit_code_of
     from counterfoil.contracts.reports.check import json_report
-    from counterfoil.schema.compatibility.policies import parse_level, parse_policy
+    from counterfoil.schema.compatibility import parse_level, parse_policy
 
     report = check_files(
         head,

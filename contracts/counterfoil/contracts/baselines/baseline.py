@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from counterfoil.contracts.project.tree import FileProblem, ReadSchema
-from counterfoil.schema.compatibility.policies import rules_policy
+from counterfoil.schema.compatibility import rules_policy
 from counterfoil.schema.errors import ConfigNotFound, InvalidSchema, SchemaParseError, SubjectNotFound
+from counterfoil.schema.languages.table import parse_schema, resolved_references
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema, resolved_references
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.project.languages import YamlFiles
     from counterfoil.contracts.project.subjects import Subjects
     from counterfoil.contracts.project.tree import SchemaTree
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+    from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.versions import RegisteredSchema, VersionNumber
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.baselines.git import GitRepository
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.project.tree import ReadSchema
-    from counterfoil.schema.agreements.model import Agreement
+    from counterfoil.schema.agreements import Agreement
 
 
 _AGREEMENT: Final = "contract or product file"
@@ -165,7 +165,7 @@ def read_agreement_operand(operand: str, current: str) -> ReadAgreement:
 
 
 def _read_agreement(label: str, data: bytes) -> ReadAgreement:
-    from counterfoil.schema.agreements.files import read_agreement  # PyYAML costs start time
+    from counterfoil.schema.agreements.documents import read_agreement  # PyYAML costs start time
 
     try:
         reading = read_agreement(data.decode())

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.contracts.lint.agreements import below
 from counterfoil.contracts.project.languages import language_of
 from counterfoil.contracts.project.subjects import Subjects
-from counterfoil.schema.agreements.files import read_agreement
+from counterfoil.schema.agreements import AgreementFault, AgreementReading, Contract, DataProduct, major_of
+from counterfoil.schema.agreements.documents import read_agreement
 from counterfoil.schema.agreements.findings import Offer
-from counterfoil.schema.agreements.model import AgreementFault, AgreementReading, Contract, DataProduct, major_of
 from counterfoil.schema.agreements.standards import INVALID
-from counterfoil.schema.compatibility.report import without_message
+from counterfoil.schema.compatibility.findings import without_message
 from counterfoil.schema.paths import InvalidPath, parse_path
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.baselines.baseline import Baseline
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.project.tree import ReadSchema, SchemaTree
-    from counterfoil.schema.agreements.model import Expectation, Promise, SchemaLink
+    from counterfoil.schema.agreements import Expectation, Promise, SchemaLink
     from counterfoil.schema.paths import FieldPath
 
 

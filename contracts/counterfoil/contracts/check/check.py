@@ -14,7 +14,7 @@ from counterfoil.contracts.findings import CheckGate, CheckReport, FileOutcome, 
 from counterfoil.contracts.project.model import mapping_of, settings_at, settings_of
 from counterfoil.contracts.project.subjects import Subjects
 from counterfoil.schema.agreements.rules import UNDECIDED as UNDECIDED_READER
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.texts import counted

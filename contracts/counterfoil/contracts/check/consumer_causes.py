@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.check.agreements import Agreements, DeclaredConsumer, Links, read_file, topics_of
 from counterfoil.contracts.errors import BaselineNotFound, GitFailed
-from counterfoil.schema.agreements.files import part_hash
+from counterfoil.schema.agreements import Contract, DataProduct, major_of
+from counterfoil.schema.agreements.documents import part_hash
 from counterfoil.schema.agreements.findings import FormerFinding, Offer, Reader
 from counterfoil.schema.agreements.judge import newly_read
-from counterfoil.schema.agreements.model import Contract, DataProduct, major_of
-from counterfoil.schema.agreements.pairs import Gathered, consumer_pair, producer_pair
+from counterfoil.schema.agreements.pairs import (
+    ConsumerReading,
+    Gathered,
+    KnownWriters,
+    Offering,
+    Side,
+    consumer_pair,
+    parts_of,
+    producer_pair,
+)
 from counterfoil.schema.agreements.readers import about_reader, concerns, judge_pair, promise_changes
-from counterfoil.schema.agreements.sides import ConsumerReading, KnownWriters, Offering, Side, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,8 +30,8 @@ if TYPE_CHECKING:
     from counterfoil.contracts.check.agreements import AgreementFile, ContractTopic, TopicChange
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.project.tree import SchemaTree
+    from counterfoil.schema.agreements import Expectation, Promise
     from counterfoil.schema.agreements.findings import ReadFinding
-    from counterfoil.schema.agreements.model import Expectation, Promise
     from counterfoil.schema.agreements.pairs import Pair
     from counterfoil.schema.parsed import ParsedSchema
 

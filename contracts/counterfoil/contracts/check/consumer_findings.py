@@ -16,8 +16,8 @@ from counterfoil.contracts.findings import (
     fingerprint,
 )
 from counterfoil.contracts.lint.rules import LINT_RULE_BY_ID
+from counterfoil.schema.agreements import major_of
 from counterfoil.schema.agreements.judge import is_read
-from counterfoil.schema.agreements.model import major_of
 from counterfoil.schema.agreements.readers import concerns
 from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.languages.table import language_for
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.check.agreements import Agreements, DeclaredConsumer, Links, TopicChange
     from counterfoil.contracts.check.consumer_causes import TopicFinding
+    from counterfoil.schema.agreements import Contract, FieldPromise, Promise
     from counterfoil.schema.agreements.findings import Offer, ReadFinding
-    from counterfoil.schema.agreements.model import Contract, FieldPromise, Promise
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.paths import FieldPath
     from counterfoil.schema.texts import Pointer, Position

@@ -44,7 +44,7 @@ from counterfoil.contracts.errors import InputNotFound
 from counterfoil.contracts.project.languages import AGREEMENT_SUFFIXES
 from counterfoil.contracts.project.model import agreement_test
 from counterfoil.contracts.project.tree import SchemaTree
-from counterfoil.schema.agreements.sides import KnownWriters
+from counterfoil.schema.agreements.pairs import KnownWriters
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.texts import Position
@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from counterfoil.contracts.findings import CheckGate, CheckReport, Finding, FindingReaders
     from counterfoil.contracts.project.languages import YamlFiles
     from counterfoil.contracts.project.model import Project
-    from counterfoil.schema.agreements.model import Contract
-    from counterfoil.schema.agreements.sides import ConsumerReading, Offering
+    from counterfoil.schema.agreements import Contract
+    from counterfoil.schema.agreements.pairs import ConsumerReading, Offering
     from counterfoil.schema.parsed import ParsedSchema
 
 

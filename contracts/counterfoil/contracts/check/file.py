@@ -9,9 +9,8 @@ from counterfoil.contracts.check.drafts import FileDrafts, FindingDraft, Version
 from counterfoil.contracts.check.request import FILE_MOVED, GeneratedCode, changes_of_generated_code
 from counterfoil.contracts.findings import FileOutcome, Status, TopicRecords
 from counterfoil.contracts.project.subjects import rivals_text, unmapped_text
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy, Direction
-from counterfoil.schema.compatibility.report import identity_of, names_of
-from counterfoil.schema.compatibility.rules import show
+from counterfoil.schema.compatibility import CompatibilityPolicy, Direction
+from counterfoil.schema.compatibility.findings import identity_of, names_of, show
 from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.paths import print_path
 from counterfoil.schema.reports import Severity
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.check.topic_records import WeighedSchema
     from counterfoil.contracts.findings import Finding
     from counterfoil.contracts.project.tree import FileProblem, ReadSchema, SchemaTree
-    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.compatibility.findings import Difference
     from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
     from counterfoil.schema.paths import FieldPath
 

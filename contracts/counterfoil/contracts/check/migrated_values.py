@@ -15,8 +15,7 @@ from counterfoil.schema.languages.jsonschema.validator import SchemaValidator
 from counterfoil.schema.paths import StepKind, member, print_path
 from counterfoil.schema.plans.avro import base_schema
 from counterfoil.schema.plans.jsonschema import NoValues, base_of_json, json_of_base
-from counterfoil.schema.plans.languages import tree_of
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, RecordType, UnionType, branch_of
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, RecordType, UnionType, branch_of, tree_of
 from counterfoil.schema.plans.types import NUMERIC
 from counterfoil.sdk.errors import EncodeError, RuleError
 from counterfoil.sdk.serde.avro.coders import compile_encoder
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from counterfoil.contracts.values.constraints import Constraint
-    from counterfoil.schema.agreements.model import ExpectedRead, FieldPromise, Promise
+    from counterfoil.schema.agreements import ExpectedRead, FieldPromise, Promise
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.paths import FieldPath, Step
     from counterfoil.schema.plans.tree import Node

@@ -18,9 +18,9 @@ from counterfoil.contracts.check.migrated_values import (
 )
 from counterfoil.contracts.findings import Evidence, Finding, fingerprint
 from counterfoil.contracts.lint.agreements import below
+from counterfoil.schema.agreements import major_of
 from counterfoil.schema.agreements.findings import SchemaFacts
 from counterfoil.schema.agreements.generation import generated
-from counterfoil.schema.agreements.model import major_of
 from counterfoil.schema.agreements.unmet_reads import uncovered
 from counterfoil.schema.documents import InvalidDocument
 from counterfoil.schema.errors import CounterfoilError
@@ -31,8 +31,7 @@ from counterfoil.schema.plans.derivations import derive_both_ways
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.evaluate import evaluator
 from counterfoil.schema.plans.jsonschema import NoValues
-from counterfoil.schema.plans.languages import tree_of, with_message
-from counterfoil.schema.plans.tree import NotPlannable
+from counterfoil.schema.plans.tree import NotPlannable, tree_of, with_message
 from counterfoil.schema.reports import ReportedApproval, Severity
 from counterfoil.schema.texts import Position, counted
 
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.check.agreements import TopicChange
     from counterfoil.contracts.check.consumers import ConsumerRequest
     from counterfoil.contracts.findings import CheckReport
-    from counterfoil.schema.agreements.model import Contract, ExpectedRead, Migration, Promise
+    from counterfoil.schema.agreements import Contract, ExpectedRead, Migration, Promise
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.plans.bridge import BridgeFile
     from counterfoil.schema.plans.model import ConversionPlan

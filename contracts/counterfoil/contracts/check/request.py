@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.project.languages import subject_in_name
 from counterfoil.schema.change import ChangeKind
-from counterfoil.schema.parsing import find_changes
+from counterfoil.schema.languages.table import find_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.project.tree import ReadSchema
     from counterfoil.schema.change import Change
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+    from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
     from counterfoil.schema.parsed import ParsedSchema
 
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from counterfoil.contracts.findings import TopicRecords
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.sketch import weigh
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.compatibility import CompatibilityPolicy
+    from counterfoil.schema.compatibility.findings import Difference
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.sketch import PartSketch, SchemaSketch, TopicSketch, WriterSchema
     from counterfoil.schema.sketch.model import Count

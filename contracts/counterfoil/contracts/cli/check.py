@@ -83,7 +83,7 @@ class JudgingOptions(NamedTuple):
         from counterfoil.contracts.check.request import FilesBefore, GeneratedCode
         from counterfoil.contracts.cli.progress import Waiting, defects_on_stderr
         from counterfoil.contracts.project.files import load_approvals
-        from counterfoil.schema.compatibility.policies import parse_level, parse_policy
+        from counterfoil.schema.compatibility import parse_level, parse_policy
 
         comparison = open_comparison(self._request())
         with defects_on_stderr(), Waiting("checking schemas"):

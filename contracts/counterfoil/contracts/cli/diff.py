@@ -94,7 +94,7 @@ class GivenTerms(NamedTuple):
     def of(self, *settings: ProjectSettings) -> BreakTerms:
         """Return the terms that are given, or else the first of ``settings`` that has them."""
         from counterfoil.contracts.reports.breaks import USUAL_TERMS, BreakTerms
-        from counterfoil.schema.compatibility.policies import parse_level, parse_policy
+        from counterfoil.schema.compatibility import parse_level, parse_policy
 
         level = parse_level(self.level) if self.level else next((each.level for each in settings if each.level), None)
         policy = next((each.policy for each in settings if each.policy), None)

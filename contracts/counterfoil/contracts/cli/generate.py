@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from counterfoil.contracts.generate.examples import Examples
-    from counterfoil.schema.agreements.model import Contract
+    from counterfoil.schema.agreements import Contract
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.sdk.commands.options import RegistryAccess
 
@@ -242,7 +242,7 @@ def consumer(
     refused, 14 no such file, ref or version, or no valid contract or schema in it.
     """
     from counterfoil.contracts.generate.documents import ConsumerFacts, all_reads, consumer_text
-    from counterfoil.schema.agreements.model import major_of
+    from counterfoil.schema.agreements import major_of
 
     if contract.endswith(_CONTRACT_ENDS):
         read = _contract(contract)
@@ -280,8 +280,8 @@ def _source(operand: str, registry: RegistryAccess) -> _Source:
 
 def _contract(place: str) -> Contract:
     from counterfoil.contracts.errors import InvalidOperand
-    from counterfoil.schema.agreements.files import read_agreement
-    from counterfoil.schema.agreements.model import Contract
+    from counterfoil.schema.agreements import Contract
+    from counterfoil.schema.agreements.documents import read_agreement
 
     try:
         reading = read_agreement(Path(place).read_text(encoding="utf-8"))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.project.files import ProjectFile
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.reports.text import ReportForms, TextStyle
-    from counterfoil.schema.agreements.model import Agreement
+    from counterfoil.schema.agreements import Agreement
     from counterfoil.schema.reports import Report
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.commands.options import RegistryAccess
@@ -151,7 +151,7 @@ def unknown_cannot_be_judged() -> Iterator[None]:
 
 def registries_of(environment: str, agreements: Iterable[Agreement | None]) -> list[str]:
     """Return the addresses of the registries that the servers of contracts with this environment name."""
-    from counterfoil.schema.agreements.model import Contract
+    from counterfoil.schema.agreements import Contract
 
     servers = (server for each in agreements if isinstance(each, Contract) for server in each.servers)
     found = (each.registry for each in servers if environment == (each.environment or each.name))

@@ -93,7 +93,7 @@ def _insist_on_no_project(place: Path) -> None:
 def _found() -> FoundSchemas:
     from counterfoil.contracts.generate.documents import look
     from counterfoil.contracts.lint.lint import collect
-    from counterfoil.schema.agreements.files import read_agreement
+    from counterfoil.schema.agreements.documents import read_agreement
 
     collected = collect(".", (), has_project=False)
     prefix, given = collected.prefix, collected.given

@@ -20,7 +20,7 @@ from counterfoil.contracts.errors import InvalidOperand, NotKnown, PreconditionF
 from counterfoil.contracts.findings import CheckGate, Finding, FindingNumbers, FindingReaders, Status, fingerprint
 from counterfoil.contracts.lint.lint import LintInput
 from counterfoil.contracts.reports.deployment import UNKNOWN_REASONS, advice_on, rule_of, severity_of
-from counterfoil.schema.agreements.model import Contract, DataProduct
+from counterfoil.schema.agreements import Contract, DataProduct
 from counterfoil.schema.documents import likely
 from counterfoil.schema.errors import NotFound
 from counterfoil.schema.paths import KEY, InvalidPath, parse_path, print_path
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.check.agreements import AgreementFile
     from counterfoil.contracts.check.consumers import ConsumerRequest
     from counterfoil.contracts.findings import CheckReport
-    from counterfoil.schema.agreements.model import Agreement, Promise
+    from counterfoil.schema.agreements import Agreement, Promise
     from counterfoil.schema.paths import FieldPath
     from counterfoil.schema.rest.verdicts import DeploymentVerdict, VerdictReason
     from counterfoil.sdk.client import Registry

@@ -14,7 +14,7 @@ from counterfoil.contracts.deploy.plans import PlannedChange, PlannedChangeKind,
 from counterfoil.contracts.deploy.registration import FileRegistration, RegistrationState
 from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.project.subjects import Subjects, alias_text, other_alias_text
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy, parse_level
+from counterfoil.schema.compatibility import CompatibilityPolicy, parse_level
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import ConfigNotFound, ModeNotFound, RegistryError
 from counterfoil.schema.model import Metadata

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.deploy.registration import RegistrationEntry
     from counterfoil.contracts.findings import CheckReport
     from counterfoil.contracts.project.associations import TopicAssociation
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+    from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
     from counterfoil.schema.rest.subjects import Config, Mode
     from counterfoil.schema.rest.versions import VersionNumber
     from counterfoil.sdk.operations import Operation

@@ -11,7 +11,7 @@ from counterfoil.contracts.deploy.registration import FileRegistration
 from counterfoil.contracts.errors import PreconditionFailed
 from counterfoil.contracts.lint.agreements import below
 from counterfoil.contracts.project.subjects import Subjects
-from counterfoil.schema.agreements.model import Contract, DataProduct, major_of
+from counterfoil.schema.agreements import Contract, DataProduct, major_of
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.plans.bridge_document import read_bridge
 from counterfoil.schema.rest.contracts import NewContract
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.lint.lint import LintInput
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.project.tree import SchemaTree
-    from counterfoil.schema.agreements.model import Agreement, Migration
+    from counterfoil.schema.agreements import Agreement, Migration
     from counterfoil.schema.model import Schema
 
 

@@ -33,7 +33,7 @@ from counterfoil.sdk.serde.avro.logical_types import conversion_of
 
 if TYPE_CHECKING:
     from counterfoil.contracts.generate.choices import ExampleChoices, ExampleShape
-    from counterfoil.schema.agreements.model import Promise
+    from counterfoil.schema.agreements import Promise
     from counterfoil.schema.languages.avro.schema import AvroSchema
     from counterfoil.schema.languages.avro.types import AvroType
     from counterfoil.schema.paths import FieldPath

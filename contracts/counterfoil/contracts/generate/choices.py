@@ -27,7 +27,7 @@ from counterfoil.schema.patterns.samples import matching_strings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.schema.agreements.model import FieldPromise, Promise, ValueRange
+    from counterfoil.schema.agreements import FieldPromise, Promise, ValueRange
     from counterfoil.schema.paths import FieldPath
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from counterfoil.contracts.generate.library import FoundContract
-    from counterfoil.schema.agreements.model import DataProduct, Expectation, FieldPromise, Promise
+    from counterfoil.schema.agreements import DataProduct, Expectation, FieldPromise, Promise
     from counterfoil.schema.paths import FieldPath
 
 

@@ -14,15 +14,15 @@ import yaml
 from counterfoil.contracts.lint.agreements import below
 from counterfoil.contracts.project.languages import TYPE_BY_SUFFIX, language_of, stem_of, subject_in_name
 from counterfoil.contracts.values.fields import paths_of, properties_of
+from counterfoil.schema.agreements import Contract
 from counterfoil.schema.agreements.documents import SCHEMA_TYPE
-from counterfoil.schema.agreements.model import Contract
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from counterfoil.contracts.project.tree import SchemaTree
-    from counterfoil.schema.agreements.model import Agreement
+    from counterfoil.schema.agreements import Agreement
     from counterfoil.schema.parsed import ParsedSchema
 
 

@@ -12,9 +12,9 @@ from counterfoil.contracts.generate.choices import UNKNOWN_SYMBOL, USUAL
 from counterfoil.contracts.testing.record import RecordCheck, RecordParts
 from counterfoil.contracts.values.constraints import MISSING, values_at
 from counterfoil.contracts.values.form import form_of
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths import parse_path
 from counterfoil.sdk.errors import ValidationError
 from counterfoil.sdk.serde.multi import LANGUAGES
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.contracts.generate.choices import ExampleChoices, ExampleShape
-    from counterfoil.schema.agreements.model import Promise
+    from counterfoil.schema.agreements import Promise
     from counterfoil.schema.model import ResolvedReference
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.sdk.serde.codec import Codec

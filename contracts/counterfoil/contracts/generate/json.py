@@ -15,23 +15,22 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterfoil.contracts.errors import NoExample
 from counterfoil.contracts.generate.choices import DOUBLE_BITS, UNKNOWN_SYMBOL, USUAL
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.languages.jsonschema.json_values import TYPES, plain
-from counterfoil.schema.languages.jsonschema.values.arrays import Arrays
-from counterfoil.schema.languages.jsonschema.values.objects import Objects
+from counterfoil.schema.languages.jsonschema.values.containers import Arrays, Objects
 from counterfoil.schema.languages.jsonschema.values.scalars import NumberRange, spelled, step_of
 from counterfoil.schema.languages.jsonschema.values.solver import Solver
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths import StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from counterfoil.contracts.generate.choices import ExampleChoices, ExampleShape
-    from counterfoil.schema.agreements.model import FieldPromise, Promise
+    from counterfoil.schema.agreements import FieldPromise, Promise
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
     from counterfoil.schema.languages.jsonschema.values.state import ValueState
     from counterfoil.schema.languages.jsonschema.view.facts import Literal

@@ -14,7 +14,7 @@ from counterfoil.contracts.generate.examples import Examples, RecordExamples
 from counterfoil.contracts.lint.lint import collect
 from counterfoil.contracts.testing.record import RecordCheck
 from counterfoil.contracts.values.form import one_line
-from counterfoil.schema.agreements.model import Contract, DataProduct
+from counterfoil.schema.agreements import Contract, DataProduct
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.wire import id_prefix
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.project.tree import ReadSchema
-    from counterfoil.schema.agreements.model import Expectation, Promise
+    from counterfoil.schema.agreements import Expectation, Promise
 
 
 # The contracts of a folder: those that ``counterfoil lint`` checks there, found by id, topic or path.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from counterfoil.contracts.generate.choices import ExampleChoices, ExampleShape
-    from counterfoil.schema.agreements.model import Promise
+    from counterfoil.schema.agreements import Promise
     from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField
     from counterfoil.schema.paths import FieldPath
     from counterfoil.sdk.serde.protobuf.message_types import MessageTypes

@@ -15,7 +15,6 @@ from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import ITEMS, VALUES, member
 from counterfoil.schema.patterns.matching import spelled_pattern
 from counterfoil.schema.patterns.syntax import PatternDialect
-from counterfoil.schema.plans.languages import tree_of
 from counterfoil.schema.plans.notation import INT_RANGE, LONG_RANGE, UINT32_RANGE, UINT64_RANGE
 from counterfoil.schema.plans.tree import (
     ArrayType,
@@ -27,13 +26,14 @@ from counterfoil.schema.plans.tree import (
     Opaque,
     RecordType,
     UnionType,
+    tree_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.contracts.generate.library import FoundContract
-    from counterfoil.schema.agreements.model import ValueRange
+    from counterfoil.schema.agreements import ValueRange
     from counterfoil.schema.paths import FieldPath
     from counterfoil.schema.plans.tree import RecordField
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from counterfoil.contracts.lint.rules import FileFindings
 from counterfoil.contracts.project.languages import language_of
 from counterfoil.contracts.values.expressions import compile_rule
+from counterfoil.schema.agreements import major_of
 from counterfoil.schema.agreements.findings import SchemaFacts
-from counterfoil.schema.agreements.model import major_of
 from counterfoil.schema.documents import InvalidDocument, Repair
 from counterfoil.schema.paths import (
     KEY,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from counterfoil.contracts.project.tree import SchemaTree
-    from counterfoil.schema.agreements.model import (
+    from counterfoil.schema.agreements import (
         Contract,
         DataProduct,
         Expectation,

@@ -36,8 +36,8 @@ from counterfoil.contracts.project.subjects import (
     unused_lines,
     unused_text,
 )
-from counterfoil.schema.agreements.files import read_agreement
-from counterfoil.schema.agreements.model import Contract, DataProduct
+from counterfoil.schema.agreements import Contract, DataProduct
+from counterfoil.schema.agreements.documents import read_agreement
 from counterfoil.schema.documents import InvalidDocument, Repair
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.paths import print_path
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.lint.rules import Fix
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.project.tree import SchemaTree
-    from counterfoil.schema.agreements.model import Agreement
+    from counterfoil.schema.agreements import Agreement
     from counterfoil.schema.parsed import ParsedSchema
 
 

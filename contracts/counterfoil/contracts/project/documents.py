@@ -46,7 +46,7 @@ from counterfoil.contracts.project.model import (
     SchemaLine,
     SubjectTerms,
 )
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.documents import (
     InvalidDocument,
     ListNode,

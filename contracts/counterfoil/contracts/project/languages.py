@@ -16,8 +16,7 @@ from counterfoil.schema.model import DEFAULT_TYPE, Reference, ResolvedReference,
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from counterfoil.schema.languages.references import FileReferences, Files, FileTarget
-    from counterfoil.schema.outline import Outline, Use
+    from counterfoil.schema.languages.references import FileReferences, Files, FileTarget, Outline, Use
     from counterfoil.schema.texts import Position
 
 
@@ -152,7 +151,7 @@ def subject_in_name(path: str) -> str | None:
 
 # The files of the same side that a schema file refers to, found by the names that it uses.
 #
-# Each language defines how (:mod:`counterfoil.schema.languages.language`): Avro types are found by their full names,
+# Each language defines how (:mod:`counterfoil.schema.languages.table`): Avro types are found by their full names,
 # Protobuf files by their import paths, JSON schemas by ``$id`` or relative path. If several files match, the nearest
 # one is used.
 

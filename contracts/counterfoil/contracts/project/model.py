@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.findings import CheckGate, FailOn
     from counterfoil.contracts.project.associations import TopicAssociation
     from counterfoil.contracts.project.tree import SchemaTree
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+    from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
     from counterfoil.schema.model import Metadata
     from counterfoil.schema.rest.subjects import Mode
     from counterfoil.schema.texts import Position

@@ -21,16 +21,15 @@ from counterfoil.contracts.project.languages import (
 )
 from counterfoil.schema.documents import CONFLICT, conflict_in
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
-from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.languages.table import language_for, outline, parse_schema
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import outline, parse_schema
 from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from counterfoil.schema.languages.references import Outline
     from counterfoil.schema.model import ResolvedReference, SchemaType
-    from counterfoil.schema.outline import Outline
     from counterfoil.schema.parsed import ParsedSchema
 
 

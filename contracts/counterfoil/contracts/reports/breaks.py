@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.advice import SIDE_NAMES_BY_DIRECTION
 from counterfoil.schema.change import ChangeKind
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, Direction
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, Direction
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.judgement import judge
 from counterfoil.schema.paths import print_path
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.schema.change import Change
-    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.compatibility.findings import Difference
     from counterfoil.schema.judgement import Incompatibility
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.texts import Pointer

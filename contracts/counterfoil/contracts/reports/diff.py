@@ -13,7 +13,7 @@ from counterfoil.contracts.reports.breaks import USUAL_TERMS, BreakingChange, Br
 from counterfoil.contracts.reports.text import Verbosity, printable
 from counterfoil.schema.agreements.changes import agreement_changes
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.parsing import find_changes
+from counterfoil.schema.languages.table import find_changes
 from counterfoil.schema.reports.forms import code, plain
 from counterfoil.schema.texts import counted
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.project.tree import ReadSchema
     from counterfoil.contracts.reports.text import TextStyle
     from counterfoil.schema.change import Change
-    from counterfoil.schema.compatibility.policies import Direction
+    from counterfoil.schema.compatibility import Direction
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.texts import Position
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.contracts.findings import FINGERPRINT_LENGTH, Status
 from counterfoil.contracts.reports import check as json
 from counterfoil.contracts.reports import deployment, diff, lint
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, Direction
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, Direction
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.rest.object_forms import FLAG, INTEGER, TEXT, TEXTS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import click
 
 from counterfoil.contracts.findings import Status
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.texts import counted
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.project.tree import ReadSchema
     from counterfoil.contracts.values.constraints import Constraint
-    from counterfoil.schema.agreements.model import FieldPromise
-    from counterfoil.schema.compatibility.report import Identity
+    from counterfoil.schema.agreements import FieldPromise
+    from counterfoil.schema.compatibility.findings import Identity
     from counterfoil.schema.model import Schema
     from counterfoil.schema.paths import FieldPath
     from counterfoil.schema.texts import Position

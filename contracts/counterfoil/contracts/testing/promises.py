@@ -23,7 +23,7 @@ from counterfoil.contracts.testing.checks import (
     is_hidden,
 )
 from counterfoil.contracts.values.constraints import Constraint, Matching, OneOfValues, Required, Within, constraints_of
-from counterfoil.schema.agreements.model import EnumPolicy
+from counterfoil.schema.agreements import EnumPolicy
 from counterfoil.schema.paths import InvalidPath, StepKind, member, parse_path, print_path
 from counterfoil.schema.patterns.matching import mistake_in_pattern
 from counterfoil.schema.reports import Severity
@@ -33,14 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from counterfoil.contracts.check.agreements import DeclaredConsumer
-    from counterfoil.schema.agreements.model import (
-        Contract,
-        ExpectedRead,
-        FieldPromise,
-        Promise,
-        QualityRule,
-        ServiceLevel,
-    )
+    from counterfoil.schema.agreements import Contract, ExpectedRead, FieldPromise, Promise, QualityRule, ServiceLevel
     from counterfoil.schema.paths import FieldPath
     from counterfoil.schema.texts import Position
 

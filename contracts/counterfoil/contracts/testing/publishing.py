@@ -11,7 +11,7 @@ from counterfoil.contracts.reports.lint import is_failing
 from counterfoil.contracts.testing.plan import UNREADABLE, UNWRITABLE
 from counterfoil.contracts.testing.sources import FILE, environment_of
 from counterfoil.contracts.testing.tally import Failures
-from counterfoil.schema.agreements.files import content_hash
+from counterfoil.schema.agreements.documents import content_hash
 from counterfoil.schema.documents import likely
 from counterfoil.schema.errors import ContractNotFound, InvalidVerification
 from counterfoil.schema.rest.observations import (

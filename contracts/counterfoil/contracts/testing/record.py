@@ -17,7 +17,7 @@ from counterfoil.contracts.values.constraints import (
     values_at,
 )
 from counterfoil.contracts.values.expressions import VARIABLES, compile_rule
-from counterfoil.schema.agreements.model import EnumPolicy
+from counterfoil.schema.agreements import EnumPolicy
 from counterfoil.schema.paths import parse_path, print_path
 from counterfoil.schema.reports import Severity
 from counterfoil.sdk.errors import RuleError, RuleTypeMissing
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from counterfoil.contracts.values.constraints import Constraint
-    from counterfoil.schema.agreements.model import FieldPromise, Promise, QualityRule
+    from counterfoil.schema.agreements import FieldPromise, Promise, QualityRule
 
 
 # What a contract promises of single fields, checked in the value of a record: where it is not kept, and by what.

@@ -20,7 +20,7 @@ from counterfoil.contracts.records.writing import PartChoice, RecordMaker
 from counterfoil.contracts.testing.batches import RecordBatch
 from counterfoil.contracts.testing.promises import TopicTest, topic_test
 from counterfoil.contracts.values.form import read_json
-from counterfoil.schema.agreements.model import Contract
+from counterfoil.schema.agreements import Contract
 from counterfoil.schema.documents import likely
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
 from counterfoil.schema.fingerprint import content_guid
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from counterfoil.contracts.lint.lint import LintInput
-    from counterfoil.schema.agreements.model import Server
+    from counterfoil.schema.agreements import Server
     from counterfoil.schema.sampling import Bounds, Offsets
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.kafka import KafkaAccess

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from counterfoil.contracts.errors import InvalidOperand, PreconditionFailed
 from counterfoil.contracts.generate.documents import ConsumerFacts, Uneditable, consumer_text, with_reads
-from counterfoil.schema.agreements.files import read_agreement
-from counterfoil.schema.agreements.model import DataProduct, major_of
+from counterfoil.schema.agreements import DataProduct, major_of
+from counterfoil.schema.agreements.documents import read_agreement
 from counterfoil.schema.paths import print_path
 from counterfoil.sdk.usage.recording import WHOLE, ObservedPlace, recorded
 

@@ -11,7 +11,7 @@ from counterfoil.contracts.baselines.operands import read_operand
 from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.generate.choices import USUAL, ExampleShape, SeededChoices
 from counterfoil.contracts.generate.library import of_schema
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.model import Reference, Schema
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk.serde.context import SerializationContext

@@ -18,7 +18,7 @@ from counterfoil.schema.patterns.matching import holds_match
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.agreements.model import ExpectedRead, FieldPromise, ValueRange
+    from counterfoil.schema.agreements import ExpectedRead, FieldPromise, ValueRange
     from counterfoil.schema.paths import FieldPath, Step
 
 

@@ -9,8 +9,7 @@ from counterfoil.contracts.baselines.baseline import read_version
 from counterfoil.contracts.errors import NotKnown
 from counterfoil.schema.errors import SubjectNotFound
 from counterfoil.schema.paths import ITEMS, VALUES, PathNotFound, StepKind, member, print_path, resolve_path
-from counterfoil.schema.plans.languages import tree_of
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, NotPlannable, RecordType, UnionType
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, NotPlannable, RecordType, UnionType, tree_of
 from counterfoil.schema.plans.types import split_null
 from counterfoil.schema.rest.observations import WHOLE_RECORD
 

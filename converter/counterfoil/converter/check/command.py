@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from counterfoil.converter.bridge import load_bridge_file, resolve_with
+from counterfoil.converter.bridge import ResolvedBridge, load_bridge_file, resolve_with
 from counterfoil.converter.check.preflight import (
     PreflightCheck,
     PreflightFinding,
@@ -15,35 +18,28 @@ from counterfoil.converter.check.preflight import (
     plan_findings,
     state_findings,
 )
-from counterfoil.converter.check.sampling import frame_of, sample, try_out
+from counterfoil.converter.check.sampling import Sampled, Throughput, TrialReport, frame_of, sample, try_out
 from counterfoil.converter.engines.choice import choose_engine
 from counterfoil.converter.engines.lookup import LookupOutcome
 from counterfoil.converter.engines.protocol import KEY
 from counterfoil.converter.engines.reference import ReferenceEngine, key_converter
-from counterfoil.converter.kafka.cluster import named_cluster
+from counterfoil.converter.kafka.cluster import Cluster, named_cluster
 from counterfoil.converter.outputs import WITH_JUNIT, failures_as_cases, give, parse_forms
 from counterfoil.converter.run.checkpoint import Checkpoint, begun_plan, default_folder
 from counterfoil.converter.run.writers import UnknownIds, WriterDecisions
 from counterfoil.converter.spark.start import short_session
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.plans.bridge import Framing
 from counterfoil.schema.reports.forms import Case, CaseOutcome, Suite
 from counterfoil.schema.wire import ID_PREFIX_BYTES, MAGIC_ID
+from counterfoil.sdk import Registry
+from counterfoil.sdk.kafka import KafkaAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
-    from counterfoil.converter.bridge import ResolvedBridge
-    from counterfoil.converter.check.sampling import Sampled, TrialReport
-    from counterfoil.converter.check.throughput import Throughput
-    from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.sdk import Registry
     from counterfoil.sdk.commands.options import RegistryAccess
-    from counterfoil.sdk.kafka import KafkaAccess
 
 
 # Schema ids of sampled records that the bridge does not know: what the next run does at them.
@@ -121,7 +117,7 @@ class BridgeCheckReport:
         shown += [*self.trial.lines(), *([f"records by schema id: {ids}"] if ids else []), self.engine]
         return [*shown, *([str(self.throughput)] if self.throughput is not None else [])]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the report as a JSON object."""
         return {
             "findings": [asdict(finding) for finding in self.findings],
@@ -227,7 +223,7 @@ def check_with(
     ``checkpoint`` is that of the next run, and ``look_up`` returns what a run would do at the schema ids of sampled
     records that the bridge does not know.
     """
-    from counterfoil.converter.check.throughput import measure
+    from counterfoil.converter.check.sampling import measure
 
     file, conversion, keys = resolved.file, resolved.conversion(), resolved.key_conversion()
     choice = choose_engine(engine, conversion, keys)

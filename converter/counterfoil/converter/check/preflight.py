@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.errors import CheckpointConflict, PreflightFailed
-from counterfoil.converter.kafka.offsets import group_of
-from counterfoil.converter.run.checkpoint import CheckpointIdentity
-from counterfoil.schema.plans.bridge import DeliveryGuarantee, Partitioning
+from counterfoil.converter.kafka.origins import group_of
+from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointIdentity
+from counterfoil.schema.plans.bridge import BridgeFile, DeliveryGuarantee, Partitioning
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from counterfoil.converter.bridge import ResolvedBridge
     from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.converter.run.checkpoint import Checkpoint
-    from counterfoil.schema.plans.bridge import BridgeFile
 
 
 # The rights on topics that a bridge needs, and those that the broker does not grant.

@@ -1,28 +1,30 @@
-"""A dry run: some records of the source, converted by the reference evaluator and by the engine, and compared."""
+"""A dry run: some records of the source, converted by the reference engine, and how fast an engine converts them."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from counterfoil.converter.engines.protocol import CONVERTED_KEY, RECORD_COLUMNS
-from counterfoil.converter.engines.reference import Converted
-from counterfoil.converter.kafka import headers
-from counterfoil.converter.kafka.headers import too_large
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
+
+from counterfoil.converter.engines.protocol import CONVERTED_KEY, RECORD_COLUMNS, Engine
+from counterfoil.converter.engines.reference import Converted, KeyConverter
+from counterfoil.converter.kafka import origins as headers
+from counterfoil.converter.kafka.origins import Headers, too_large
+from counterfoil.converter.run.progress import duration
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.sampling import Strategy, choose_offsets
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from pyspark.sql import DataFrame, SparkSession
-
-    from counterfoil.converter.engines.protocol import Engine
-    from counterfoil.converter.engines.reference import KeyConverter
     from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.converter.kafka.headers import Headers
 
+
+# A dry run: some records of the source, converted by the reference evaluator and by the engine, and compared.
 
 _SCHEMA: Final = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
@@ -99,7 +101,7 @@ class TrialReport:
         ratio = round(self.bytes_out / self.bytes_in, 3)
         return Sizes(before[middle], before[-1], after[middle], after[-1], ratio, self.limit)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the report as a JSON object."""
         failures = [
             {"code": code, "field": name, "count": count, "example": self.examples[code, name]}
@@ -205,7 +207,7 @@ def _fail(report: TrialReport, record: Sampled, code: str, name: str, text: str)
     report.examples.setdefault((code, name), f"partition {record.partition} offset {record.offset}: {text}")
 
 
-def _run(engine: Engine, frame: DataFrame) -> Mapping[tuple[int, int], Any]:
+def _run(engine: Engine, frame: DataFrame) -> Mapping[tuple[int, int], Json]:
     """Return the engine's rows, by partition and offset."""
     converted = engine.convert(frame).drop("value", "headers", "timestamp")
     return {(row["partition"], row["offset"]): row for row in converted.collect()}
@@ -217,7 +219,7 @@ def frame_of(records: Sequence[Sampled], spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(rows, _SCHEMA).select(*RECORD_COLUMNS)
 
 
-def _compare(report: TrialReport, record: Sampled, wanted: Converted, row: Any) -> None:
+def _compare(report: TrialReport, record: Sampled, wanted: Converted, row: Json) -> None:
     where = f"partition {record.partition} offset {record.offset}"
     if row is None:
         report.disagreements.append(f"{where}: no row came back")
@@ -230,7 +232,73 @@ def _compare(report: TrialReport, record: Sampled, wanted: Converted, row: Any) 
         report.disagreements.append(f"{where}: {found} instead of {wanted_code or 'the reference value'}")
 
 
-def _compare_keys(report: TrialReport, record: Sampled, wanted: Converted, row: Any) -> None:
+def _compare_keys(report: TrialReport, record: Sampled, wanted: Converted, row: Json) -> None:
     key = None if row[CONVERTED_KEY] is None else bytes(row[CONVERTED_KEY])
     if key != wanted.value:
         report.disagreements.append(f"partition {record.partition} offset {record.offset}: another key")
+
+
+# How fast an engine converts the records of a sample on this machine, and what follows for the whole source.
+
+_WARM_UP_RECORDS: Final = 20_000
+_WANTED_S: Final = 2.0
+_MOST_RECORDS: Final = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """The rate of an engine alone, without Kafka, measured with copies of the sample, and the size of the source.
+
+    ``source_records`` is the number of offsets, of which some may have no record (compaction, transactions).
+    """
+
+    records_per_s: float
+    measured_records: int
+    measured_s: float
+    tasks: int
+    source_records: int
+
+    @property
+    def eta_s(self) -> float:
+        """The time that the engine needs for the whole source, in seconds; a run takes at least as long."""
+        return self.source_records / self.records_per_s
+
+    def as_json(self) -> JsonObject:
+        """Return the estimate as a JSON object."""
+        return {
+            "records_per_s": round(self.records_per_s, 1),
+            "measured_records": self.measured_records,
+            "measured_s": round(self.measured_s, 3),
+            "tasks": self.tasks,
+            "source_records": self.source_records,
+            "eta_s": round(self.eta_s, 1),
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"about {self.records_per_s:,.0f} records/s in {self.tasks} tasks, without reading and writing Kafka; "
+            f"{self.source_records:,} in the source: at least {duration(self.eta_s)}"
+        )
+
+
+def measure(engine: Engine, sample: DataFrame, *, size: int, source_records: int) -> Throughput:
+    """Return the throughput of ``engine`` for copies of ``sample``, which has ``size`` records.
+
+    A first round compiles the conversion; its rate gives the number of copies of the round that is measured.
+    """
+    copies = max(1, _WARM_UP_RECORDS // size)
+    wanted = round(copies * _WANTED_S / _seconds(engine, sample, copies))
+    copies = max(copies, min(wanted, _MOST_RECORDS // size))
+    took_s = _seconds(engine, sample, copies)
+    records = copies * size
+    tasks = sample.sparkSession.sparkContext.defaultParallelism
+    return Throughput(records / took_s, records, took_s, min(tasks, copies), source_records)
+
+
+def _seconds(engine: Engine, sample: DataFrame, copies: int) -> float:
+    spark = sample.sparkSession
+    numbers = spark.range(0, copies, 1, min(copies, spark.sparkContext.defaultParallelism))
+    many = numbers.crossJoin(F.broadcast(sample)).select(*RECORD_COLUMNS)
+    started = time.perf_counter()
+    engine.convert(many).write.format("noop").mode("overwrite").save()
+    return max(time.perf_counter() - started, 1e-3)

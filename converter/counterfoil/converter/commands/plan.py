@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.converter.bridge import load_bridge_file, resolve_with
+from counterfoil.converter.bridge import ResolvedBridge, load_bridge_file, resolve_with
 from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.protocol import Conversion, EngineCannot
 from counterfoil.converter.errors import BridgeError, why_unreadable
 from counterfoil.converter.outputs import give, parse_forms
 from counterfoil.converter.run.checkpoint import begun_plan
 from counterfoil.converter.sketch.command import load_samples
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.languages.table import NAME_BY_TYPE, language_of_schema_file
-from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.plans.derivations import derive_both_ways
-from counterfoil.schema.plans.languages import with_message
-from counterfoil.schema.plans.suggest import suggest_rules
+from counterfoil.schema.languages.table import NAME_BY_TYPE, language_of_schema_file, parse_schema
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.plans.bridge import BridgeFile
+from counterfoil.schema.plans.derivations import RoundTripLoss, derive_both_ways
+from counterfoil.schema.plans.model import ConversionPlan
+from counterfoil.schema.plans.suggest import Suggestion, suggest_rules
+from counterfoil.schema.plans.tree import with_message
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from counterfoil.converter.bridge import ResolvedBridge
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.plans.bridge import BridgeFile
-    from counterfoil.schema.plans.derivations import RoundTripLoss
-    from counterfoil.schema.plans.model import ConversionPlan
-    from counterfoil.schema.plans.suggest import Suggestion
     from counterfoil.sdk.commands.options import RegistryAccess
     from counterfoil.sdk.kafka import KafkaAccess
 
@@ -178,7 +174,7 @@ def _loss_lines(losses: Sequence[RoundTripLoss]) -> list[str]:
     )
 
 
-def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequence[str]) -> dict[str, Any]:
+def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequence[str]) -> JsonObject:
     return {
         "bridge": declared.name,
         "hash": plan.hash,

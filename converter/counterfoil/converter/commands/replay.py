@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from counterfoil.converter.bridge import load_bridge_file, resolve_with
 from counterfoil.converter.check.preflight import created_again
-from counterfoil.converter.engines.reference import Converted, ReferenceEngine, copied_key, key_converter
+from counterfoil.converter.engines.reference import Converted, KeyConverter, ReferenceEngine, copied_key, key_converter
 from counterfoil.converter.errors import PreflightFailed, RunFailed
-from counterfoil.converter.kafka import headers
-from counterfoil.converter.kafka.cluster import named_cluster
-from counterfoil.converter.kafka.headers import original_headers, too_large, written_by
-from counterfoil.converter.kafka.offsets import group_of
+from counterfoil.converter.kafka import origins as headers
+from counterfoil.converter.kafka.cluster import Cluster, named_cluster
+from counterfoil.converter.kafka.origins import RecordOrigin, group_of, original_headers, too_large, written_by
 from counterfoil.converter.outputs import give, parse_forms
 from counterfoil.converter.run.checkpoint import begun_plan
 from counterfoil.converter.run.delivery import client_settings
 from counterfoil.converter.run.transactions import KafkaTransactions, Outgoing, write_partition
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.plans.bridge import Partitioning
+from counterfoil.schema.plans.bridge import BridgeFile, Partitioning
 from counterfoil.schema.texts import counted
+from counterfoil.sdk.kafka import KafkaAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from counterfoil.converter.engines.reference import KeyConverter
-    from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.converter.kafka.headers import RecordOrigin
-    from counterfoil.schema.plans.bridge import BridgeFile
     from counterfoil.sdk.commands.options import RegistryAccess
-    from counterfoil.sdk.kafka import KafkaAccess
 
 
 # ``bridge replay``: dead letters are converted once more, keys and values by the plans as they are now.
@@ -68,7 +63,7 @@ class ReplayReport:
         letters = counted(tried, "dead letter", spec=",")
         return [f"bridge {self.bridge}: {letters} of {self.topic}: {self.converted:,} converted, {again}"]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the report as JSON."""
         return {
             "bridge": self.bridge,
@@ -131,7 +126,7 @@ class Replay:
                 report.failed[record.problem_code] += 1
             yield record
 
-    def _again(self, letter: Any, origin: RecordOrigin, largest: int) -> Outgoing:
+    def _again(self, letter: Json, origin: RecordOrigin, largest: int) -> Outgoing:
         """Return the converted record of a letter, or its new dead letter."""
         kept, key, value = original_headers(letter.headers()), letter.key(), letter.value()
         answer = self.convert_key(key)
@@ -156,7 +151,7 @@ class Replay:
             problem_code=None if failure is None else failure[0],
         )
 
-    def _about(self, letter: Any, origin: RecordOrigin) -> list[tuple[str, bytes | None]]:
+    def _about(self, letter: Json, origin: RecordOrigin) -> list[tuple[str, bytes | None]]:
         place = f"{letter.topic()}/{letter.partition()}/{letter.offset()}"
         texts = {
             headers.SOURCE: str(origin),

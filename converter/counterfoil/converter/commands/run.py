@@ -8,30 +8,27 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from counterfoil.converter.bridge import load_bridge_file, resolve_with
 from counterfoil.converter.kafka.cluster import named_cluster
-from counterfoil.converter.monitoring.observers import ProgressForm, display_of
+from counterfoil.converter.monitoring.observers import Display, ProgressForm, display_of
 from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointIdentity, begun_plan, default_folder
 from counterfoil.converter.spark.java import check_java
 from counterfoil.converter.spark.session import connector_settings, is_submitted, refuse_connect, refuse_real_time
-from counterfoil.converter.spark.start import starting
+from counterfoil.converter.spark.start import SessionStart, starting
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.plans.bridge import BridgeFile
+from counterfoil.sdk.kafka import KafkaAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from counterfoil.converter.monitoring.observers import Display
     from counterfoil.converter.run.writers import ServiceAddress
-    from counterfoil.converter.spark.start import SessionStart
-    from counterfoil.schema.plans.bridge import BridgeFile
     from counterfoil.sdk.commands.options import RegistryAccess
-    from counterfoil.sdk.kafka import KafkaAccess
 
 
 _SAME_REQUEST_S: Final = 2.0

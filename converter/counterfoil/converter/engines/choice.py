@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.converter.engines.protocol import EngineCannot
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.converter.engines.protocol import Conversion, Engine
-
+from counterfoil.converter.engines.protocol import Conversion, Engine, EngineCannot
 
 AUTO: Final = "auto"
 """The name for the first engine of the table that can carry out the plan."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from counterfoil.converter.errors import BridgeError
 from counterfoil.schema.languages.avro.schema import AvroSchema
+from counterfoil.schema.parsed import ParsedSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from pyspark.sql import DataFrame
 
     from counterfoil.converter.engines.lookup import WriterLookup
-    from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.plans.model import ConversionPlan
 
 

@@ -9,22 +9,19 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from counterfoil.converter.engines.lookup import recipe_from_driver
-from counterfoil.converter.engines.protocol import CONVERTED_KEY, FAILURE_TYPE, KEY, EngineCannot
-from counterfoil.converter.messages.table import make_reader, make_writer, pack
+from counterfoil.converter.engines.lookup import WriterLookup, recipe_from_driver
+from counterfoil.converter.engines.protocol import CONVERTED_KEY, FAILURE_TYPE, KEY, Conversion, Engine, EngineCannot
+from counterfoil.converter.messages.table import Packed, make_reader, make_writer, pack
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, FailureCode, PlanUnfinished
 from counterfoil.schema.plans.derivations import resolution_conflicts
 from counterfoil.schema.plans.evaluate import compile_op
+from counterfoil.schema.plans.model import Op
 from counterfoil.schema.texts import counted
 from counterfoil.schema.wire import ID_PREFIX_BYTES, MAGIC_ID
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-
-    from counterfoil.converter.engines.lookup import WriterLookup
-    from counterfoil.converter.engines.protocol import Conversion, Engine
-    from counterfoil.converter.messages.table import Packed
-    from counterfoil.schema.plans.model import Op
 
 
 # The result of a conversion as bytes: the value, or ``FF``, the number of a code, a field, ``00``, a sentence.
@@ -140,7 +137,7 @@ class RecordConverter:
         self._unframed_id = recipe.unframed_id
         self._ids = tuple(schema_id for schema_id, _ in recipe.writer_by_id)
         self._read = make_reader(recipe.source, dict(recipe.writer_by_id))
-        self._evaluate: Callable[[Any], Any] = compile_op(recipe.root, "")
+        self._evaluate: Callable[[Datum], Datum] = compile_op(recipe.root, "")
         self._write = make_writer(recipe.target, recipe.target_id)
 
     def convert_value(self, data: bytes) -> Converted:
@@ -154,7 +151,7 @@ class RecordConverter:
         """Convert a value and return the target's bytes, with its frame. Raises ``ConversionError``."""
         return self._write(self._evaluate(self._decoded(data)))
 
-    def _decoded(self, data: bytes) -> Any:
+    def _decoded(self, data: bytes) -> Datum:
         if self._unframed_id is not None:
             return self._read(self._unframed_id, data, 0)
         if len(data) < ID_PREFIX_BYTES or data[0] != MAGIC_ID:

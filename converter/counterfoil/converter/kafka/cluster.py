@@ -6,24 +6,19 @@ Spark reads and writes the records of a run; this module reads topics before, be
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from counterfoil.converter.errors import BrokerRefused, BrokerUnreachable
-from counterfoil.converter.kafka.offsets import committed, repeated
+from counterfoil.converter.errors import BridgeError, BrokerRefused, BrokerUnreachable
+from counterfoil.converter.kafka.origins import committed, repeated
 from counterfoil.schema.errors import needed_by
+from counterfoil.schema.sampling import Offsets
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.kafka import READING, KafkaAccess, RangeReader
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from counterfoil.converter.errors import BridgeError
-    from counterfoil.schema.sampling import Offsets
-
 
 _FETCH = {"queued.min.messages": 200_000, "fetch.message.max.bytes": 4 << 20}
 _POLL_S = 0.2
@@ -227,7 +222,7 @@ class Cluster:
             for messages in self._reader(consumer, topic).sample(offsets):
                 yield from messages
 
-    def _reader(self, consumer: Any, topic: str) -> RangeReader:
+    def _reader(self, consumer: object, topic: str) -> RangeReader:
         return RangeReader(
             consumer,
             topic,

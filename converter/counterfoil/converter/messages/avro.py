@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.policies import find_differences
-from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.avro.schema import AvroSchema, parse_avro
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.plans import ConversionError, FailureCode
 from counterfoil.schema.plans.avro import base_text
@@ -16,11 +17,6 @@ from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro.coders import compile_encoder
 from counterfoil.sdk.serde.avro.tagged import compile_tagged_decoder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.languages.avro.schema import AvroSchema
 
 
 def pack(schema: AvroSchema) -> str:
@@ -36,16 +32,16 @@ def reading_problem(source: AvroSchema, writer: AvroSchema) -> str | None:
     return f"{counted(len(differences), 'difference')}, the first is {differences[0]}"
 
 
-def make_reader(source: str, writer_by_id: Mapping[int, str]) -> Callable[[int, bytes, int], Any]:
+def make_reader(source: str, writer_by_id: Mapping[int, str]) -> Callable[[int, bytes, int], Datum]:
     """Return a function ``(schema_id, data, offset)`` that reads a body as a base value of ``source``."""
     return _Reader(_parsed(source), writer_by_id).read
 
 
-def make_writer(target: str, target_id: int) -> Callable[[Any], bytes]:
+def make_writer(target: str, target_id: int) -> Callable[[Datum], bytes]:
     """Return a function that writes a base value of ``target``, framed with its schema id."""
     prefix, encode = id_prefix(target_id), compile_encoder(_parsed(target), takes_indexes=True)
 
-    def write(value: Any) -> bytes:
+    def write(value: object) -> bytes:
         try:
             return encode(value, prefix)
         except EncodeError as error:
@@ -63,9 +59,9 @@ class _Reader:
         self._decode_by_id = {
             schema_id: _decoder(_parsed(text), source, whole=True) for schema_id, text in writer_by_id.items()
         }
-        self._lenient_by_id: dict[int, Callable[[bytes, int], Any]] = {}
+        self._lenient_by_id: dict[int, Callable[[bytes, int], Datum]] = {}
 
-    def read(self, schema_id: int, data: bytes, offset: int) -> Any:
+    def read(self, schema_id: int, data: bytes, offset: int) -> Datum:
         try:
             return self._decode_by_id[schema_id](data, offset)
         except DecodeError as error:
@@ -82,7 +78,7 @@ class _Reader:
         return ConversionError(FailureCode.TRAILING_BYTES, "", error.problem)
 
 
-def _decoder(writer: AvroSchema, source: AvroSchema, *, whole: bool) -> Callable[[bytes, int], Any]:
+def _decoder(writer: AvroSchema, source: AvroSchema, *, whole: bool) -> Callable[[bytes, int], Datum]:
     """Return a function that reads a writer's data as the source's values.
 
     The codec resolves the schemas, with one exception: it keeps a whole number that is read as a float exact, while
@@ -96,7 +92,7 @@ def _decoder(writer: AvroSchema, source: AvroSchema, *, whole: bool) -> Callable
         return decode
     decode_as_written, resolve = compile_tagged_decoder(writer, whole=whole), compile_op(resolution.root, "")
 
-    def read(data: bytes, offset: int) -> Any:
+    def read(data: bytes, offset: int) -> Datum:
         written = decode_as_written(data, offset)
         try:
             return resolve(written)

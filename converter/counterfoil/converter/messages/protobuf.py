@@ -5,20 +5,21 @@ The bytes that are written are the same for equal values: map entries are sorted
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from google.protobuf.message import EncodeError as RuntimeEncodeError
 
 from counterfoil.converter.messages.table import TypeTurns, ValueMisfit, each_item, each_value, expected
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.languages.protobuf.runtime import PoolRefuses, pooled_file
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, PoolRefuses, pooled_file
 from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 from counterfoil.schema.plans import ConversionError, FailureCode
 from counterfoil.schema.plans.protobuf import MessageOf, tree_of
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, NotPlannable, Opaque, RecordType, UnionType
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, NotPlannable, Opaque, RecordType, UnionType
 from counterfoil.schema.plans.types import split_null
 from counterfoil.schema.wire import (
     BadMessageIndexes,
@@ -32,15 +33,8 @@ from counterfoil.sdk.serde.protobuf.codec import ProtobufCodec
 from counterfoil.sdk.serde.protobuf.encode import DictWriter
 from counterfoil.sdk.serde.protobuf.message_types import MessageTypes, class_of, path_of
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage
-    from counterfoil.schema.plans.tree import Node
-
-
-Turn: TypeAlias = Callable[[Any], Any]
-Content: TypeAlias = "tuple[str, Any, dict[str, Any], str | None]"
+Turn: TypeAlias = Callable[[Datum], Datum]
+Content: TypeAlias = "tuple[str, Datum, dict[str, Datum], str | None]"
 
 _NANOS: Final = 10**9
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
@@ -72,12 +66,12 @@ def reading_problem(source: ProtobufSchema, writer: ProtobufSchema) -> str | Non
     return None
 
 
-def make_reader(source: Content, writer_by_id: Mapping[int, Content]) -> Callable[[int, bytes, int], Any]:
+def make_reader(source: Content, writer_by_id: Mapping[int, Content]) -> Callable[[int, bytes, int], Datum]:
     """Return a function ``(schema_id, data, offset)`` that reads message indexes and body as a base value."""
     return _Reader(PooledSchema(source), {number: PooledSchema(each) for number, each in writer_by_id.items()}).read
 
 
-def make_writer(target: Content, target_id: int) -> Callable[[Any], bytes]:
+def make_writer(target: Content, target_id: int) -> Callable[[Datum], bytes]:
     """Return a function that writes a base value of ``target``, framed with its schema id and message indexes."""
     return _Writer(PooledSchema(target), target_id).write
 
@@ -115,11 +109,11 @@ class _Reader:
         self._source = source
         self._writer_by_id = writer_by_id
         self._codec = ProtobufCodec(message=source.tree.full_name)
-        self._decode_by_frame: dict[tuple[int, bytes], Callable[[bytes, int], Any]] = {}
+        self._decode_by_frame: dict[tuple[int, bytes], Callable[[bytes, int], Datum]] = {}
         self._turns = TypeTurns()
         self._turn = self._message(source.tree, source.descriptor)
 
-    def read(self, schema_id: int, data: bytes, offset: int) -> Any:
+    def read(self, schema_id: int, data: bytes, offset: int) -> Datum:
         try:
             end = read_message_indexes(data, offset)[1]
             return self._turn(self._decoder(schema_id, data[offset:end])(data, end))
@@ -130,7 +124,7 @@ class _Reader:
         except (DecodeError, IncompatibleReader) as error:
             raise ConversionError(FailureCode.UNDECODABLE, getattr(error, "path", ""), error.problem) from None
 
-    def _decoder(self, schema_id: int, suffix: bytes) -> Callable[[bytes, int], Any]:
+    def _decoder(self, schema_id: int, suffix: bytes) -> Callable[[bytes, int], Datum]:
         known = self._decode_by_frame.get((schema_id, suffix))
         if known is None:
             writer = self._writer_by_id[schema_id].types
@@ -148,8 +142,8 @@ class _Reader:
             for member, field in _pairs(node, descriptor)
         ]
 
-        def read(message: AnyMessage) -> dict[str, Any]:
-            made: dict[str, Any] = {}
+        def read(message: AnyMessage) -> dict[str, Datum]:
+            made: dict[str, Datum] = {}
             name = ""
             try:
                 for name, has_presence, may_be_absent, turn in members:
@@ -197,7 +191,7 @@ class _Writer:
         self._turns = TypeTurns()
         self._turn = self._message(target.tree)
 
-    def write(self, value: Any) -> bytes:
+    def write(self, value: object) -> bytes:
         message = self._class()
         try:
             self._fill(message, self._turn(value))
@@ -215,8 +209,8 @@ class _Writer:
     def _record(self, node: RecordType) -> Turn:
         members = [(member.name, self._value(member.type)) for member in node.fields]
 
-        def write(value: dict[str, Any]) -> dict[str, Any]:
-            made: dict[str, Any] = {}
+        def write(value: dict[str, Datum]) -> dict[str, Datum]:
+            made: dict[str, Datum] = {}
             name = ""
             try:
                 for name, turn in members:
@@ -246,7 +240,7 @@ class _Writer:
         raise TypeError(inner)
 
 
-def _pairs(node: RecordType, descriptor: AnyDescriptor) -> list[tuple[Any, AnyField]]:
+def _pairs(node: RecordType, descriptor: AnyDescriptor) -> list[tuple[Datum, AnyField]]:
     """Return each field of a record with the runtime's field of the same number."""
     return [(member, descriptor.fields_by_number[member.number]) for member in node.fields]
 
@@ -269,14 +263,14 @@ def _text(value: str | bytes) -> str:
     return value
 
 
-def _sorted(entries: Any) -> list[Any]:
+def _sorted(entries: Datum) -> list[Datum]:
     keys = list(entries)
     if any(isinstance(key, bytes) for key in keys):
         raise ValueMisfit("the text is not UTF-8").under("{}")
     return sorted(keys)
 
 
-def _keyed(values: dict[str, Any], read_key: Turn) -> dict[Any, Any]:
+def _keyed(values: dict[str, Datum], read_key: Turn) -> dict[Datum, Datum]:
     try:
         return {read_key(key): value for key, value in values.items()}
     except (ValueError, KeyError):
@@ -326,7 +320,7 @@ def _date(day: int) -> dict[str, int]:
     return {"year": made.year, "month": made.month, "day": made.day}
 
 
-def _unchanged(value: Any) -> Any:
+def _unchanged(value: object) -> Datum:
     return value
 
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TypeAlias
 
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans import ConversionError, FailureCode, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.parsed import ParsedSchema
-
 
 # The table of languages: how the bytes of each become base values of plans, and base values bytes.
 #
 # A schema is *packed* to be sent to another process. A language is loaded when one of its schemas occurs.
 
-Packed: TypeAlias = tuple[SchemaType, Any]
+Packed: TypeAlias = tuple[SchemaType, Datum]
 """The language of a schema, and its content in a form that can be pickled."""
-
-_MODULE_BY_TYPE: Final = {SchemaType.AVRO: "avro", SchemaType.PROTOBUF: "protobuf", SchemaType.JSON: "json"}
 
 
 def pack(schema: ParsedSchema) -> Packed:
@@ -37,27 +33,27 @@ def reading_problem(source: ParsedSchema, writer: ParsedSchema) -> str | None:
     return problem
 
 
-def make_reader(source: Packed, writer_by_id: Mapping[int, Packed]) -> Callable[[int, bytes, int], Any]:
+def make_reader(source: Packed, writer_by_id: Mapping[int, Packed]) -> Callable[[int, bytes, int], Datum]:
     """Return a function ``(schema_id, data, offset)`` that reads a body as a base value of ``source``.
 
     It raises ``ConversionError`` with ``undecodable`` or ``trailing-bytes``.
     """
     contents = {schema_id: content for schema_id, (_, content) in writer_by_id.items()}
-    reader: Callable[[int, bytes, int], Any] = _load(source[0], "make_reader")(source[1], contents)
+    reader: Callable[[int, bytes, int], Datum] = _load(source[0], "make_reader")(source[1], contents)
     return reader
 
 
-def make_writer(target: Packed, target_id: int | None) -> Callable[[Any], bytes]:
+def make_writer(target: Packed, target_id: int | None) -> Callable[[Datum], bytes]:
     """Return a function that writes a base value of ``target``, framed with its schema id; JSON also without a frame.
 
     It raises ``ConversionError`` with ``unencodable``.
     """
-    writer: Callable[[Any], bytes] = _load(target[0], "make_writer")(target[1], target_id)
+    writer: Callable[[Datum], bytes] = _load(target[0], "make_writer")(target[1], target_id)
     return writer
 
 
-def _load(schema_type: SchemaType, name: str) -> Any:
-    return getattr(import_module(f"counterfoil.converter.messages.{_MODULE_BY_TYPE[schema_type]}"), name)
+def _load(schema_type: SchemaType, name: str) -> Datum:
+    return getattr(import_module(f"counterfoil.converter.messages.{language_for(schema_type).folder}"), name)
 
 
 # Walks over values along a tree: functions of types, and the place of a value that does not fit.
@@ -67,15 +63,15 @@ class TypeTurns:
     """The functions of types, each made once: types may contain themselves."""
 
     def __init__(self) -> None:
-        self._turn_by_key: dict[object, Callable[[Any], Any]] = {}
+        self._turn_by_key: dict[object, Callable[[Datum], Datum]] = {}
 
-    def once(self, key: object, make: Callable[[], Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    def once(self, key: object, make: Callable[[], Callable[[Datum], Datum]]) -> Callable[[Datum], Datum]:
         """Return the function of a type, made by ``make`` the first time."""
         known = self._turn_by_key.get(key)
         if known is not None:
             return known
 
-        def later(value: Any) -> Any:
+        def later(value: object) -> Datum:
             return self._turn_by_key[key](value)
 
         self._turn_by_key[key] = later
@@ -103,12 +99,12 @@ class ValueMisfit(Exception):
         return ConversionError(self.code, self.path, self.problem)
 
 
-def expected(words: str, value: Any) -> ValueMisfit:
+def expected(words: str, value: object) -> ValueMisfit:
     """Return the error of a value that is not what ``words`` describe."""
     return ValueMisfit(f"expected {words}; got {shown(value)}")
 
 
-def each_item(turn: Callable[[Any], Any], values: Any) -> list[Any]:
+def each_item(turn: Callable[[Datum], Datum], values: Datum) -> list[Datum]:
     """Return the items of an array, each turned."""
     try:
         return [turn(value) for value in values]
@@ -116,7 +112,7 @@ def each_item(turn: Callable[[Any], Any], values: Any) -> list[Any]:
         raise misfit.under("[]") from None
 
 
-def each_value(turn: Callable[[Any], Any], values: Any) -> dict[str, Any]:
+def each_value(turn: Callable[[Datum], Datum], values: Datum) -> dict[str, Datum]:
     """Return a map with each value turned."""
     try:
         return {key: turn(value) for key, value in values.items()}

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from importlib import metadata
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.errors import BridgeError
-from counterfoil.converter.run.snapshot import RunState
+from counterfoil.converter.run.progress import RunSnapshot, RunState
+from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import needed_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from prometheus_client.core import Metric
-
-    from counterfoil.converter.run.snapshot import RunSnapshot
 
 
 with needed_by("--metrics-port", extra="converter"):
@@ -115,7 +113,7 @@ def _one(family: Any, labels: list[str], value: float) -> Metric:
     return found
 
 
-def serve_measures(measures: RunMeasures, *, host: str, port: int) -> tuple[int, Any]:
+def serve_measures(measures: RunMeasures, *, host: str, port: int) -> tuple[int, Json]:
     """Serve the measures over HTTP, in a thread; return the port (a free one for 0) and what stops the server."""
     registry = CollectorRegistry()
     registry.register(measures)

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from counterfoil.converter.bridge import load_bridge_file
-from counterfoil.converter.kafka.cluster import named_cluster
-from counterfoil.converter.monitoring.records import latest_state, read_history
+from counterfoil.converter.kafka.cluster import Cluster, named_cluster
+from counterfoil.converter.monitoring.observers import latest_state, read_history
 from counterfoil.converter.outputs import give, parse_forms
 from counterfoil.converter.run.checkpoint import Checkpoint, default_folder
-from counterfoil.converter.run.progress import dead_letters_text, duration, lag_text, now_ms
-from counterfoil.converter.run.snapshot import RunSnapshot, RunState, snapshot_json
+from counterfoil.converter.run.progress import (
+    RunSnapshot,
+    RunState,
+    dead_letters_text,
+    duration,
+    lag_text,
+    now_ms,
+    snapshot_json,
+)
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import BridgeNotFound, CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.rest.bridges import BRIDGE_VERIFICATION, PROGRESS
+from counterfoil.schema.rest.bridges import BRIDGE_VERIFICATION, PROGRESS, BridgeStatus, Progress
 from counterfoil.schema.texts import counted
+from counterfoil.sdk.kafka import KafkaAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.schema.rest.bridges import BridgeStatus, Progress
     from counterfoil.sdk.commands.options import RegistryAccess
-    from counterfoil.sdk.kafka import KafkaAccess
 
 
 # The status of a bridge, from any machine: what a checkpoint, a topic of progress, and a registry have about it.
@@ -96,9 +101,9 @@ class BridgeStatusReport:
         rows.append(("not read", self.unread))
         return [f"{name:<12}  {text}" for name, text in rows if text]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the status as a JSON object."""
-        document: dict[str, Any] = {"bridge": self.bridge, "migration": None, "run": None, "registry": None}
+        document: JsonObject = {"bridge": self.bridge, "migration": None, "run": None, "registry": None}
         if self.run is not None:
             state = self.run.word(now=now_ms())
             document["run"] = {**snapshot_json(self.run.state), "state": state, "origin": self.run.origin}

@@ -7,30 +7,29 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.engines.protocol import KEY
-from counterfoil.converter.kafka import headers
-from counterfoil.converter.kafka.headers import last_value, written_by
+from counterfoil.converter.kafka import origins as headers
+from counterfoil.converter.kafka.origins import last_value, written_by
 from counterfoil.converter.messages.table import make_reader, pack
-from counterfoil.schema.parsing import resolved_references
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.table import resolved_references
+from counterfoil.schema.model import ResolvedReference, Schema
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans import ConversionError, spelt_as_yaml
 from counterfoil.schema.plans.casts import readable
-from counterfoil.schema.plans.languages import tree_of
-from counterfoil.schema.sketch.collect import DEFAULT_TAGS, hidden_fields
-from counterfoil.schema.sketch.model import WriterSchema
+from counterfoil.schema.plans.model import ConversionPlan
+from counterfoil.schema.plans.tree import tree_of
+from counterfoil.schema.sketch.model import DEFAULT_TAGS, WriterSchema, hidden_fields
 from counterfoil.schema.texts import excerpt
 from counterfoil.schema.wire import ID_PREFIX_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from counterfoil.converter.bridge import ResolvedBridge
     from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.schema.model import ResolvedReference, Schema
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.plans.model import ConversionPlan
     from counterfoil.sdk import Registry
 
 
@@ -67,7 +66,7 @@ class Values:
     ``hidden_by_id`` has the names of tagged fields for each writer's schema id; None: everything is tagged.
     """
 
-    def __init__(self, plan: ConversionPlan, read: Any, hidden_by_id: Mapping[int, frozenset[str] | None]) -> None:
+    def __init__(self, plan: ConversionPlan, read: Datum, hidden_by_id: Mapping[int, frozenset[str] | None]) -> None:
         self._plan = plan
         self._read = read
         self._hidden_by_id = hidden_by_id
@@ -131,7 +130,7 @@ def _writer_id(value: bytes | None) -> int:
     return int.from_bytes(value[1:ID_PREFIX_BYTES]) if framed and value is not None else -1
 
 
-def _names(value: Any) -> Iterator[str]:
+def _names(value: Datum) -> Iterator[str]:
     """Yield the names of all fields in a value."""
     if isinstance(value, dict):
         for name, inner in value.items():
@@ -142,7 +141,7 @@ def _names(value: Any) -> Iterator[str]:
             yield from _names(inner)
 
 
-def _without(value: Any, hidden: frozenset[str]) -> Any:
+def _without(value: Datum, hidden: frozenset[str]) -> Datum:
     if isinstance(value, dict):
         return {name: HIDDEN if name in hidden else _without(inner, hidden) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -157,7 +156,7 @@ def read_dead_letters(bridge: ResolvedBridge, cluster: Cluster, values: Values |
     return collect(cluster.read(topic, tails), bridge=bridge.file.name, source=bridge.file.source_topic, values=values)
 
 
-def collect(messages: Iterable[Any], *, bridge: str, source: str, values: Values | None) -> DeadLetters:
+def collect(messages: Iterable[Datum], *, bridge: str, source: str, values: Values | None) -> DeadLetters:
     """Return the dead letters of a bridge among ``messages``."""
     found = DeadLetters()
     for message in messages:

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-from counterfoil.converter.engines.java.generator import add_classes, load_first, packaged
+from counterfoil.converter.engines.java.generator import JavaSource, add_classes, load_first, packaged
 from counterfoil.converter.engines.java.source import block, quoted
 from counterfoil.converter.engines.protocol import CONVERTED_KEY
 from counterfoil.converter.errors import RunFailed
-from counterfoil.converter.kafka import headers
-from counterfoil.converter.kafka.headers import written_by
-from counterfoil.converter.kafka.offsets import OffsetSet, group_of
+from counterfoil.converter.kafka import origins as headers
+from counterfoil.converter.kafka.origins import OffsetSet, group_of, written_by
 from counterfoil.converter.run import progress, transactions
 from counterfoil.converter.run.transactions import KafkaTransactions, Outgoing, TransactionFailure, WrittenRecords
-from counterfoil.schema.plans.bridge import DeliveryGuarantee, Partitioning, Timestamps
+from counterfoil.schema.plans.bridge import BridgeFile, DeliveryGuarantee, Partitioning, Timestamps
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.streaming import DataStreamWriter
 
-    from counterfoil.converter.engines.java.generator import JavaSource
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointBatch
-    from counterfoil.schema.plans.bridge import BridgeFile
 
 
 # The functions of ``Envelope.java`` in a Spark session: whether a record is an echo, and what is sent of it.

@@ -7,42 +7,37 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from threading import Event
+from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
+from counterfoil.converter.engines.protocol import Engine
 from counterfoil.converter.errors import JavaEnded, RunFailed
-from counterfoil.converter.kafka.headers import TOO_LARGE
+from counterfoil.converter.kafka.origins import TOO_LARGE, OffsetSet
 from counterfoil.converter.run import delivery, progress
-from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointIdentity
-from counterfoil.converter.run.delivery import make_sink, repeat_condition
-from counterfoil.converter.run.progress import Watch, job_name, now_ms
-from counterfoil.converter.run.snapshot import RunSnapshot, RunState
+from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointBatch, CheckpointIdentity
+from counterfoil.converter.run.delivery import Sink, make_sink, repeat_condition
+from counterfoil.converter.run.progress import Listener, RunSnapshot, RunState, Watch, job_name, now_ms
 from counterfoil.converter.spark.java import java_watched
 from counterfoil.converter.spark.session import connectors_explained, local_checkpoints
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.plans import FailureCode
 from counterfoil.schema.plans.bridge import DeliveryGuarantee
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from threading import Event
-
-    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
     from counterfoil.converter.bridge import ResolvedBridge
-    from counterfoil.converter.engines.protocol import Engine
     from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.converter.kafka.offsets import OffsetSet
-    from counterfoil.converter.run.checkpoint import CheckpointBatch
-    from counterfoil.converter.run.delivery import Sink
-    from counterfoil.converter.run.progress import Listener
     from counterfoil.converter.run.writers import WriterService
 
 
@@ -94,15 +89,15 @@ class QueryReports:
     """
 
     def __init__(self, query: StreamingQuery) -> None:
-        self._java: Any = query._jsq  # noqa: SLF001 - the way to Java that PySpark itself takes
+        self._java: Json = query._jsq  # noqa: SLF001 - the way to Java that PySpark itself takes
         self._newest = ""
 
-    def new(self) -> list[dict[str, Any]]:
+    def new(self) -> list[JsonObject]:
         """Return what Spark has reported since the last call, oldest first."""
         last = self._java.lastProgress()
         if last is None or last.timestamp() == self._newest:
             return []
-        kept, found = self._java.recentProgress(), list[dict[str, Any]]()
+        kept, found = self._java.recentProgress(), list[JsonObject]()
         for place in reversed(range(len(kept))):
             if kept[place].timestamp() == self._newest:
                 break
@@ -112,13 +107,13 @@ class QueryReports:
         return found[::-1]
 
 
-def report_of_last_batch(query: StreamingQuery, batch: CheckpointBatch) -> dict[str, Any]:
+def report_of_last_batch(query: StreamingQuery, batch: CheckpointBatch) -> JsonObject:
     """Return the report of ``batch``, the last one of ``query``, made from its execution, if Spark made none.
 
     It has what a bridge reads of a report: the batch's number, its records, the observed metrics and the offsets after
     it. The duration is not known.
     """
-    java: Any = query._jsq  # noqa: SLF001 - only Java keeps the execution
+    java: Json = query._jsq  # noqa: SLF001 - only Java keeps the execution
     execution = java.streamingQuery().lastExecution()
     leaves, metrics = execution.executedPlan().collectLeaves(), execution.observedMetrics()
     names = metrics.keys().toSeq()
@@ -132,7 +127,7 @@ def report_of_last_batch(query: StreamingQuery, batch: CheckpointBatch) -> dict[
     }
 
 
-def _rows(leaf: Any) -> int:
+def _rows(leaf: Json) -> int:
     """Return how many rows a leaf of an executed plan has read."""
     return int(leaf.metrics().apply("numOutputRows").value())
 
@@ -199,7 +194,7 @@ class BridgeRun:
     settings: RunSettings
     say: Callable[[str], None]
     stop: Event
-    on_batch: Callable[[Mapping[str, Any]], None] = lambda _report: None
+    on_batch: Callable[[Mapping[str, Json]], None] = lambda _report: None
     listeners: Sequence[Listener] = ()
     is_replaced: Callable[[], bool] = lambda: False
     writers: WriterService | None = None
@@ -363,7 +358,7 @@ class BridgeRun:
             self._count(reports.new())
             raise
 
-    def _count(self, reports: Iterable[Mapping[str, Any]]) -> tuple[bool, bool]:
+    def _count(self, reports: Iterable[Mapping[str, object]]) -> tuple[bool, bool]:
         """Count batches; return whether there were any, and whether dead letters were above the limit after any."""
         found = [(self._progress.take([report]), self._too_many()) for report in reports]
         return any(news for news, _ in found), any(is_broken for _, is_broken in found)

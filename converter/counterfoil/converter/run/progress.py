@@ -1,4 +1,4 @@
-"""The counts of a run from Spark's reports of batches, the lines that are printed, and the snapshots for listeners."""
+"""The state of a run at one moment, as a value and as JSON, and the counts from Spark's reports of batches."""
 
 from __future__ import annotations
 
@@ -6,20 +6,163 @@ import os
 import socket
 import time
 from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from counterfoil.converter.run.snapshot import PartitionPosition
 from counterfoil.converter.run.transactions import CONVERTED, TOMBSTONE
+from counterfoil.schema.datum import Json, JsonObject
+from counterfoil.schema.rest.bridges import COUNTS, Progress
+from counterfoil.schema.rest.object_forms import (
+    INTEGER,
+    REQUIRED,
+    Member,
+    ObjectForm,
+    ReplyJson,
+    form_of,
+    list_of,
+)
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from pyspark.sql import Column, DataFrame
 
-    from counterfoil.converter.run.snapshot import RunSnapshot, RunState
-    from counterfoil.schema.rest.bridges import Progress
+
+# The state of a run at one moment, as a value and as JSON: what is displayed, recorded, published and measured.
+
+
+class RunState(StrEnum):
+    """What a run does, or how it ended."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    """It has converted the records that were there at its start."""
+    STOPPED = "stopped"
+    """A person, a limit or another driver ended it."""
+    FAILED = "failed"
+    """The query ended by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionPosition:
+    """The progress in one partition of the source, as offsets.
+
+    ``begin`` is the first one that the bridge has read, ``position`` the next one to read, ``end`` the one after the
+    last record.
+    """
+
+    partition: int
+    begin: int
+    position: int
+    end: int
+
+    @property
+    def lag(self) -> int:
+        """The number of offsets that are still to be read."""
+        return max(0, self.end - self.position)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSnapshot:
+    """The state of one run of a bridge; counts are of this run, and of records of the source.
+
+    ``started_ts`` and ``ts`` are epoch milliseconds, ``error`` is the reason of an end that was not requested.
+    ``batch`` is the number of the latest batch, -1 before the first; ``batch_s`` is how long it took.
+    ``dead_letters`` are counts by code, ``written_bytes`` those of the values on both outputs. ``rate_per_s`` is
+    that of the last minute, and at the end that of the whole run.
+    """
+
+    bridge: str
+    plan_hash: str
+    engine: str
+    job: str
+    started_ts: int
+    ts: int
+    state: RunState = RunState.RUNNING
+    error: str = ""
+    batch: int = -1
+    batch_records: int = 0
+    batch_s: float = 0.0
+    batches: int = 0
+    read: int = 0
+    converted: int = 0
+    tombstones: int = 0
+    echoes: int = 0
+    repeats: int = 0
+    dead_letters: Mapping[str, int] = field(default_factory=dict)
+    written_bytes: int = 0
+    partitions: tuple[PartitionPosition, ...] = ()
+    rate_per_s: float = 0.0
+
+    @property
+    def dead_letter_count(self) -> int:
+        """How many records went to the dead-letter topic."""
+        return sum(self.dead_letters.values())
+
+    @property
+    def done(self) -> int:
+        """The number of offsets that the bridge has read since its beginning."""
+        return sum(each.position - each.begin for each in self.partitions)
+
+    @property
+    def total(self) -> int:
+        """The number of offsets that the bridge has read or still has to read."""
+        return sum(each.end - each.begin for each in self.partitions)
+
+    @property
+    def lag(self) -> int:
+        """The number of offsets that are still to be read."""
+        return sum(each.lag for each in self.partitions)
+
+    @property
+    def eta_s(self) -> float | None:
+        """The estimated time until nothing is left, in seconds; None if it cannot be estimated."""
+        return self.lag / self.rate_per_s if self.lag and self.rate_per_s >= 1 else None
+
+
+_PARTITION: Final = ObjectForm(
+    PartitionPosition,
+    tuple(Member(name, name, INTEGER, otherwise=REQUIRED) for name in ("partition", "begin", "position", "end")),
+)
+SNAPSHOT: Final = form_of(
+    RunSnapshot,
+    "bridge",
+    "plan_hash",
+    "engine",
+    "job",
+    "state",
+    "error",
+    "started_ts",
+    "ts",
+    "batch",
+    "batch_records",
+    "batch_s",
+    "batches",
+    "read",
+    "converted",
+    "tombstones",
+    "echoes",
+    "repeats",
+    "dead_letters",
+    "written_bytes",
+    "partitions",
+    "rate_per_s",
+    types={"dead_letters": COUNTS, "partitions": list_of(_PARTITION)},
+    otherwise={"state": REQUIRED},
+    keeps_empty=True,
+)
+"""The JSON form; sums are added where people and scripts read it (:func:`snapshot_json`)."""
+
+
+def snapshot_json(snapshot: RunSnapshot) -> dict[str, object]:
+    """Return a snapshot as a JSON object, with what follows from its members."""
+    return {**SNAPSHOT.write(snapshot), "total": snapshot.total, "lag": snapshot.lag, "etaS": snapshot.eta_s}
+
+
+def read_snapshot(document: object) -> RunSnapshot:
+    """Return the snapshot of a JSON object; raise ``UnexpectedShapeError`` if it is none."""
+    return SNAPSHOT.read(ReplyJson(document, root="the progress of a run"))
 
 
 # The counts of a run from Spark's progress reports, and the lines that are printed.
@@ -58,7 +201,7 @@ class RunTotals:
         """How many records were written, to either topic."""
         return self.converted + self.tombstones + self.dead_letters
 
-    def add(self, report: Mapping[str, Any], *, codes: Sequence[str]) -> None:
+    def add(self, report: Mapping[str, Json], *, codes: Sequence[str]) -> None:
         """Count one batch, from Spark's report of it; ``codes`` are those that the query counted."""
         observed = report.get("observedMetrics") or {}
         written = observed.get(_WRITTEN) or {}
@@ -82,7 +225,7 @@ class RunTotals:
         self.dead_by_code -= skipped
 
 
-def _by_code(written: Mapping[str, Any], codes: Sequence[str]) -> Counter[str]:
+def _by_code(written: Mapping[str, Json], codes: Sequence[str]) -> Counter[str]:
     """Return counts by code from the bins of ``written_metrics``; codes that are not among ``codes`` are ``other``.
 
     Bins of several tasks stand side by side.
@@ -126,22 +269,22 @@ def written_metrics(codes: Sequence[str]) -> list[Column]:
     ]
 
 
-def positions_after(report: Mapping[str, Any]) -> dict[int, int]:
+def positions_after(report: Mapping[str, object]) -> dict[int, int]:
     """Return the next offset to read after a batch, by partition, from Spark's report of it."""
     return _by_partition(_source(report).get("endOffset"))
 
 
-def latest_offsets(report: Mapping[str, Any]) -> dict[int, int]:
+def latest_offsets(report: Mapping[str, object]) -> dict[int, int]:
     """Return the offset after the last record, by partition, when a batch was planned; empty if it is not reported."""
     return _by_partition(_source(report).get("latestOffset"))
 
 
-def _source(report: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = (report.get("sources") or [{}])[0]
+def _source(report: Mapping[str, Json]) -> Mapping[str, Json]:
+    found: Mapping[str, Json] = (report.get("sources") or [{}])[0]
     return found
 
 
-def _by_partition(offsets: Any) -> dict[int, int]:
+def _by_partition(offsets: object) -> dict[int, int]:
     """Return the offsets of a one-topic source, from ``{"topic": {"0": 42}}``; empty when a report has none."""
     if not isinstance(offsets, dict) or not offsets:
         return {}
@@ -238,7 +381,7 @@ class Watch:
     beginning: Mapping[int, int]
     codes: Sequence[str]
     listeners: Sequence[Listener] = ()
-    on_batch: Callable[[Mapping[str, Any]], None] = lambda _report: None
+    on_batch: Callable[[Mapping[str, Json]], None] = lambda _report: None
     skipped_in: Callable[[int], Counter[str]] = lambda _batch: Counter()
     totals: RunTotals = field(default_factory=RunTotals)
     _rate: RateWindow = field(default_factory=lambda: RateWindow(time.monotonic()))
@@ -248,7 +391,7 @@ class Watch:
         """Pass on the state before the first batch: the offsets at which it begins, and those after the last ones."""
         self._become(partitions=self._partitions({**self.beginning, **positions}, ends))
 
-    def take(self, reports: Iterable[Mapping[str, Any]]) -> bool:
+    def take(self, reports: Iterable[Mapping[str, Json]]) -> bool:
         """Count the reports of new batches, pass them on, and return whether there were any."""
         new = [report for report in reports if report["batchId"] > self._seen and report["numInputRows"] > 0]
         for report in new:
@@ -264,7 +407,7 @@ class Watch:
         rate = self._rate.of_run(now_s=time.monotonic())
         self._become(state=state, error=error, rate_per_s=rate, **self._counts())
 
-    def _after(self, report: Mapping[str, Any]) -> None:
+    def _after(self, report: Mapping[str, Json]) -> None:
         reached = {each.partition: each.position for each in self.state.partitions} | positions_after(report)
         ends = {each.partition: each.end for each in self.state.partitions}
         latest = latest_offsets(report)
@@ -279,7 +422,7 @@ class Watch:
             rate_per_s=self._rate.rate_after(report["numInputRows"], now_s=time.monotonic()),
         )
 
-    def _counts(self) -> dict[str, Any]:
+    def _counts(self) -> JsonObject:
         totals = self.totals
         return {
             "batches": totals.batches,

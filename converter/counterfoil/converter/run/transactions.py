@@ -16,15 +16,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from counterfoil.converter.kafka.offsets import committed, group_of, repeated
+from counterfoil.converter.kafka.origins import committed, group_of, repeated
 from counterfoil.schema.texts import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
 
 CONVERTED: Final = "converted"
 TOMBSTONE: Final = "tombstone"
@@ -106,7 +103,7 @@ class KafkaTransactions:
 
 
 def write_partition(
-    transactions: KafkaTransactions, client: Mapping[str, Any], partition: int, records: Iterable[Outgoing]
+    transactions: KafkaTransactions, client: Mapping[str, object], partition: int, records: Iterable[Outgoing]
 ) -> WrittenRecords:
     """Write records of one source partition; ``client`` are settings of confluent-kafka."""
     from confluent_kafka import KafkaException
@@ -127,7 +124,7 @@ def write_partition(
 class _Writer:
     """The transactions of one source partition. Raises ``KafkaException``."""
 
-    def __init__(self, task: KafkaTransactions, client: Mapping[str, Any], partition: int) -> None:
+    def __init__(self, task: KafkaTransactions, client: Mapping[str, object], partition: int) -> None:
         self.written = 0
         self.skipped: Counter[str] = Counter()
         self._task = task
@@ -223,7 +220,7 @@ class _Writer:
             error = self._reason_of_fatal(error)
         return TransactionFailure(error.code() in fenced, open_s, error.str())
 
-    def _reason_of_fatal(self, error: Any) -> Any:
+    def _reason_of_fatal(self, error: object) -> Any:
         """Return why the producer refuses everything from now on, which its transactions report, and ``error`` not."""
         from confluent_kafka import KafkaException
 

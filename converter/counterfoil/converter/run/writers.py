@@ -8,13 +8,14 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from counterfoil.converter.bridge import resolve
+from counterfoil.converter.bridge import ResolvedBridge, resolve
 from counterfoil.converter.engines.lookup import (
     REQUEST_BYTES,
     SIGNATURE_BYTES,
@@ -23,24 +24,18 @@ from counterfoil.converter.engines.lookup import (
     RecipeForm,
     WriterLookup,
 )
-from counterfoil.converter.engines.protocol import EngineCannot
+from counterfoil.converter.engines.protocol import Conversion, EngineCannot
 from counterfoil.converter.engines.reference import recipe_of
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.messages.table import reading_problem
-from counterfoil.converter.run.checkpoint import CheckpointIdentity
+from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointIdentity
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound
+from counterfoil.schema.rest.versions import SubjectVersion
+from counterfoil.sdk import Registry
 from counterfoil.sdk.errors import RegistryUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from pyspark.sql import SparkSession
-
-    from counterfoil.converter.bridge import ResolvedBridge
-    from counterfoil.converter.engines.protocol import Conversion
-    from counterfoil.converter.run.checkpoint import Checkpoint
-    from counterfoil.schema.rest.versions import SubjectVersion
-    from counterfoil.sdk import Registry
 
 
 # What becomes of records whose schema id the bridge does not know: the driver's part of ``engines/lookup.py``.
@@ -358,7 +353,7 @@ class _Server(ThreadingTCPServer):
         self.address_family = family
         super().__init__(place, _Requests)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """Print one line about an error, but nothing about a connection that breaks off, or while the run ends."""
         del request, client_address
         error = sys.exception()

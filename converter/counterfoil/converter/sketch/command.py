@@ -5,32 +5,38 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from counterfoil.converter.errors import BridgeError, why_unreadable
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.plans.suggest import CountedSamples
-from counterfoil.schema.plans.value_counts import counts_of_values, field_counts
+from counterfoil.schema.plans.value_counts import FieldCounts, counts_of_values, field_counts
 from counterfoil.schema.sampling import FORMS, read_moment_ms
-from counterfoil.schema.sketch import InvalidSketch, PartSketch, read_sketch, write_sketch
+from counterfoil.schema.sketch import (
+    InvalidSketch,
+    PartSketch,
+    PlaceSketch,
+    SchemaSketch,
+    TopicSketch,
+    read_sketch,
+    write_sketch,
+)
 from counterfoil.schema.sketch.document import sketch_document
 from counterfoil.schema.sketch.model import print_place
+from counterfoil.sdk import Registry
 from counterfoil.sdk.commands.output import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.sketch.scan import SketchOptions
     from counterfoil.schema.plans.bridge import BridgeFile
-    from counterfoil.schema.plans.value_counts import FieldCounts
-    from counterfoil.schema.sketch import PlaceSketch, SchemaSketch, TopicSketch
-    from counterfoil.sdk import Registry
     from counterfoil.sdk.commands.options import RegistryAccess
     from counterfoil.sdk.kafka import KafkaAccess
 
@@ -308,8 +314,8 @@ def _of_sketch(sketch: TopicSketch, side: str, file: BridgeFile) -> FieldCounts:
     return field_counts(sketch.value, file.source_message if side == "source" else file.target_message)
 
 
-def _values(text: str, path: Path) -> list[dict[str, Any]]:
-    values: list[dict[str, Any]] = []
+def _values(text: str, path: Path) -> list[JsonObject]:
+    values: list[JsonObject] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue

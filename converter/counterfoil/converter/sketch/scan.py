@@ -4,38 +4,44 @@ from __future__ import annotations
 
 import time
 import zlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.spark.start import read_topic, texts_of
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.languages.table import parse_schema
+from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.sketch import Collection, TopicSketch, WriterSchema, make_sketcher, read_sketch, write_sketch
-from counterfoil.schema.sketch.collect import DEFAULT_TAGS
+from counterfoil.schema.sketch import (
+    Collection,
+    PartSketch,
+    Sketcher,
+    TopicSketch,
+    WriterSchema,
+    make_sketcher,
+    read_sketch,
+    write_sketch,
+)
+from counterfoil.schema.sketch.model import DEFAULT_TAGS
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
+from counterfoil.sdk import Registry
 from counterfoil.sdk.errors import FrameError, NotFramed, SerdeError, UnknownSchemaId
-from counterfoil.sdk.serde.codec import resolve_references
+from counterfoil.sdk.serde.codec import Codec, resolve_references
 from counterfoil.sdk.serde.context import read_header
 from counterfoil.sdk.serde.multi import LANGUAGES
 from counterfoil.sdk.serde.reading import fetch_writer, frame_of, read_header_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from pyspark.sql import SparkSession
 
     from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.sketch import PartSketch, Sketcher
-    from counterfoil.sdk import Registry
-    from counterfoil.sdk.serde.codec import Codec
 
 
 # The records of a topic, counted by the schemas they were written with.
 
-_OPTIONS: Final[Mapping[SchemaType, Mapping[str, Any]]] = {SchemaType.JSON: {"validate": "read"}}
+_OPTIONS: Final[Mapping[SchemaType, Mapping[str, Datum]]] = {SchemaType.JSON: {"validate": "read"}}
 """The options of a codec with which values are read as sketches need them: JSON is valid, Protobuf are messages."""
 
 
@@ -135,7 +141,7 @@ class _Opened:
     """What data with one frame are read and counted with."""
 
     codec: Codec[Any]
-    parsed: Any
+    parsed: Datum
     sketcher: Sketcher
 
     def counting(self, suffix: bytes) -> Callable[[bytes, int], None]:
@@ -143,7 +149,7 @@ class _Opened:
         if self.codec.schema_type is SchemaType.AVRO:
             from counterfoil.sdk.serde.avro.coders import compile_base_decoder
 
-            decode: Any = compile_base_decoder(self.parsed)
+            decode: Datum = compile_base_decoder(self.parsed)
         else:
             decode = self.codec.decoder(self.parsed, None, suffix)
         add = self.sketcher.add
@@ -179,8 +185,7 @@ class TopicCounter:
 
 # The two engines that read a topic for a sketch: Spark, in all partitions at once, and this process alone.
 
-if TYPE_CHECKING:
-    Ranges = Mapping[int, tuple[int, int]]
+Ranges = Mapping[int, tuple[int, int]]
 
 _SAID_EVERY_S: Final = 2.0
 _COLUMNS: Final = ("partition", "offset", "key", "value", "headers")
@@ -238,10 +243,10 @@ def scan_with_spark(
     return sketch
 
 
-def _counting(registry: Registry, options: SketchOptions) -> Callable[[Iterator[Any]], Iterator[str]]:
+def _counting(registry: Registry, options: SketchOptions) -> Callable[[Iterator[Datum]], Iterator[str]]:
     """Return what a task does with the batches of its partition: it counts them, and yields one sketch."""
 
-    def count(batches: Iterator[Any]) -> Iterator[str]:
+    def count(batches: Iterator[object]) -> Iterator[str]:
         counter = TopicCounter(registry, options)
         for batch in batches:
             _count_batch(batch, counter, options)
@@ -250,7 +255,7 @@ def _counting(registry: Registry, options: SketchOptions) -> Callable[[Iterator[
     return count
 
 
-def _count_batch(batch: Any, counter: TopicCounter, options: SketchOptions) -> None:
+def _count_batch(batch: Datum, counter: TopicCounter, options: SketchOptions) -> None:
     partitions, offsets, keys, values, headers = (batch.column(name) for name in _COLUMNS)
     named = headers.to_pylist() if headers.null_count < len(headers) else [None] * len(headers)
     for partition, offset, key, value, more in zip(

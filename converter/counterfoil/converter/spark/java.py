@@ -9,18 +9,15 @@ import shutil
 import signal
 import socket
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counterfoil.converter.errors import JavaEnded, MissingPart
 from counterfoil.schema.errors import MissingExtra
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 # The Java that Spark runs on.
 

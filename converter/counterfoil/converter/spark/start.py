@@ -1,4 +1,4 @@
-"""Starting Spark beside the rest of a command, and for the records of a topic, read in ranges of offsets."""
+"""Starting Spark beside the rest of a command; ``counterfoil bridge prepare``, which makes a start faster."""
 
 from __future__ import annotations
 
@@ -8,17 +8,28 @@ import shutil
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import click
+
 from counterfoil.converter.errors import JavaEnded, MissingPart, writing_to
-from counterfoil.converter.spark.java import has_java, java_watched, pyspark_version
-from counterfoil.converter.spark.session import check_connectors, connectors_explained, log_to, start_session
+from counterfoil.converter.spark.java import archive_file, check_java, has_java, java_watched, pyspark_version
+from counterfoil.converter.spark.session import (
+    check_connectors,
+    connector_settings,
+    connectors_explained,
+    log_to,
+    start_explained,
+    start_java,
+    start_session,
+)
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands.output import print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -96,7 +107,7 @@ class SessionStart:
     def first_batch(self, say: Callable[[str], None]) -> Callable[[Mapping[str, Any]], None]:
         """Return what is to be called after each batch: it prints when the first one was written."""
 
-        def after_batch(_report: Mapping[str, Any]) -> None:
+        def after_batch(_report: Mapping[str, object]) -> None:
             if self._is_first:
                 self._is_first = False
                 say(f"the first batch was written {time.monotonic() - self._begun:.1f} s after the start")
@@ -157,8 +168,7 @@ def starting(*, master: str | None, jars: Path | None) -> Iterator[SessionStart]
 #
 # The same job serves sketches and the tests of contracts, which are found by entry point and bring their own work.
 
-if TYPE_CHECKING:
-    Ranges = Mapping[int, tuple[int, int]]
+Ranges = Mapping[int, tuple[int, int]]
 
 COLUMNS: Final = ("partition", "offset", "timestamp", "timestampType", "key", "value", "headers")
 """The columns of the batches that work gets."""
@@ -186,7 +196,7 @@ def read_topic(spark: SparkSession, kafka: Mapping[str, str], topic: str, ranges
 def texts_of(frame: DataFrame, work: Callable[[Iterator[Any]], Iterable[str]]) -> list[str]:
     """Return the texts that ``work`` makes of the Arrow batches of each partition."""
 
-    def run(batches: Iterator[Any]) -> Iterator[Any]:
+    def run(batches: Iterator[object]) -> Iterator[Any]:
         import pyarrow as pa
 
         for text in work(batches):
@@ -230,7 +240,7 @@ class SparkScanner:
         """Return how many of the pairs that ``work`` makes of records were there before, by the first of each pair."""
         from pyspark.sql import functions
 
-        def run(batches: Iterator[Any]) -> Iterator[Any]:
+        def run(batches: Iterator[object]) -> Iterator[Any]:
             import pyarrow as pa
 
             for pairs in _chunks(work(batches)):
@@ -258,3 +268,52 @@ def _chunks(pairs: Iterable[tuple[str, int]], size: int = 5_000) -> Iterator[lis
 
 def _offsets(topic: str, ranges: Ranges, end: int) -> str:
     return json.dumps({topic: {str(partition): bounds[end] for partition, bounds in ranges.items()}})
+
+
+# Writing the archive of Spark's classes (:mod:`counterfoil.converter.spark.java`).
+
+
+def write_archive(archive: Path, settings: Mapping[str, str], *, java_options: str = "") -> None:
+    """Write the archive of the classes that queries and streams need: start Spark, use it, and end it.
+
+    ``settings`` are those of the session, such as its jars. This process must not have started Spark before. Raises
+    ``MissingPart`` if Spark does not start; its log then stays beside the archive.
+    """
+    from pyspark.sql import SparkSession
+
+    check_java()
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = archive.with_suffix(f".{os.getpid()}")
+    os.environ["SPARK_SUBMIT_OPTS"] = f"{java_options} -XX:ArchiveClassesAtExit={unfinished} -Xlog:cds*=off"
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    wanted = {**settings, "spark.master": "local[2]", "spark.ui.enabled": "false"}
+    log = archive.with_suffix(".log")
+    with start_explained(log):
+        start_java(wanted, log)
+        session = SparkSession.builder.getOrCreate()
+    gateway: Any = session.sparkContext._gateway  # noqa: SLF001 - PySpark has no other way to wait for Java's end
+    session.range(9).selectExpr("id % 2 AS half", "cast(id AS string) AS text").groupBy("half").count().collect()
+    stream = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
+    stream.writeStream.format("noop").trigger(availableNow=True).start().awaitTermination()
+    session.stop()
+    gateway.proc.stdin.close()  # ends it; it writes the archive then
+    gateway.proc.wait()
+    if not unfinished.exists():
+        raise MissingPart(f"Java did not write {archive} (details: {log})")
+    unfinished.replace(archive)
+    log.unlink()
+
+
+# ``counterfoil bridge prepare``: the archive from which Spark starts faster.
+
+
+def prepare_spark(*, jars: Path | None, as_json: bool) -> ExitCode:
+    """Run ``bridge prepare``: write the archive of Spark's classes."""
+    settings = connector_settings(jars)
+    archive = archive_file()
+    write_archive(archive, settings)
+    if as_json:
+        print_json({"archive": str(archive), "bytes": archive.stat().st_size})
+        return ExitCode.OK
+    click.echo(f"wrote {archive} ({archive.stat().st_size / 1e6:.0f} MB), from which Spark starts from now on")
+    return ExitCode.OK

@@ -17,8 +17,7 @@ from counterfoil.schema.errors import (
     OperationNotPermitted,
     SubjectAssociated,
 )
-from counterfoil.schema.rest.json_values import ReplyJson
-from counterfoil.schema.rest.object_forms import Document
+from counterfoil.schema.rest.object_forms import Document, ReplyJson
 from counterfoil.schema.rest.subjects import (
     TOPIC,
     WILDCARD,

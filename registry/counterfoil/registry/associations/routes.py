@@ -43,8 +43,19 @@ from counterfoil.schema.errors import (
     StoreTimeout,
     StoreUnavailable,
 )
-from counterfoil.schema.rest.json_values import JsonValue, RequestJson, read_each, read_flag, read_text, read_texts
-from counterfoil.schema.rest.object_forms import FLAG, TEXT, TEXTS, Document, ListOf
+from counterfoil.schema.rest.object_forms import (
+    FLAG,
+    TEXT,
+    TEXTS,
+    Document,
+    JsonValue,
+    ListOf,
+    RequestJson,
+    read_each,
+    read_flag,
+    read_text,
+    read_texts,
+)
 from counterfoil.schema.rest.subjects import (
     BOND,
     RESOURCE,

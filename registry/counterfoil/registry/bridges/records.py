@@ -28,7 +28,7 @@ from counterfoil.schema.rest.bridges import (
     Readers,
     Transition,
 )
-from counterfoil.schema.rest.json_values import ReplyJson
+from counterfoil.schema.rest.object_forms import ReplyJson
 
 if TYPE_CHECKING:
     from counterfoil.registry.store.protocol import Storage, StorageRecord

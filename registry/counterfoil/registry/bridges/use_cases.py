@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.plans.bridge import BridgeFile
-    from counterfoil.schema.plans.bridge_plans import DerivedPlan
+    from counterfoil.schema.plans.bridge_document import DerivedPlan
     from counterfoil.schema.rest.bridges import BridgeVerification, PossibleTransition, Progress, Readers
 
 
@@ -80,7 +80,7 @@ class BridgePlans:
 
         Raise ``InvalidBridge`` with line and column of a mistake.
         """
-        from counterfoil.schema.plans.bridge_plans import plan_head
+        from counterfoil.schema.plans.bridge_document import plan_head
 
         return await self._long.run(plan_head, text)
 
@@ -91,7 +91,7 @@ class BridgePlans:
 
         ``stored`` is the bridge of this name, if there is one. Raises ``InvalidBridge``.
         """
-        from counterfoil.schema.plans.bridge_plans import NO_HASHES, StoredHashes, derived_plan
+        from counterfoil.schema.plans.bridge_document import NO_HASHES, StoredHashes, derived_plan
 
         hashes = NO_HASHES if stored is None else StoredHashes(stored.plan_hash, stored.reverse.hash)
         return await self._long.run(derived_plan, text, source, target, reverse, hashes)

@@ -19,7 +19,7 @@ from counterfoil.registry.store.writes import Requester, StoragePlan
 from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionEntry, VersionUse
 from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 from counterfoil.schema.errors import BadRequest, SchemaNotFound
-from counterfoil.schema.rest.json_values import RequestJson
+from counterfoil.schema.rest.object_forms import RequestJson
 from counterfoil.schema.rest.versions import Visibility
 
 # Moments in a registry's past, as requests name them.

@@ -20,9 +20,8 @@ from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import Requester, record_write, together
 from counterfoil.registry.subjects.levels import Scopes, check_writable
-from counterfoil.schema.agreements.model import major_of
-from counterfoil.schema.agreements.pairs import Pair
-from counterfoil.schema.agreements.sides import ConsumerReading
+from counterfoil.schema.agreements import major_of
+from counterfoil.schema.agreements.pairs import ConsumerReading, Pair
 from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import (
     ApprovalNotFound,

@@ -32,8 +32,7 @@ from counterfoil.schema.rest.contracts import (
     NewContract,
     NewPublication,
 )
-from counterfoil.schema.rest.json_values import RequestJson
-from counterfoil.schema.rest.object_forms import Document
+from counterfoil.schema.rest.object_forms import Document, RequestJson
 from counterfoil.schema.rest.schemas import SCHEMA
 from counterfoil.schema.rest.verdicts import Consumer, DeploymentVerdict, ReasonCode, VerdictReason
 

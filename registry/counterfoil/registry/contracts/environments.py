@@ -29,7 +29,7 @@ from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.records import StoredKind
 from counterfoil.registry.store.writes import PutRecord, RecordAt, Requester, StoragePlan, together
 from counterfoil.registry.subjects.levels import Scopes, check_writable
-from counterfoil.schema.agreements.sides import Numbered
+from counterfoil.schema.agreements.pairs import Numbered
 from counterfoil.schema.contexts import TOP_LEVEL
 from counterfoil.schema.errors import DeploymentNotFound
 from counterfoil.schema.rest.contracts import (

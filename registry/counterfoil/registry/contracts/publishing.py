@@ -31,8 +31,8 @@ from counterfoil.registry.store.writes import Requester, StoragePlan, record_wri
 from counterfoil.registry.subjects.levels import Scopes, check_writable
 from counterfoil.registry.subjects.reading import SchemaReader
 from counterfoil.registry.subjects.versions import schema_request_of
-from counterfoil.schema.agreements.files import hash_of_file, ports_of, read_agreement, read_if_valid
-from counterfoil.schema.agreements.model import Agreement, AgreementFault, Contract, SchemaLink
+from counterfoil.schema.agreements import Agreement, AgreementFault, Contract, SchemaLink
+from counterfoil.schema.agreements.documents import hash_of_file, ports_of, read_agreement, read_if_valid
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.documents import plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml

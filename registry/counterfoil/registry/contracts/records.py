@@ -12,9 +12,9 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from counterfoil.registry.store.changes import JournalChangeKind, WrittenChanges
 from counterfoil.registry.store.protocol import Storage, StorageRecord
 from counterfoil.registry.store.records import Key, StoredKind
+from counterfoil.schema.agreements import Expectation
 from counterfoil.schema.agreements.documents import expectation_of
-from counterfoil.schema.agreements.model import Expectation
-from counterfoil.schema.agreements.sides import Numbered
+from counterfoil.schema.agreements.pairs import Numbered
 from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.documents import node_of_json
@@ -37,8 +37,16 @@ from counterfoil.schema.rest.contracts import (
     Liveness,
     PublishedContract,
 )
-from counterfoil.schema.rest.json_values import ReplyJson
-from counterfoil.schema.rest.object_forms import REQUIRED, TEXT, Document, JsonType, Member, ObjectForm, object_of
+from counterfoil.schema.rest.object_forms import (
+    REQUIRED,
+    TEXT,
+    Document,
+    JsonType,
+    Member,
+    ObjectForm,
+    ReplyJson,
+    object_of,
+)
 from counterfoil.schema.rest.observations import VERIFICATION, Verification
 from counterfoil.schema.rest.verdicts import MIGRATION, STORED_APPROVAL, Approval, ContractMigration
 

@@ -33,8 +33,7 @@ from counterfoil.registry.http.shapes import ANY_OBJECT, components
 from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.subjects.documents import ERROR
 from counterfoil.schema.errors import RegistryError
-from counterfoil.schema.rest.json_values import RequestJson
-from counterfoil.schema.rest.object_forms import TEXT_BY_KEY, Document, HasJsonSchema
+from counterfoil.schema.rest.object_forms import TEXT_BY_KEY, Document, HasJsonSchema, RequestJson
 
 # Operations on the server itself.
 

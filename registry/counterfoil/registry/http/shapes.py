@@ -6,8 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from counterfoil.schema.rest.json_values import JsonValue, read_text
-from counterfoil.schema.rest.object_forms import Document, HasJsonSchema, JsonSchema, JsonType, ListOf, ObjectForm
+from counterfoil.schema.rest.object_forms import (
+    Document,
+    HasJsonSchema,
+    JsonSchema,
+    JsonType,
+    JsonValue,
+    ListOf,
+    ObjectForm,
+    read_text,
+)
 
 # The shapes of bodies in the OpenAPI description, made from the forms of :mod:`counterfoil.schema.rest`.
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.languages.table import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from counterfoil.schema.agreements import Promise
     from counterfoil.schema.agreements.findings import Offer
-    from counterfoil.schema.agreements.model import Promise
     from counterfoil.schema.parsed import ParsedSchema, SchemaSource
 
 

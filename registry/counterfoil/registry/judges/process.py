@@ -80,9 +80,7 @@ def main(terms: JudgeTerms) -> None:
         return
     show = partial(_show, terms.slots, slot)
     show(BEGINNING)
-    from counterfoil.registry.judges.portable import (
-        UnpackedSchemas,  # after the slot is taken: this takes most of the start
-    )
+    from counterfoil.registry.judges.portable import UnpackedSchemas
 
     schemas = UnpackedSchemas()
     gc.freeze()

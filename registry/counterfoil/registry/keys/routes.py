@@ -19,7 +19,6 @@ from counterfoil.registry.subjects.versions import parse_version
 from counterfoil.schema import errors
 from counterfoil.schema.contexts import QualifiedSubject, parse_prefix, parse_subject
 from counterfoil.schema.errors import InvalidKey, KeyInUse, NotFound
-from counterfoil.schema.rest.json_values import JsonValue, RequestJson, read_flag, read_integer, read_text
 from counterfoil.schema.rest.keys import (
     CHANGEABLE,
     DEFAULT_ALGORITHM,
@@ -34,7 +33,19 @@ from counterfoil.schema.rest.keys import (
     ShownDek,
     dek_document,
 )
-from counterfoil.schema.rest.object_forms import FLAG, INTEGER, INTEGERS, TEXT, TEXTS, Document
+from counterfoil.schema.rest.object_forms import (
+    FLAG,
+    INTEGER,
+    INTEGERS,
+    TEXT,
+    TEXTS,
+    Document,
+    JsonValue,
+    RequestJson,
+    read_flag,
+    read_integer,
+    read_text,
+)
 
 # The bodies about keys that clients send.
 

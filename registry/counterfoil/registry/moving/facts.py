@@ -11,8 +11,7 @@ from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import BadRequest, CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
-from counterfoil.schema.rest.json_values import RequestJson, read_texts
-from counterfoil.schema.rest.object_forms import without_null
+from counterfoil.schema.rest.object_forms import RequestJson, read_texts, without_null
 from counterfoil.schema.rest.schemas import SCHEMA, schema_document
 from counterfoil.schema.texts import counted
 

@@ -10,9 +10,9 @@ from counterfoil.registry.moving.facts import Unreadable, VersionFact
 from counterfoil.registry.subjects.versions import make_content
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import ResolvedReference
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Hashable, Sequence

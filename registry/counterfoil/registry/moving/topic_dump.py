@@ -23,7 +23,7 @@ from counterfoil.registry.moving.facts import (
 from counterfoil.registry.moving.sources import Canonicaliser
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest, RegistryError
-from counterfoil.schema.rest.json_values import RequestJson
+from counterfoil.schema.rest.object_forms import RequestJson
 from counterfoil.schema.rest.subjects import Mode, read_config
 
 if TYPE_CHECKING:

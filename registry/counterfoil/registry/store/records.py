@@ -14,8 +14,7 @@ from counterfoil.registry.store.writes import StoragePlan, record_write
 from counterfoil.registry.subjects.versions import Content, VersionUse
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.rest.json_values import ReplyJson, RequestJson
-from counterfoil.schema.rest.object_forms import Document, ObjectForm
+from counterfoil.schema.rest.object_forms import Document, ObjectForm, ReplyJson, RequestJson
 from counterfoil.schema.rest.schemas import METADATA, REFERENCE, RULE_SET
 from counterfoil.schema.rest.subjects import Mode, read_config
 

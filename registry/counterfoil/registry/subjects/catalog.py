@@ -23,8 +23,8 @@ from counterfoil.registry.subjects.versions import (
 )
 from counterfoil.schema.answers import formatted_text
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, SubjectPrefix, parse_subject
-from counterfoil.schema.entity import Entity
 from counterfoil.schema.errors import InvalidSchema, SchemaNotFound, SubjectNotFound, VersionNotFound
+from counterfoil.schema.marks import Entity
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.schema.tags import find_tags

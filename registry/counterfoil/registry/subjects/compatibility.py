@@ -32,8 +32,8 @@ from counterfoil.schema.answers import (
     messages_about,
     messages_only,
 )
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import IncompatibleSchema, InvalidSchema, JudgementUndecided
 from counterfoil.schema.judgement import Budget, Judgement

@@ -11,9 +11,22 @@ from counterfoil.registry.subjects.levels import level_of
 from counterfoil.registry.subjects.registration import Registered, TagRequest
 from counterfoil.registry.subjects.versions import Content, SchemaRequest, VersionEntry, VersionUse, make_content
 from counterfoil.schema.contexts import parse_subject
-from counterfoil.schema.entity import Entity, TagEdit
-from counterfoil.schema.rest.json_values import JsonValue, RequestJson, read_each, read_flag, read_texts
-from counterfoil.schema.rest.object_forms import FLAG, INTEGER, TEXT, TEXTS, Document, ListOf, Member, ObjectForm
+from counterfoil.schema.marks import Entity, TagEdit
+from counterfoil.schema.rest.object_forms import (
+    FLAG,
+    INTEGER,
+    TEXT,
+    TEXTS,
+    Document,
+    JsonValue,
+    ListOf,
+    Member,
+    ObjectForm,
+    RequestJson,
+    read_each,
+    read_flag,
+    read_texts,
+)
 from counterfoil.schema.rest.schemas import BESIDE_TEXT, METADATA_OBJECT, RULE_SET_OBJECT, SCHEMA, schema_document
 from counterfoil.schema.rest.subjects import (
     BOND,

@@ -32,8 +32,7 @@ from counterfoil.registry.subjects.versions import (
 from counterfoil.schema.contexts import QualifiedSubject, parse_prefix
 from counterfoil.schema.errors import InvalidMode, SchemaNotFound, SubjectNotFound
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.rest.json_values import RequestJson, read_text
-from counterfoil.schema.rest.object_forms import Document
+from counterfoil.schema.rest.object_forms import Document, RequestJson, read_text
 from counterfoil.schema.rest.schemas import COMPATIBILITY
 from counterfoil.schema.rest.subjects import Mode, config_document, read_config_changes, unread_settings
 from counterfoil.schema.rest.versions import Compatibility, Visibility

@@ -13,12 +13,7 @@ from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import Extent, Requester, together
 from counterfoil.registry.subjects.planning import plan_purge, plan_settings
 from counterfoil.registry.subjects.versions import check_name, check_rule_set
-from counterfoil.schema.compatibility.policies import (
-    CompatibilityLevel,
-    CompatibilityPolicy,
-    RegistrationPolicy,
-    rules_policy,
-)
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, RegistrationPolicy, rules_policy
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import ConfigNotFound, InvalidMode, ModeNotFound, OperationNotPermitted, SubjectNotFound
 from counterfoil.schema.rest.subjects import Config, IncompatibleVersions, Mode

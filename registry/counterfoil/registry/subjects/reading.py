@@ -40,15 +40,15 @@ from counterfoil.schema.answers import (
     summary_of,
 )
 from counterfoil.schema.caches import RecentValues
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import InvalidSchema, StoreUnavailable
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.judgement import Budget, Judgement
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.parsed import ParsedSchema, SchemaSource, SchemaWarning, Validation
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths import FieldPath, PathTarget
 from counterfoil.schema.rest.subjects import Config
 from counterfoil.schema.texts import Pointer, Position

@@ -37,8 +37,8 @@ from counterfoil.registry.subjects.versions import (
 )
 from counterfoil.schema.answers import TagsAsked, tags_without_effect
 from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.entity import TagEdit
 from counterfoil.schema.errors import CounterfoilError, InvalidRuleSet, InvalidSchema, OperationNotPermitted
+from counterfoil.schema.marks import TagEdit
 from counterfoil.schema.model import Metadata, Rule, RuleSet
 from counterfoil.schema.parsed import ParsedSchema, Validation
 from counterfoil.schema.tags import edit_tags, find_tags

@@ -10,7 +10,6 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.entity import TagEdit
 from counterfoil.schema.errors import (
     InvalidRuleSet,
     InvalidSchema,
@@ -21,6 +20,7 @@ from counterfoil.schema.errors import (
     VersionNotFound,
 )
 from counterfoil.schema.fingerprint import content_guid
+from counterfoil.schema.marks import TagEdit
 from counterfoil.schema.model import DEFAULT_TYPE, Metadata, Reference, Rule, RuleSet, Schema, SchemaType
 from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.rest.schemas import MIGRATION_MODES, OTHER_MODES

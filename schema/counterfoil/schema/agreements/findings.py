@@ -1,16 +1,19 @@
-"""Values of the judgement: facts of fields, offers, readers with what is known of them, findings."""
+"""Values of the judgement: facts of fields, offers, readers with what is judged of them, findings."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
+from counterfoil.schema.agreements import Expectation, Promise
 from counterfoil.schema.agreements.rules import RULE_BY_ID
-from counterfoil.schema.paths import KEY, PathNotFound, StepKind, resolve_path
-from counterfoil.schema.plans.languages import tree_of
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.paths import KEY, FieldPath, PathNotFound, Step, StepKind, resolve_path
 from counterfoil.schema.plans.tree import (
     ArrayType,
     Leaf,
@@ -22,17 +25,9 @@ from counterfoil.schema.plans.tree import (
     RecordField,
     RecordType,
     UnionType,
+    tree_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from datetime import datetime
-
-    from counterfoil.schema.agreements.model import Expectation, Promise
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.paths import FieldPath, Step
-    from counterfoil.schema.texts import Pointer, Position
-
+from counterfoil.schema.texts import Pointer, Position
 
 # What a schema of any language says of the field at a path: its logical types, and whether it may be missing.
 #

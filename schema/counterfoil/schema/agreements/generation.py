@@ -8,40 +8,35 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from counterfoil.schema.agreements.model import ValueRange
+from counterfoil.schema.agreements import FieldPromise, ValueRange
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.paths import ITEMS, VALUES, member
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, member
 from counterfoil.schema.patterns.samples import matching_strings
 from counterfoil.schema.plans.jsonschema import NoValues, base_of_json, json_of_base
-from counterfoil.schema.plans.languages import tree_of
+from counterfoil.schema.plans.model import Scalar
 from counterfoil.schema.plans.notation import INT_RANGE, LONG_RANGE, UINT32_RANGE, UINT64_RANGE, nearest_float
 from counterfoil.schema.plans.tree import (
     ArrayType,
     Leaf,
     MapType,
+    Node,
     NotPlannable,
     NullType,
     Opaque,
     RecordType,
     UnionType,
+    tree_of,
 )
 from counterfoil.schema.plans.types import split_null
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from counterfoil.schema.agreements.model import FieldPromise
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.plans.model import Scalar
-    from counterfoil.schema.plans.tree import Node
-
 
 _MAX_DEPTH: Final = 8
 _BLOCK: Final = 7
@@ -73,7 +68,7 @@ _TEXTS_BY_WORD: Final = {
 
 def generated(
     schema: ParsedSchema, count: int, promised: Callable[[FieldPath], FieldPromise | None] = lambda _: None
-) -> Iterator[Any]:
+) -> Iterator[Datum]:
     """Yield ``count`` base values of a schema within what is promised of each path. Raises ``NoValues``.
 
     Those of a JSON schema may be fewer, and are within the schema's own limits alone, except for numbers.
@@ -95,9 +90,9 @@ class _Values:
 
     def __init__(self, promised: Callable[[FieldPath], FieldPromise | None]) -> None:
         self._promised = promised
-        self._leaves: dict[tuple[int, FieldPath], tuple[int, Sequence[Any]]] = {}
+        self._leaves: dict[tuple[int, FieldPath], tuple[int, Sequence[Datum]]] = {}
 
-    def value(self, node: Node, path: FieldPath, number: int, depth: int) -> Any:
+    def value(self, node: Node, path: FieldPath, number: int, depth: int) -> Datum:
         if depth > _MAX_DEPTH:
             raise NoValues("the type has no value of limited size")
         match node:
@@ -116,7 +111,7 @@ class _Values:
                 raise NoValues(f"no values are generated for {node.words}")
         return None
 
-    def _leaf(self, node: Leaf, path: FieldPath, number: int) -> Any:
+    def _leaf(self, node: Leaf, path: FieldPath, number: int) -> Datum:
         key = (id(node), path)
         if key not in self._leaves:
             self._leaves[key] = (len(self._leaves), _candidates(node, self._promised(path)))
@@ -124,9 +119,9 @@ class _Values:
         index = number if number < len(found) else number + number // _BLOCK * ordinal
         return found[index % len(found)]
 
-    def _record(self, node: RecordType, path: FieldPath, number: int, depth: int) -> dict[str, Any]:
+    def _record(self, node: RecordType, path: FieldPath, number: int, depth: int) -> dict[str, Datum]:
         oneofs = _oneofs(node)
-        made: dict[str, Any] = {}
+        made: dict[str, Datum] = {}
         for each in node.fields:
             members = oneofs.get(each.oneof or "", [each.name])
             is_chosen = members[number % len(members)] == each.name
@@ -134,13 +129,13 @@ class _Values:
             made[each.name] = self.value(each.type, inside, turn, depth + 1) if is_chosen else None
         return made
 
-    def _several(self, node: Node, path: FieldPath, number: int, depth: int) -> list[Any]:
+    def _several(self, node: Node, path: FieldPath, number: int, depth: int) -> list[Datum]:
         try:
             return [self.value(node, path, number + index, depth + 1) for index in range((number + 1) % 3)]
         except NoValues:
             return []  # an empty collection of a type without values is one
 
-    def _branch(self, node: UnionType, path: FieldPath, number: int, depth: int) -> Any:
+    def _branch(self, node: UnionType, path: FieldPath, number: int, depth: int) -> Datum:
         order = sorted(enumerate(node.branches), key=lambda each: isinstance(each[1], NullType))
         for offset in range(len(order)):
             index, branch = order[(number + offset) % len(order)]
@@ -166,7 +161,7 @@ def _keys(word: str) -> tuple[str, ...]:
     return ("1", "2") if word in _RANGE_BY_WORD else ("key", "")
 
 
-def _candidates(node: Leaf, promise: FieldPromise | None) -> Sequence[Any]:
+def _candidates(node: Leaf, promise: FieldPromise | None) -> Sequence[Datum]:
     """Return the values of a type without parts; at least one."""
     scalar = node.scalar
     limit, pattern = (ValueRange(), None) if promise is None else (promise.range, promise.pattern)
@@ -190,18 +185,18 @@ def _candidates(node: Leaf, promise: FieldPromise | None) -> Sequence[Any]:
     return _numbers(scalar, limit)
 
 
-def _numbers(scalar: Scalar, limit: ValueRange) -> Sequence[Any]:
+def _numbers(scalar: Scalar, limit: ValueRange) -> Sequence[Datum]:
     """Return numbers within a limit: usual ones, its ends and what is beside them, then others, the same every time."""
     least, most = _RANGE_BY_WORD.get(scalar.word, (None, None))
     low, high = _ends(limit, scalar)
     further: Iterator[float]
     if least is not None and most is not None:
-        usual: tuple[Any, ...] = (1, 0, -1, least, most, low, high, *_beside(low, high, 1))
+        usual: tuple[Datum, ...] = (1, 0, -1, least, most, low, high, *_beside(low, high, 1))
         further = wholes_between(low, high)
     else:
         usual = (*(_FLOATS if scalar.word == "float" else _REALS), low, high, *_PRICES, *_beside(low, high, 0.01))
         further = reals_between(low, high)
-    made: dict[Any, None] = {}
+    made: dict[Datum, None] = {}
     for each in chain(usual, further):
         number = each if least is not None or each is None else _as_real(float(each), scalar)
         if number is not None and (low is None or number >= low) and (high is None or number <= high):
@@ -210,7 +205,7 @@ def _numbers(scalar: Scalar, limit: ValueRange) -> Sequence[Any]:
     return fitting or [low if low is not None else high if high is not None else 0]
 
 
-def _ends(limit: ValueRange, scalar: Scalar) -> tuple[Any, Any]:
+def _ends(limit: ValueRange, scalar: Scalar) -> tuple[Datum, Datum]:
     """Return the smallest and the largest number within a limit, None for one that is not limited."""
     low, high = (end if isinstance(end, int | float) else None for end in (limit.minimum, limit.maximum))
     if scalar.word in _RANGE_BY_WORD:
@@ -222,7 +217,7 @@ def _ends(limit: ValueRange, scalar: Scalar) -> tuple[Any, Any]:
     return low, math.nextafter(high, -math.inf) if high is not None and limit.is_open_above else high
 
 
-def _beside(low: Any, high: Any, step: float) -> Iterator[Any]:
+def _beside(low: Datum, high: Datum, step: float) -> Iterator[Datum]:
     """Yield the numbers beside the ends of a range, inside it: by a step, and for real numbers the next ones."""
     for end, sign in ((low, 1), (high, -1)):
         if end is not None:
@@ -315,9 +310,9 @@ def _texts(scalar: Scalar, pattern: str | None) -> Sequence[str]:
 
 
 def _json_values(
-    schema: Any, tree: Node, count: int, promised: Callable[[FieldPath], FieldPromise | None]
-) -> Iterator[Any]:
-    from counterfoil.schema.compatibility.policies import OutOfSteps
+    schema: Datum, tree: Node, count: int, promised: Callable[[FieldPath], FieldPromise | None]
+) -> Iterator[Datum]:
+    from counterfoil.schema.compatibility import OutOfSteps
     from counterfoil.schema.languages.jsonschema.values.samples import Sampler
     from counterfoil.schema.languages.jsonschema.values.solver import Solver
     from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
@@ -337,9 +332,9 @@ def _json_values(
         return
 
 
-def _is_accepted(root: ConstrainedSchema, value: Any) -> bool:
+def _is_accepted(root: ConstrainedSchema, value: object) -> bool:
     """Return whether a schema certainly accepts a value, by a limited number of steps."""
-    from counterfoil.schema.compatibility.policies import OutOfSteps
+    from counterfoil.schema.compatibility import OutOfSteps
     from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 
     try:
@@ -353,9 +348,9 @@ class _JsonNumbers:
 
     def __init__(self, promised: Callable[[FieldPath], FieldPromise | None]) -> None:
         self._promised = promised
-        self._known: dict[FieldPath, Sequence[Any]] = {}
+        self._known: dict[FieldPath, Sequence[Datum]] = {}
 
-    def value(self, node: Node, value: Any, path: FieldPath, turn: int) -> Any:
+    def value(self, node: Node, value: Datum, path: FieldPath, turn: int) -> Datum:
         """Return a base value with the numbers of a turn."""
         _, inner = split_null(node)
         match inner:
@@ -370,7 +365,7 @@ class _JsonNumbers:
                 return self._number(inner, path, turn)
         return value
 
-    def _number(self, node: Leaf, path: FieldPath, turn: int) -> Any:
+    def _number(self, node: Leaf, path: FieldPath, turn: int) -> Datum:
         if path not in self._known:
             promise = self._promised(path)
             self._known[path] = _numbers(node.scalar, ValueRange() if promise is None else promise.range)
@@ -378,7 +373,7 @@ class _JsonNumbers:
         return found[turn % len(found)]
 
 
-def _exact(value: Any) -> Any:
+def _exact(value: object) -> Datum:
     """Return a JSON value with decimals instead of binary fractions, as a validator reads the text of it."""
     if isinstance(value, float):
         return Decimal(repr(value))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.schema.agreements.findings import ReadFinding
-from counterfoil.schema.agreements.model import EnumPolicy, FieldPromise, OnUnknownEnum
+from counterfoil.schema.agreements import EnumPolicy, Expectation, ExpectedRead, FieldPromise, OnUnknownEnum, Promise
+from counterfoil.schema.agreements.findings import FieldFacts, Offer, Reader, ReadFinding, SchemaFacts
 from counterfoil.schema.agreements.rules import UNDECIDED
 from counterfoil.schema.agreements.unmet_reads import (
     Undecided,
@@ -17,19 +18,10 @@ from counterfoil.schema.agreements.unmet_reads import (
     unreadable,
     unreadable_keys,
 )
-from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, OPTIONAL
-from counterfoil.schema.paths import KEY, PathNotFound, StepKind, header, print_path, resolve_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
-    from counterfoil.schema.agreements.findings import FieldFacts, Offer, Reader, SchemaFacts
-    from counterfoil.schema.agreements.model import Expectation, ExpectedRead, Promise
-    from counterfoil.schema.compatibility.misfits import Misfits
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, OPTIONAL, Misfits
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.paths import KEY, FieldPath, PathNotFound, StepKind, header, print_path, resolve_path
+from counterfoil.schema.texts import Pointer
 
 _PRESENT: Final = "present"
 _NOTHING: Final = frozenset({MISSING, NULLABLE, OPTIONAL})

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.schema.agreements.findings import FormerFinding, Offer, SchemaFacts
+from counterfoil.schema.agreements import Expectation, OnUnknownEnum
+from counterfoil.schema.agreements.findings import FormerFinding, Offer, Reader, ReadFinding, SchemaFacts
 from counterfoil.schema.agreements.judge import is_read, judge_promises, judge_reader
-from counterfoil.schema.agreements.model import OnUnknownEnum
 from counterfoil.schema.agreements.rules import RULE_BY_ID, UNDECIDED
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Difference, Earlier, without_message
 from counterfoil.schema.compatibility.misfits import MISSING, OPTIONAL
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-from counterfoil.schema.compatibility.report import Earlier, without_message
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.judgement import judge
 from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.paths import KEY, PathNotFound, StepKind, member, print_path, resolve_path
-from counterfoil.schema.plans.languages import tree_of
-from counterfoil.schema.plans.tree import ArrayType, MapType, Node, NotPlannable, NullType, RecordType, UnionType
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
-
-    from counterfoil.schema.agreements.findings import Reader, ReadFinding
-    from counterfoil.schema.agreements.model import Expectation
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.paths import KEY, FieldPath, PathNotFound, StepKind, member, print_path, resolve_path
+from counterfoil.schema.plans.tree import (
+    ArrayType,
+    MapType,
+    Node,
+    NotPlannable,
+    NullType,
+    RecordType,
+    UnionType,
+    tree_of,
+)
+from counterfoil.schema.texts import Pointer
 
 # What release 0.2.0 reported about a reader: by its sentences, approvals of that release name breaks.
 #

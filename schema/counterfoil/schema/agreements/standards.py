@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
-from counterfoil.schema.agreements.model import AgreementFault
+from counterfoil.schema.agreements import AgreementFault, Scalar
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.documents import (
     InvalidDocument,
     ListNode,
     MappingNode,
+    Node,
     Repair,
     ScalarNode,
     YamlKind,
@@ -25,15 +28,7 @@ from counterfoil.schema.documents import (
     text_of,
     words,
 )
-from counterfoil.schema.texts import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.agreements.model import Scalar
-    from counterfoil.schema.documents import Node
-    from counterfoil.schema.texts import Position
-
+from counterfoil.schema.texts import Position, excerpt
 
 # The errors of the package jsonschema as mistakes with a place in the document and a sentence of ours.
 
@@ -46,14 +41,14 @@ _CHOICES: Final = ("oneOf", "anyOf")
 class StandardViolation(Protocol):
     """An error of the package jsonschema, as far as it is used here."""
 
-    validator: Any
-    validator_value: Any
-    instance: Any
-    schema: Any
-    context: Any
-    path: Any
-    absolute_path: Any
-    schema_path: Any
+    validator: Json
+    validator_value: Json
+    instance: Json
+    schema: Json
+    context: Json
+    path: Json
+    absolute_path: Json
+    schema_path: Json
     message: str
 
 
@@ -80,7 +75,7 @@ _SENTENCES: Final = {
 }
 
 
-def faults_of(errors: Sequence[StandardViolation], root: Node, schema: dict[str, Any]) -> Iterator[AgreementFault]:
+def faults_of(errors: Sequence[StandardViolation], root: Node, schema: JsonObject) -> Iterator[AgreementFault]:
     """Yield the mistakes that ``errors`` are about, the most specific ones; at least one where there is an error."""
     for error in [*_most_specific(errors, schema)] or errors:
         path = list(error.absolute_path)
@@ -97,7 +92,7 @@ def faults_of(errors: Sequence[StandardViolation], root: Node, schema: dict[str,
             yield AgreementFault(INVALID, f"{_words(path)} has no key {key}; {hint}", at, repair)
 
 
-def _most_specific(errors: Iterable[StandardViolation], schema: dict[str, Any]) -> Iterator[StandardViolation]:
+def _most_specific(errors: Iterable[StandardViolation], schema: JsonObject) -> Iterator[StandardViolation]:
     """Yield the errors that say what is wrong: of a choice, those of the branch that comes nearest.
 
     A key that a branch would know, had it been valid, is no error of its own.
@@ -109,7 +104,7 @@ def _most_specific(errors: Iterable[StandardViolation], schema: dict[str, Any]) 
             yield error
 
 
-def _nearest(error: StandardViolation, schema: dict[str, Any]) -> Iterator[StandardViolation]:
+def _nearest(error: StandardViolation, schema: JsonObject) -> Iterator[StandardViolation]:
     """Yield the errors of the branch that is refused deepest inside the value, else of the choice."""
     branches: dict[int, list[StandardViolation]] = {}
     for each in error.context or ():
@@ -156,7 +151,7 @@ def _problem(error: StandardViolation) -> str:
     return excerpt(error.message, _MAX_SHOWN * 2) if sentence is None else sentence.format(limit=limit, value=value)
 
 
-def _choice(branches: Sequence[Any]) -> str:
+def _choice(branches: Sequence[object]) -> str:
     """Return the sentence about a choice, none of whose branches fits: their required keys or their types."""
     required = [", ".join(each["required"]) for each in branches if isinstance(each, dict) and "required" in each]
     if len(required) == len(branches):
@@ -187,7 +182,7 @@ def _words(path: Sequence[str | int]) -> str:
     return words.removeprefix(".")
 
 
-def _is_consequence(error: StandardViolation, schema: dict[str, Any]) -> bool:
+def _is_consequence(error: StandardViolation, schema: JsonObject) -> bool:
     """Return whether a branch would know all keys that are refused, so that the error follows from another one."""
     known = _known_keys(error.schema, schema, set())
     return all(key in known for key in error.instance)
@@ -199,7 +194,7 @@ def _refused_keys(error: StandardViolation, known: set[str]) -> list[str]:
     return unknown or [key for key in error.instance if f"'{key}'" in error.message] or list(error.instance)
 
 
-def _known_keys(part: Any, schema: dict[str, Any], seen: set[int]) -> set[str]:
+def _known_keys(part: object, schema: JsonObject, seen: set[int]) -> set[str]:
     """Return the names of all properties that a schema mentions for its value, through references and branches."""
     if not isinstance(part, dict) or id(part) in seen:
         return set()
@@ -207,7 +202,7 @@ def _known_keys(part: Any, schema: dict[str, Any], seen: set[int]) -> set[str]:
     names = set(part.get("properties", ()))
     reference = part.get("$ref")
     if isinstance(reference, str):
-        target: Any = schema
+        target: Json = schema
         for step in reference.removeprefix("#/").split("/"):
             target = target.get(step, {})
         names |= _known_keys(target, schema, seen)
@@ -228,10 +223,10 @@ _MAX_FAULTS: Final = 40
 _MAX_ERRORS: Final = 400
 """The largest number of errors of jsonschema that are looked at for mistakes; a file may have thousands."""
 
-_Check: TypeAlias = "Callable[[Any, Any, Any, Any], Iterable[Any] | None]"
+_Check: TypeAlias = "Callable[[Json, Json, Json, Json], Iterable[Json] | None]"
 """What a validator of the package jsonschema does for a keyword; it returns the errors."""
 
-_Valid: TypeAlias = "dict[tuple[str, int, int], tuple[Any, Any]]"
+_Valid: TypeAlias = "dict[tuple[str, int, int], tuple[Json, Json]]"
 """The values and schemas of keywords without errors, by keyword and identities, which stay taken meanwhile."""
 
 
@@ -309,12 +304,12 @@ def is_quickly_valid(root: Node, file: str) -> bool:
     return _is_quickly_valid(plain_value(root), file)
 
 
-def _is_quickly_valid(value: Any, file: str) -> bool:
+def _is_quickly_valid(value: object, file: str) -> bool:
     fast = _fast_validator(file)
     return fast is not None and bool(fast.is_valid(value))
 
 
-def _later_version(value: Any, file: str) -> str:
+def _later_version(value: object, file: str) -> str:
     """Return the first version after that of ``file`` under which a document is valid; empty if there is none."""
     versions = next(each.file_by_version for each in STANDARDS if file in each.file_by_version.values())
     files = list(dict.fromkeys(versions.values()))
@@ -323,7 +318,7 @@ def _later_version(value: Any, file: str) -> str:
     return version_by_file.get(next(later, ""), "")
 
 
-def remembering_validator(file: str) -> Any:
+def remembering_validator(file: str) -> Json:
     """Return a validator by jsonschema for one document, which remembers what is valid.
 
     The package validates a value inside ``n`` others ``2 ** n`` times, once more for each ``unevaluatedProperties``.
@@ -338,7 +333,7 @@ def remembering_validator(file: str) -> Any:
 def _remembering(valid: _Valid, keyword: str, check: _Check) -> _Check:
     """Return the check of a keyword of jsonschema, which is not done again for a value that passed it."""
 
-    def checked(validator: Any, limit: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    def checked(validator: object, limit: object, instance: object, schema: object) -> Iterator[Json]:
         key = (keyword, id(instance), id(schema))
         if key in valid:
             return
@@ -353,14 +348,14 @@ def _remembering(valid: _Valid, keyword: str, check: _Check) -> _Check:
 
 
 @cache
-def _schema(file: str) -> dict[str, Any]:
+def _schema(file: str) -> JsonObject:
     text = (files("counterfoil.schema.agreements") / "standards" / file).read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
+    schema: JsonObject = json.loads(text)
     return schema
 
 
 @cache
-def _fast_validator(file: str) -> Any:
+def _fast_validator(file: str) -> Json:
     """Return the compiled validator of jsonschema-rs; None where it is not installed."""
     try:
         rust = import_module("jsonschema_rs")

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
-from counterfoil.schema.agreements.findings import Offer, ReadFinding
-from counterfoil.schema.agreements.model import OnUnknownEnum
-from counterfoil.schema.compatibility.misfits import MISSING, OPTIONAL, MisfitEffect
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.agreements import ExpectedRead, FieldPromise, OnUnknownEnum, ValueRange
+from counterfoil.schema.agreements.findings import FieldFacts, Offer, Reader, ReadFinding
+from counterfoil.schema.compatibility import OutOfSteps
+from counterfoil.schema.compatibility.misfits import MISSING, OPTIONAL, Misfit, MisfitEffect, Misfits
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.languages.table import language_for
-from counterfoil.schema.paths import KEY, StepKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from counterfoil.schema.agreements.findings import FieldFacts, Reader
-    from counterfoil.schema.agreements.model import ExpectedRead, FieldPromise, ValueRange
-    from counterfoil.schema.compatibility.misfits import Misfit, Misfits
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.paths import FieldPath
-
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.paths import KEY, FieldPath, StepKind
 
 # Whether what a consumer expects of values is covered by what a contract promises of them.
 

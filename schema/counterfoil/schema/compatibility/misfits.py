@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
-from counterfoil.schema.compatibility.rules import Sentence, show
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.paths import FieldPath, Step
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.compatibility import Steps
+from counterfoil.schema.compatibility.findings import Difference, Sentence, show
+from counterfoil.schema.paths import FieldPath, Step
+from counterfoil.schema.texts import Pointer
 
 # A difference of two schemas is at a type; a misfit is at a place of a record, so that a type which several fields use
 # has one at each of them. Each language finds its own (``languages/<language>/misfits.py``).

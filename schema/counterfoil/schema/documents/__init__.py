@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
-
     import yaml
 
 
@@ -106,7 +106,7 @@ class MappingNode:
 Node: TypeAlias = ScalarNode | ListNode | MappingNode
 
 
-def plain_value(node: Node) -> Any:
+def plain_value(node: Node) -> Json:
     """Return the node as dicts, lists and scalars; raise ``InvalidDocument`` for an unclear scalar."""
     match node:
         case MappingNode():
@@ -243,7 +243,7 @@ _OTHER: Final = ""
 _PAIRS: Final = "pairs"
 
 
-def node_json(node: Node) -> Any:
+def node_json(node: Node) -> Json:
     """Return the JSON of a node: texts, lists and objects as they are; of other scalars their kind, text and value.
 
     >>> from counterfoil.schema.documents.yaml_reader import read_yaml
@@ -264,7 +264,7 @@ def node_json(node: Node) -> Any:
             return {_OTHER: [node.kind.value, node.text, value]}
 
 
-def node_of_json(document: Any) -> Node:
+def node_of_json(document: Json) -> Node:
     """Return the node that :func:`node_json` has written.
 
     >>> node_json(node_of_json({"a": ["x"]}))

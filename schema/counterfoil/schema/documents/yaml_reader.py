@@ -10,13 +10,15 @@ Source: YAML 1.2.2, chapter 10.3 (core schema); YAML 1.1, types bool, int, float
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import yaml
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.documents import (
     CONFLICT,
     InvalidDocument,
@@ -30,20 +32,16 @@ from counterfoil.schema.documents import (
 )
 from counterfoil.schema.texts import Position
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
 MAX_CHARACTERS: Final = 1024 * 1024
 MAX_NODES: Final = 100_000
 MAX_DEPTH: Final = 32
 
-_RESOLVER: Final[Any] = yaml.SafeLoader("")
+_RESOLVER: Final[Json] = yaml.SafeLoader("")
 _MAX_KEPT_LENGTH: Final = 40
-_LOADERS: Final[tuple[Any, ...]] = (*([yaml.CSafeLoader] if yaml.__with_libyaml__ else []), yaml.SafeLoader)
+_LOADERS: Final[tuple[Json, ...]] = (*([yaml.CSafeLoader] if yaml.__with_libyaml__ else []), yaml.SafeLoader)
 """The parsers: first the one in C, about ten times faster, which not every build of PyYAML has."""
 
-_SCALAR: Final[Any] = yaml.ScalarEvent  # found faster than as an attribute of the module
+_SCALAR: Final[Json] = yaml.ScalarEvent  # found faster than as an attribute of the module
 _TAG: Final = "tag:yaml.org,2002:"
 _KIND_BY_TAG: Final = {
     f"{_TAG}{kind.value}": kind for kind in (YamlKind.INTEGER, YamlKind.NUMBER, YamlKind.BOOLEAN, YamlKind.NULL)
@@ -88,7 +86,7 @@ def _read(text: str, *, aliases: bool) -> Node | None:
     return _Conversion(_events(text, last), aliases=aliases).document()
 
 
-def _events(text: str, loader: Any) -> Iterator[Any]:
+def _events(text: str, loader: Json) -> Iterator[Json]:
     """Return the events of ``text``, as ``yaml.parse`` yields them, without a call of Python for each."""
     return iter(loader(text).get_event, None)
 
@@ -105,7 +103,7 @@ def _position_at(text: str, offset: int) -> Position:
 class _Conversion:
     """The conversion of PyYAML's events. An alias counts at each use, which limits what a short text can expand to."""
 
-    def __init__(self, events: Iterator[Any], *, aliases: bool) -> None:
+    def __init__(self, events: Iterator[Json], *, aliases: bool) -> None:
         self._events = events
         self._aliases = aliases
         self._count = 0
@@ -123,7 +121,7 @@ class _Conversion:
             raise InvalidDocument("not YAML: a second document; expected one", _position(following.start_mark))
         return root
 
-    def _node(self, event: Any, depth: int) -> Node:
+    def _node(self, event: Json, depth: int) -> Node:
         """Return the node that begins with ``event``, which may have at most ``depth`` levels."""
         mark = event.start_mark
         position = Position(mark.line + 1, mark.column + 1)
@@ -147,7 +145,7 @@ class _Conversion:
         kept.count = self._count - before
         return kept.node
 
-    def _content(self, event: Any, position: Position, depth: int) -> Node:
+    def _content(self, event: Json, position: Position, depth: int) -> Node:
         if type(event) is yaml.ScalarEvent:
             return _scalar(event, position)
         if type(event) is yaml.MappingStartEvent:
@@ -176,7 +174,7 @@ class _Conversion:
             entries[key], positions[key] = self._node(next(events), depth - 1), place
         return MappingNode(position, entries, positions)
 
-    def _text_of_key(self, event: Any, place: Position) -> str:
+    def _text_of_key(self, event: Json, place: Position) -> str:
         """Return the text of a key that is an alias or has an anchor."""
         if isinstance(event, yaml.ScalarEvent | yaml.AliasEvent):
             node = self._node(event, 0)
@@ -230,7 +228,7 @@ def _height(node: Node) -> int:
             return 0
 
 
-def _scalar(event: Any, position: Position) -> ScalarNode:
+def _scalar(event: Json, position: Position) -> ScalarNode:
     text = event.value
     try:
         if event.tag is None and not event.style:  # plain: None, or "" from the parser in C
@@ -252,7 +250,7 @@ class _NoValue(Exception):
     """A scalar without the value that its type needs."""
 
 
-def _plain_meaning(text: str) -> tuple[YamlKind, Any, str]:
+def _plain_meaning(text: str) -> tuple[YamlKind, Json, str]:
     """Return kind, value, and the meanings if there are two."""
     older = _tagged_meaning(_RESOLVER.resolve(yaml.ScalarNode, text, (True, False)), text)
     newer = _newer_meaning(text)
@@ -265,7 +263,7 @@ _kept_meaning: Final = lru_cache(maxsize=10_000)(_plain_meaning)
 """The same, kept, since short texts occur often."""
 
 
-def _tagged_meaning(tag: str, text: str) -> tuple[YamlKind, Any]:
+def _tagged_meaning(tag: str, text: str) -> tuple[YamlKind, Json]:
     """Return the meaning in YAML 1.1."""
     kind = _KIND_BY_TAG.get(tag, YamlKind.TEXT)
     if kind is YamlKind.TEXT:
@@ -277,7 +275,7 @@ def _tagged_meaning(tag: str, text: str) -> tuple[YamlKind, Any]:
         raise _NoValue(f"{text!r} is no value of the type {kind.value}") from None
 
 
-def _newer_meaning(text: str) -> tuple[YamlKind, Any]:
+def _newer_meaning(text: str) -> tuple[YamlKind, Json]:
     if text in _WORDS:
         return _WORDS[text]
     try:
@@ -290,7 +288,7 @@ def _newer_meaning(text: str) -> tuple[YamlKind, Any]:
     return YamlKind.TEXT, text
 
 
-def _shown(meaning: tuple[YamlKind, Any]) -> str:
+def _shown(meaning: tuple[YamlKind, Json]) -> str:
     kind, value = meaning
     match kind:
         case YamlKind.TEXT:

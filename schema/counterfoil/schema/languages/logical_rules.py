@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.compatibility.rules import CompatibilityRule
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import CompatibilityRule
 
 rule: Final = partial(
     CompatibilityRule,

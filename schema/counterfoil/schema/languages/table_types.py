@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from counterfoil.schema.compatibility.report import Difference, DifferenceOrigin
+from counterfoil.schema.compatibility.findings import CompatibilityRule, Difference, DifferenceOrigin
 from counterfoil.schema.languages import logical_rules as rules
-from counterfoil.schema.paths import ITEMS, VALUES, member
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, member
+from counterfoil.schema.texts import Pointer
 
 # The type of a table's rows, independent of the schema's language.
 #

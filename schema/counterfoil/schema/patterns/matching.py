@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from math import prod
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import regex
 
 from counterfoil.schema.caches import RecentValues, cached_by_size
+from counterfoil.schema.compatibility import Steps
 from counterfoil.schema.patterns.reading import NotEcma, read_expression
 from counterfoil.schema.patterns.syntax import (
     WORD,
@@ -17,6 +19,7 @@ from counterfoil.schema.patterns.syntax import (
     BackReference,
     BoundaryAssertion,
     Characters,
+    Expression,
     Look,
     NumberedGroup,
     PatternDialect,
@@ -27,13 +30,6 @@ from counterfoil.schema.patterns.syntax import (
     spans_of,
     spell,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.patterns.syntax import Expression
-
 
 # Search by the rules of ECMA 262 themselves, for expressions whose back-references no package treats as it says.
 #

@@ -7,15 +7,12 @@ anything else no string is returned; then a candidate is missing, but no result 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import islice, product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.patterns.matching import holds_match, is_too_large
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 MAX_SAMPLES: Final = 16
 """The largest number of matching strings of one pattern."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import Final, TypeGuard
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import shown
 from counterfoil.schema.plans.casts import value_of_rule
 from counterfoil.schema.plans.formulas import spell
@@ -24,9 +26,10 @@ from counterfoil.schema.plans.model import (
     ValueShape,
     Widen,
 )
-from counterfoil.schema.plans.rules import NO_RULE, cast_words, decimals_of, rule_text
+from counterfoil.schema.plans.rules import NO_RULE, CastRule, cast_words, decimals_of, rule_text
 from counterfoil.schema.plans.tree import (
     Leaf,
+    Node,
     NullType,
     Opaque,
     RecordType,
@@ -52,12 +55,6 @@ from counterfoil.schema.plans.types import (
     split_null,
     widens,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from counterfoil.schema.plans.rules import CastRule
-    from counterfoil.schema.plans.tree import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +102,7 @@ class Assigner:
         self.has_rules = True
         """Whether a bridge file may have rules for the values that are converted: not for parts of a branch."""
 
-    def constant(self, given: Any, target: Node, where: str, word: str) -> Constant | None:
+    def constant(self, given: object, target: Node, where: str, word: str) -> Constant | None:
         """Return a JSON value as the target's, or None after a problem.
 
         ``word`` is the key of the value in the rule.
@@ -118,7 +115,7 @@ class Assigner:
             return None
 
     def settle_null(
-        self, value: AssignedValue, target: Node, where: str, op: Op | None, *, default: tuple[Any] | None
+        self, value: AssignedValue, target: Node, where: str, op: Op | None, *, default: tuple[Datum] | None
     ) -> Op | None:
         """Return ``op`` if null is permitted, with the value of ``default`` (a tuple), if given, instead of null."""
         if op is None or not value.is_nullable or split_null(target)[0]:

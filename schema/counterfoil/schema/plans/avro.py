@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 from uuid import UUID
 
+from counterfoil.schema.datum import Datum, Json
 from counterfoil.schema.languages.avro import types as avro
-from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.avro.schema import AvroSchema, parse_avro
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
@@ -17,7 +19,9 @@ from counterfoil.schema.languages.avro.types import (
     AvroKind,
     AvroMap,
     AvroRecord,
+    AvroType,
     AvroUnion,
+    NamedType,
     branch_name,
 )
 from counterfoil.schema.parsed import Validation
@@ -28,20 +32,13 @@ from counterfoil.schema.plans.tree import (
     ArrayType,
     Leaf,
     MapType,
+    Node,
     NullType,
     RecordField,
     RecordType,
     UnionType,
 )
 from counterfoil.schema.plans.types import are_distinct
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroType, Json, NamedType
-    from counterfoil.schema.plans.tree import Node
-
 
 # Base schemas and base values: schemas and values without logical types.
 #
@@ -111,7 +108,7 @@ class _Writer:
             written["size"] = node.size
         return written
 
-    def _field(self, member: Any) -> dict[str, Json]:
+    def _field(self, member: Datum) -> dict[str, Json]:
         written = {"name": member.name, "type": self.write(member.type)}
         if member.has_default:
             written["default"] = member.default
@@ -131,7 +128,7 @@ def is_tagged(union: AvroUnion) -> bool:
     return not are_distinct(union.branches)
 
 
-def base_value(node: AvroType, value: Any) -> Any:
+def base_value(node: AvroType, value: Datum) -> Datum:
     """Return the base value of a decoded value; a base value is returned unchanged.
 
     Where the value does not tell the branch of a union, ``(name, value)`` does, or the key ``-type`` of a dict.
@@ -149,7 +146,7 @@ def base_value(node: AvroType, value: Any) -> Any:
     return _base_scalar(node, value) if node.logical_type else value
 
 
-def hinted_value(node: AvroType, value: Any) -> Any:
+def hinted_value(node: AvroType, value: Datum) -> Datum:
     """Return a base value with ``(name, value)`` instead of the index of a branch, as encoders take it."""
     if value is None:
         return None
@@ -168,7 +165,7 @@ def hinted_value(node: AvroType, value: Any) -> Any:
     return value
 
 
-def _tagged(node: AvroUnion, value: Any) -> tuple[int, Any]:
+def _tagged(node: AvroUnion, value: object) -> tuple[int, Datum]:
     """Return the value of a tagged union: the branch is the one that is named, else the only one that fits best."""
     if isinstance(value, tuple):
         name, inner = value
@@ -207,7 +204,7 @@ _KINDS_BY_CLASS: Final[dict[type, tuple[AvroKind, ...]]] = {
 _INT_VALUES: Final = range(-(2**31), 2**31)
 
 
-def _rank(branch: AvroType, value: Any) -> int | None:
+def _rank(branch: AvroType, value: Datum) -> int | None:
     """Return how closely a branch fits a value, 0 for the closest; None if it does not."""
     based = _base_scalar(branch, value) if branch.logical_type else value
     kinds = _KINDS_BY_CLASS.get(type(based), ())
@@ -224,7 +221,7 @@ def _rank(branch: AvroType, value: Any) -> int | None:
     return kinds.index(branch.kind) if does_fit is None or does_fit() else None
 
 
-def _base_of_branch(node: AvroUnion, value: Any) -> Any:
+def _base_of_branch(node: AvroUnion, value: object) -> Datum:
     """Return the base value for the branch of the value's class."""
     branches = [branch for branch in node.branches if branch.kind is not AvroKind.NULL]
     for branch in branches:
@@ -239,7 +236,7 @@ def _base_of_branch(node: AvroUnion, value: Any) -> Any:
     return value
 
 
-def _base_scalar(node: AvroType, value: Any) -> Any:
+def _base_scalar(node: AvroType, value: object) -> Datum:
     """Return a scalar's base value."""
     turn = _BASE_BY_CLASS.get(value.__class__)
     return value if turn is None else turn(node, value)
@@ -282,7 +279,7 @@ def decimal_bytes(unscaled: int, size: int | None = None) -> bytes:
     return unscaled.to_bytes(fewest if size is None else size, "big", signed=True)
 
 
-_BASE_BY_CLASS: Final[dict[type, Callable[[AvroType, Any], Any]]] = {
+_BASE_BY_CLASS: Final[dict[type, Callable[[AvroType, Datum], Datum]]] = {
     datetime: _of_datetime,
     date: _of_date,
     time: _of_time,
@@ -331,7 +328,7 @@ def meaning_of(schema: AvroSchema) -> str:
     return meaning_text(schema.root)
 
 
-def base_function(schema: AvroSchema) -> Callable[[Any], Any] | None:
+def base_function(schema: AvroSchema) -> Callable[[Datum], Datum] | None:
     """Return the function from decoded values, with logical types or without, to base values."""
     root = schema.root
     if not any(node.logical_type is not None or _is_tagged(node) for node in types_of(root)):
@@ -339,7 +336,7 @@ def base_function(schema: AvroSchema) -> Callable[[Any], Any] | None:
     return lambda value: base_value(root, value)
 
 
-def decoded_function(schema: AvroSchema) -> Callable[[Any], Any] | None:
+def decoded_function(schema: AvroSchema) -> Callable[[Datum], Datum] | None:
     """Return the function from base values to values of the base schema that an encoder takes."""
     root = schema.root
     return (lambda value: hinted_value(root, value)) if any(map(_is_tagged, types_of(root))) else None

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from counterfoil.schema.plans.rules import PlanRules
-    from counterfoil.schema.texts import Position
 
 
 class Partitioning(StrEnum):

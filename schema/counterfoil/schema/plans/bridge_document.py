@@ -1,4 +1,6 @@
-"""The document of a bridge: read with the place of every mistake, and its grammar for editors.
+"""The document of a bridge, read with the place of every mistake, and what a registry needs of it: its plans.
+
+The document of a bridge: read with the place of every mistake, and its grammar for editors.
 
 It is YAML::
 
@@ -23,13 +25,16 @@ Keys are taken as they are written, so that ``null:`` and ``on:`` are words and 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.documents import (
     InvalidDocument,
     MappingNode,
+    Node,
     ScalarNode,
     YamlKind,
     block,
@@ -38,19 +43,18 @@ from counterfoil.schema.documents import (
     text_of,
 )
 from counterfoil.schema.documents.yaml_reader import read_yaml
-from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.errors import CounterfoilError, InvalidBridge
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans.bridge import BridgeFile, DeliveryGuarantee, Framing, Partitioning, StopAbove, Timestamps
+from counterfoil.schema.plans.derivations import derive_back, stored_plan
+from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.formulas import SOURCE_PATH_PATTERN, TARGET_PATH_PATTERN
+from counterfoil.schema.plans.model import ConversionPlan
 from counterfoil.schema.plans.notation import MAX_DECIMALS
-from counterfoil.schema.plans.rules import FOLLOWING_BY_ORIGIN, NumberMeaning, parse_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from counterfoil.schema.documents import Node
-    from counterfoil.schema.plans.rules import PlanRules
-    from counterfoil.schema.texts import Position
-
+from counterfoil.schema.plans.rules import FOLLOWING_BY_ORIGIN, NumberMeaning, PlanRules, parse_rules
+from counterfoil.schema.plans.tree import with_message
+from counterfoil.schema.rest.bridges import PROBLEM, Problem, ReversePlan
+from counterfoil.schema.texts import Position
 
 # The document of a bridge: YAML, read with the place of every mistake.
 
@@ -276,7 +280,7 @@ _SPLIT: Final = {
     "required": ["from", "on", "take"],
     "additionalProperties": False,
 }
-_WORDS: Final[dict[str, tuple[str, Any]]] = {
+_WORDS: Final[dict[str, tuple[str, Json]]] = {
     "from": ("The source field with the value.", _SOURCE_SCHEMA),
     "join": ("Source fields whose texts are joined.", {"type": "array", "items": _SOURCE_SCHEMA, "minItems": 1}),
     "split": ("One piece of a text.", _SPLIT),
@@ -295,13 +299,13 @@ _WORDS: Final[dict[str, tuple[str, Any]]] = {
 }
 
 
-def bridge_json_schema() -> dict[str, Any]:
+def bridge_json_schema() -> JsonObject:
     """Return the JSON schema (draft 2020-12) of bridge documents.
 
     >>> sorted(bridge_json_schema()["required"])
     ['bridge', 'source', 'target']
     """
-    source: dict[str, Any] = {
+    source: JsonObject = {
         "topic": _TOPIC_SCHEMA,
         "subject": _SUBJECT_SCHEMA,
         "versions": {"const": "all"},
@@ -337,7 +341,7 @@ def bridge_json_schema() -> dict[str, Any]:
     }
 
 
-def _rule_schemas() -> dict[str, Any]:
+def _rule_schemas() -> JsonObject:
     """Return the schemas of ``fields``, ``drop`` and ``numbers``."""
     return {
         "fields": {
@@ -358,18 +362,110 @@ def _rule_schemas() -> dict[str, Any]:
     }
 
 
-def _closed(properties: dict[str, Any], *required: str, without: str = "") -> dict[str, Any]:
+def _closed(properties: JsonObject, *required: str, without: str = "") -> JsonObject:
     kept = {name: value for name, value in properties.items() if name != without}
     return {"type": "object", "properties": kept, "required": list(required), "additionalProperties": False}
 
 
-def _rule_schema(origin: str) -> dict[str, Any]:
+def _rule_schema(origin: str) -> JsonObject:
     """Return the schema of a rule whose value comes from ``origin``."""
     words = [origin, *sorted(FOLLOWING_BY_ORIGIN[origin])]
     required = [origin, "as"] if "as" in words else [origin]
     return {"title": origin, **_closed({word: _described(word) for word in words}, *required)}
 
 
-def _described(word: str) -> dict[str, Any]:
+def _described(word: str) -> JsonObject:
     text, schema = _WORDS[word]
     return {"description": text} if schema is True else {"description": text, **schema}
+
+
+# What a registry needs of a bridge: its file read, and its plan derived there and back, as plain values.
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedPlan:
+    """A complete plan: its hash, what it loses and leaves out, and the plan that converts back."""
+
+    hash: str
+    lossy: tuple[str, ...]
+    dropped: tuple[str, ...]
+    reverse: ReversePlan
+
+
+class StoredHashes(NamedTuple):
+    """The hashes of the plans that are stored of a bridge, there and back; empty if there are none."""
+
+    there: str = ""
+    back: str = ""
+
+
+NO_HASHES: Final = StoredHashes()
+
+
+def plan_head(text: str) -> BridgeFile:
+    """Return the bridge file in ``text`` without its rules, of which there may be thousands.
+
+    Raise ``InvalidBridge`` with line and column of a mistake.
+    """
+    return replace(read_plan(text), rules=PlanRules(), positions={})
+
+
+def read_plan(text: str, named: str = "The plan") -> BridgeFile:
+    """Return the bridge file in ``text``; raise ``InvalidBridge`` with line and column of a mistake."""
+    try:
+        return read_bridge(text)
+    except InvalidDocument as mistake:
+        raise InvalidBridge(f"{named} cannot be read: {mistake}") from None
+
+
+def derived_plan(
+    text: str, source: ParsedSchema, target: ParsedSchema, reverse: str = "", stored: StoredHashes = NO_HASHES
+) -> DerivedPlan:
+    """Return the plan of the bridge file in ``text`` from ``source`` to ``target``, and the one back.
+
+    ``reverse`` is the text of a bridge file for the plan back; without it, that plan is derived without rules, and may
+    have problems. ``stored`` are the hashes of the plans that are stored, which keep their meaning where versions
+    before derived other ones. Raise ``InvalidBridge`` for a plan that is not complete, with its problems by field in
+    the details.
+    """
+    file = read_plan(text)
+    source, target = with_message(source, file.source_message), with_message(target, file.target_message)
+    plan = derive_plan(source, target, file.rules)
+    earlier = stored_plan(plan, file.rules) if stored.there else None
+    if earlier is not None and earlier.hash == stored.there:
+        plan = earlier
+    _check_complete(plan, f"The plan of bridge {file.name!r}")
+    if unusable := file.language_problems(source.schema_type, target.schema_type):
+        raise InvalidBridge("; ".join(unusable))
+    return DerivedPlan(plan.hash, plan.lossy, plan.dropped, _reverse(file, plan, reverse, stored.back))
+
+
+def _reverse(file: BridgeFile, plan: ConversionPlan, text: str, stored_hash: str) -> ReversePlan:
+    if not text:
+        back = derive_back(plan)
+        if stored_hash not in {"", back.hash}:
+            earlier = derive_plan(plan.target, plan.source, PlanRules(drop_rest=True, numbers=NumberMeaning.ALL))
+            back = earlier if earlier.hash == stored_hash else back
+        return ReversePlan(back.hash, problems=_problems(back), lossy=back.lossy)
+    named = read_plan(text, "The reverse plan")
+    if (named.source_subject, named.target_subject) != (file.target_subject, file.source_subject):
+        raise InvalidBridge(
+            f"The reverse plan converts {named.source_subject} to {named.target_subject}; "
+            f"expected {file.target_subject} to {file.source_subject}"
+        )
+    back = derive_plan(plan.target, plan.source, named.rules)
+    _check_complete(back, f"The reverse plan of bridge {file.name!r}")
+    return ReversePlan(back.hash, text, lossy=back.lossy)
+
+
+def _check_complete(plan: ConversionPlan, named: str) -> None:
+    problems = _problems(plan)
+    if problems:
+        raise InvalidBridge(
+            f"{named} is not complete: {'; '.join(map(str, problems))}",
+            details={"problems": [PROBLEM.write(each) for each in problems]},
+        )
+
+
+def _problems(plan: ConversionPlan) -> tuple[Problem, ...]:
+    return tuple(Problem(each.kind.value, each.field, each.text) for each in plan.problems)

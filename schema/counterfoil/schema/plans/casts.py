@@ -6,10 +6,12 @@ import math
 import re
 from collections.abc import Callable
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, FailureCode, shown, spelt_as_yaml
 from counterfoil.schema.plans.avro import decimal_bytes
+from counterfoil.schema.plans.model import Cast, Scalar
 from counterfoil.schema.plans.notation import (
     LONG_RANGE,
     double_of_text,
@@ -22,7 +24,7 @@ from counterfoil.schema.plans.notation import (
     whole_of_text,
 )
 from counterfoil.schema.plans.text_forms import NoForm, form_function
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, RecordType, UnionType
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, RecordType, UnionType
 from counterfoil.schema.plans.types import (
     WHOLE,
     NoValue,
@@ -35,9 +37,7 @@ from counterfoil.schema.plans.types import (
 from counterfoil.schema.texts import excerpt
 
 if TYPE_CHECKING:
-    from counterfoil.schema.plans.model import Cast, Scalar
     from counterfoil.schema.plans.rules import LookupRule
-    from counterfoil.schema.plans.tree import Node
 
 
 # Casts: converting one scalar to another, or the reason why that is not possible.
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 # forms of one value      :mod:`.text_forms`: points in time, dates and bytes as text
 # ======================  ==============================================================================================
 
-Turn: TypeAlias = Callable[[Any], Any]
+Turn: TypeAlias = Callable[[Datum], Datum]
 
 UUID_TEXT: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 """The texts that are UUIDs, in letters of any case."""
@@ -92,7 +92,7 @@ def cast_function(op: Cast, field: str) -> Turn:
     """Return the function that casts a value to another type; it raises ``ConversionError`` for ``field``."""
     turn = _turn(op)
 
-    def cast(value: Any) -> Any:
+    def cast(value: object) -> Datum:
         try:
             return turn(value)
         except (_Refused, NoForm) as refused:
@@ -123,19 +123,19 @@ def _turn(op: Cast) -> Turn:
     return _TO_REAL_OR_BOOLEAN[target.base]
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Datum:
     return value
 
 
-def _refuse(value: Any, problem: str) -> Any:
+def _refuse(value: object, problem: str) -> Datum:
     raise _Refused(FailureCode.CAST_FAILED, f"{shown(value)} is {problem}")
 
 
-def _beyond(value: Any, target: Scalar) -> Any:
+def _beyond(value: object, target: Scalar) -> Datum:
     raise _Refused(FailureCode.OUT_OF_RANGE, f"{shown(value)} does not fit {target}")
 
 
-def _ranged(number: int, value: Any, target: Scalar) -> int:
+def _ranged(number: int, value: object, target: Scalar) -> int:
     low, high = range_of(target)
     return number if low <= number <= high else _beyond(value, target)
 
@@ -229,7 +229,7 @@ def _rescaled(value: int, source: Scalar, target: Scalar) -> int:
     return _ranged(value * ticks_per_second(target) // ticks_per_second(source), value, target)
 
 
-def _by_decimal(value: Any, op: Cast) -> Any:
+def _by_decimal(value: object, op: Cast) -> Datum:
     source, target = op.source, op.target
     number = _decimal_of(value, source)
     if target.base in {"double", "number"}:
@@ -250,7 +250,7 @@ def _rounded(number: Decimal, decimals: int | None) -> Decimal:
     return made or abs(made)
 
 
-def _decimal_of(value: Any, source: Scalar) -> Decimal:
+def _decimal_of(value: Datum, source: Scalar) -> Decimal:
     if source.word == "decimal":
         return decimal_of_bytes(value, source)
     if isinstance(value, int):
@@ -308,7 +308,7 @@ def decimal_of_number(given: float, target: Scalar) -> bytes | None:
 # Constants of rules and defaults of schemas: as base values, and as they are printed.
 
 
-def value_of_rule(node: Node, given: Any) -> Any:
+def value_of_rule(node: Node, given: object) -> Datum:
     """Return the base value of a value that a rule writes; raise ``NoValue`` if it has none.
 
     It is written as a default of the type is, and a decimal also as a number.
@@ -322,7 +322,7 @@ def value_of_rule(node: Node, given: Any) -> Any:
     return made
 
 
-def text_of_default(node: Node, given: Any) -> str:
+def text_of_default(node: Node, given: object) -> str:
     """Return the default of a field as it is printed: as YAML writes it, and a decimal as a number."""
     scalar = _decimal(node)
     if scalar is None or not isinstance(given, str):
@@ -333,7 +333,7 @@ def text_of_default(node: Node, given: Any) -> str:
         return spelt_as_yaml(given)
 
 
-def readable(node: Node, value: Any) -> Any:
+def readable(node: Node, value: Datum) -> Datum:
     """Return a base value for people: its decimals are numbers, and values of unions stand without their branch."""
     if isinstance(node, UnionType):
         has_branch = node.is_tagged and isinstance(value, tuple)
@@ -360,12 +360,12 @@ def _decimal(node: Node) -> Scalar | None:
 # Lookup tables: their keys and results as values of the source's and the target's type.
 
 
-def table_of(lookup: LookupRule, source: Scalar, target: Node) -> tuple[tuple[tuple[Any, Any], ...], list[str]]:
+def table_of(lookup: LookupRule, source: Scalar, target: Node) -> tuple[tuple[tuple[Datum, Datum], ...], list[str]]:
     """Return the table with its keys as values of ``source`` and its results as values of ``target``.
 
     And the problems.
     """
-    entries: dict[Any, Any] = {}
+    entries: dict[Datum, Datum] = {}
     problems: list[str] = []
     for written, result in lookup.table:
         try:
@@ -384,7 +384,7 @@ def table_of(lookup: LookupRule, source: Scalar, target: Node) -> tuple[tuple[tu
     return tuple(entries.items()), problems
 
 
-def _key(written: Any, source: Scalar) -> Any:
+def _key(written: object, source: Scalar) -> Datum:
     """Return a key as a value of the source's type; documents write whole numbers and booleans as text too."""
     if source.base in WHOLE:
         low, high = range_of(source)

@@ -14,9 +14,10 @@ A conversion plan says how records of one schema become records of another:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans.assign import DECIMALS
 from counterfoil.schema.plans.derive import SAME_NUMBER, Deriver, derive_plan
 from counterfoil.schema.plans.formulas import spell
@@ -28,6 +29,8 @@ from counterfoil.schema.plans.model import (
     MapItems,
     MapTagged,
     MapValues,
+    Op,
+    Scalar,
     Widen,
     encoded,
 )
@@ -43,13 +46,6 @@ from counterfoil.schema.plans.rules import (
 )
 from counterfoil.schema.plans.sources import paths_read
 from counterfoil.schema.plans.types import is_instant
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.plans.model import Op, Scalar
-
 
 # The way back: the rules that undo the rules of a plan, and what does not survive there and back.
 #
@@ -184,7 +180,7 @@ def rounds_to_float(resolution: ConversionPlan) -> bool:
     return any(target.base == "float" and source.base in {"int", "long"} for _, source, target in changes)
 
 
-def _conversions(op: Any, where: str) -> Iterator[tuple[str, Scalar, Scalar]]:
+def _conversions(op: object, where: str) -> Iterator[tuple[str, Scalar, Scalar]]:
     """Yield every change of a scalar type in an operation, with the target path."""
     if isinstance(op, (Cast, Widen)):
         yield where, op.source, op.target

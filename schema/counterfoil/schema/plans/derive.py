@@ -8,17 +8,24 @@ values of maps. A conversion that would lose or refuse a value is a problem unle
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.schema.compatibility.policies import OutOfSteps, Steps
+from counterfoil.schema.compatibility import OutOfSteps, Steps
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans import shown
 from counterfoil.schema.plans.assign import AssignedValue, Assigner
 from counterfoil.schema.plans.casts import text_of_default
 from counterfoil.schema.plans.formulas import spell
-from counterfoil.schema.plans.given import refusals
-from counterfoil.schema.plans.languages import limits_of, meaning_of, reading_notes, tree_of
+from counterfoil.schema.plans.given import (
+    branch_of_union,
+    check_branches,
+    fields_together,
+    oneof_as_union,
+    refusals,
+    unmet_demands,
+)
 from counterfoil.schema.plans.model import (
     BuildRecord,
     Constant,
@@ -31,25 +38,23 @@ from counterfoil.schema.plans.model import (
     ProblemKind,
     Read,
 )
-from counterfoil.schema.plans.oneofs import (
-    branch_of_union,
-    check_branches,
-    fields_together,
-    oneof_as_union,
-    unmet_demands,
-)
-from counterfoil.schema.plans.rules import NO_RULE, From, NumberMeaning, PlanRules, rule_text, rule_that_fits
-from counterfoil.schema.plans.sources import RuleReader, SourceScope, paths_read, story_of, unused_paths
+from counterfoil.schema.plans.rules import NO_RULE, FieldRule, From, NumberMeaning, PlanRules, rule_text, rule_that_fits
+from counterfoil.schema.plans.sources import RuleNode, RuleReader, SourceScope, story_of, unused_paths
 from counterfoil.schema.plans.tree import (
     ArrayType,
     FieldIndexes,
     Leaf,
     MapType,
+    Node,
     NotPlannable,
     RecordField,
     RecordType,
     UnionType,
     contents_dropped,
+    limits_of,
+    meaning_of,
+    reading_notes,
+    tree_of,
 )
 from counterfoil.schema.plans.types import (
     NoValue,
@@ -61,14 +66,6 @@ from counterfoil.schema.plans.types import (
     value_of_json,
 )
 from counterfoil.schema.units import differ_in_unit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.plans.rules import FieldRule
-    from counterfoil.schema.plans.tree import Node
-
 
 MIN_FIELDS: Final = 20_000
 """The largest number of fields of a plan between short schemas; for long ones it grows with their length."""
@@ -88,25 +85,6 @@ def derive_plan(source: ParsedSchema, target: ParsedSchema, rules: PlanRules | N
     (``plan.is_complete``) converts every value or returns the reason of a failure.
     """
     return Deriver(rules or PlanRules()).derive(source, target)
-
-
-@dataclass(slots=True)
-class _RuleNode:
-    """The rules at one target path and below it."""
-
-    rule: FieldRule | None = None
-    children: dict[str, _RuleNode] = field(default_factory=dict)
-
-    def child(self, segment: str) -> _RuleNode:
-        return self.children.get(segment) or _RuleNode()
-
-    def read(self) -> Iterator[tuple[str, ...]]:
-        """Yield the paths of source fields that rules here and below read in the same scope."""
-        if self.rule is not None:
-            yield from paths_read(self.rule)
-        for segment, below in self.children.items():
-            if segment not in {"[]", "{}"}:
-                yield from below.read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +108,7 @@ class _Target:
     """
 
     where: str
-    node: _RuleNode
+    node: RuleNode
     scope: SourceScope
     read: frozenset[tuple[str, ...]] = frozenset()
     has_rules: bool = True
@@ -204,7 +182,7 @@ class Deriver:
             return _without_plan(source, target, _TOO_DEEP)
 
     def _derived(self, source: ParsedSchema, target: ParsedSchema, roots: list[Node]) -> ConversionPlan:
-        scope, rules = SourceScope(roots[0]), self._rule_tree()
+        scope, rules = SourceScope(roots[0]), RuleNode.of(self._rules)
         place = _Target("", rules, scope, frozenset(rules.read()))
         built: Op | None
         match roots:
@@ -265,15 +243,6 @@ class Deriver:
         for segment in place.node.children:
             self._unknown_target(segment, segment, [])
         return op
-
-    def _rule_tree(self) -> _RuleNode:
-        root = _RuleNode()
-        for rule in self._rules.fields:
-            node = root
-            for segment in rule.target:
-                node = node.children.setdefault(segment, _RuleNode())
-            node.rule = rule
-        return root
 
     def _problem(self, kind: ProblemKind, where: str, text: str) -> None:
         self._problems.append(PlanProblem(kind, where, text))
@@ -340,7 +309,7 @@ class Deriver:
         self._branch_scopes.append(scope)
         outer, self._assigner.has_rules = self._assigner.has_rules, False
         try:
-            return self._record(target, _Match((), source), _Target(where, _RuleNode(), scope, has_rules=False))
+            return self._record(target, _Match((), source), _Target(where, RuleNode(), scope, has_rules=False))
         finally:
             self._assigner.has_rules = outer
 

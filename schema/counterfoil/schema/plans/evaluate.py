@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from counterfoil.schema.caches import cached_by_size
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, FailureCode, PlanUnfinished, shown
 from counterfoil.schema.plans.casts import cast_function, widen_function
-from counterfoil.schema.plans.formulas import Binary, FieldValue, Negate, Number, Path, paths_of, result_of, spell
-from counterfoil.schema.plans.languages import base_function, decoded_function
+from counterfoil.schema.plans.formulas import (
+    Binary,
+    Expression,
+    FieldValue,
+    Negate,
+    Number,
+    Path,
+    paths_of,
+    result_of,
+    spell,
+)
 from counterfoil.schema.plans.model import (
     Arithmetic,
     BuildRecord,
     Cast,
     Constant,
+    ConversionPlan,
     FirstSet,
     Format,
     Join,
@@ -24,6 +35,7 @@ from counterfoil.schema.plans.model import (
     MapItems,
     MapTagged,
     MapValues,
+    Op,
     Parse,
     Read,
     ReplaceNull,
@@ -35,16 +47,12 @@ from counterfoil.schema.plans.model import (
 )
 from counterfoil.schema.plans.notation import LONG_RANGE
 from counterfoil.schema.plans.text_forms import format_instant, parse_instant
+from counterfoil.schema.plans.tree import base_function, decoded_function
 from counterfoil.schema.texts import counted
-
-if TYPE_CHECKING:
-    from counterfoil.schema.plans.formulas import Expression
-    from counterfoil.schema.plans.model import ConversionPlan, Op
-
 
 # Evaluating formulas: longs that do not overflow silently, doubles that are never NaN or infinite.
 
-Step: TypeAlias = Callable[[Any], Any]
+Step: TypeAlias = Callable[[Datum], Datum]
 Numbers: TypeAlias = dict[Path, "int | float"]
 
 
@@ -65,7 +73,7 @@ def compile_expression(op: Arithmetic, field: str, reader: Callable[[Path], Step
     kind_by_path = {path: "long" if path in integers else "double" for path in paths}
     run = _compile(op.expression, kind_by_path)
 
-    def step(scope: Any) -> Any:
+    def step(scope: object) -> Datum:
         numbers: Numbers = {}
         is_null = False
         try:
@@ -92,7 +100,7 @@ def _finite_field(value: float, path: Path) -> float:
     return value
 
 
-def _compile(expression: Expression, kind_by_path: dict[Path, str]) -> Callable[[Numbers], Any]:
+def _compile(expression: Expression, kind_by_path: dict[Path, str]) -> Callable[[Numbers], Datum]:
     if isinstance(expression, Number):
         number = expression.value
         return lambda _numbers: number
@@ -127,26 +135,26 @@ def _divided(left: float, right: float) -> float:
     return _finite(float(left) / float(right))
 
 
-def _negated(value: Any) -> Any:
+def _negated(value: Datum) -> Datum:
     return _whole(-value) if isinstance(value, int) else -value
 
 
-def _absolute(value: Any) -> Any:
+def _absolute(value: Datum) -> Datum:
     return _whole(abs(value)) if isinstance(value, int) else abs(value)
 
 
-_LONG: Final[dict[str, Callable[[Any, Any], Any]]] = {
+_LONG: Final[dict[str, Callable[[Datum, Datum], Datum]]] = {
     "+": lambda left, right: _whole(left + right),
     "-": lambda left, right: _whole(left - right),
     "*": lambda left, right: _whole(left * right),
 }
-_DOUBLE: Final[dict[str, Callable[[Any, Any], Any]]] = {
+_DOUBLE: Final[dict[str, Callable[[Datum, Datum], Datum]]] = {
     "+": lambda left, right: _finite(float(left) + float(right)),
     "-": lambda left, right: _finite(float(left) - float(right)),
     "*": lambda left, right: _finite(float(left) * float(right)),
     "/": _divided,
 }
-_FUNCTIONS: Final[dict[str, Callable[[Any], Any]]] = {
+_FUNCTIONS: Final[dict[str, Callable[[Datum], Datum]]] = {
     "round": lambda value: float(round(value)),
     "floor": lambda value: float(math.floor(value)),
     "ceil": lambda value: float(math.ceil(value)),
@@ -166,7 +174,7 @@ _BYTES_A_CHARACTER: Final = 20
 """The bytes of a plan and its functions for each character of its two schemas; they hold about this much."""
 
 
-def evaluate(plan: ConversionPlan, value: Any) -> Any:
+def evaluate(plan: ConversionPlan, value: object) -> Datum:
     """Convert a source record with ``plan`` and return the target record; or a value without parts.
 
     ``value`` is a decoded value, with logical types or without. The result holds base values (a timestamp is a
@@ -179,7 +187,7 @@ def evaluate(plan: ConversionPlan, value: Any) -> Any:
     return made if turn_back is None else turn_back(made)
 
 
-def evaluator(plan: ConversionPlan) -> Callable[[Any], Any]:
+def evaluator(plan: ConversionPlan) -> Callable[[Datum], Datum]:
     """Return the function that converts a source value to a target value, both base values.
 
     It is made once per plan.
@@ -217,7 +225,7 @@ def _read(op: Read, _field: str) -> Step:
         (name,) = path
         return lambda scope: scope[name]
 
-    def read(scope: Any) -> Any:
+    def read(scope: Datum) -> Datum:
         for name in path:
             if scope is None:
                 return None
@@ -232,11 +240,11 @@ def _constant(op: Constant, _field: str) -> Step:
     return lambda _scope: value
 
 
-def _through(of: Op, field: str, turn: Callable[[Any], Any]) -> Step:
+def _through(of: Op, field: str, turn: Callable[[Datum], Datum]) -> Step:
     """Return a function that applies ``turn`` to the value of ``of``, and returns null for null."""
     inner = compile_op(of, field)
 
-    def step(scope: Any) -> Any:
+    def step(scope: object) -> Datum:
         value = inner(scope)
         return None if value is None else turn(value)
 
@@ -264,7 +272,7 @@ def _lookup(op: Lookup, field: str) -> Step:
     inner = compile_op(op.of, field)
     otherwise = compile_op(op.otherwise, field) if op.otherwise is not None else None
 
-    def step(scope: Any) -> Any:
+    def step(scope: object) -> Datum:
         value = inner(scope)
         if value is None:
             return None
@@ -280,7 +288,7 @@ def _lookup(op: Lookup, field: str) -> Step:
 def _replace_null(op: ReplaceNull, field: str) -> Step:
     inner, replacement = compile_op(op.of, field), op.value
 
-    def step(scope: Any) -> Any:
+    def step(scope: object) -> Datum:
         value = inner(scope)
         return replacement if value is None else value
 
@@ -290,7 +298,7 @@ def _replace_null(op: ReplaceNull, field: str) -> Step:
 def _require_value(op: RequireValue, field: str) -> Step:
     inner = compile_op(op.of, field)
 
-    def step(scope: Any) -> Any:
+    def step(scope: object) -> Datum:
         value = inner(scope)
         if value is None:
             raise ConversionError(FailureCode.NULL_NOT_ALLOWED, field, "the source is null here")
@@ -316,7 +324,7 @@ def _join(op: Join, field: str) -> Step:
     parts = [compile_op(part, field) for part in op.parts]
     separator = op.separator
 
-    def step(scope: Any) -> Any:
+    def step(scope: object) -> Datum:
         texts = [part(scope) for part in parts]
         return None if None in texts else separator.join(texts)
 
@@ -332,7 +340,7 @@ def _build_record(op: BuildRecord, field: str) -> Step:
     members = [(name, compile_op(member, f"{prefix}{name}")) for name, member in op.fields]
     guard = compile_op(op.guard, field) if op.guard is not None else None
 
-    def step(scope: Any) -> Any:
+    def step(scope: object) -> Datum:
         if guard is not None and guard(scope) is None:
             return None
         return {name: member(scope) for name, member in members}
@@ -364,7 +372,7 @@ _SHAPE_BY_CLASS = {
 def _map_branches(op: MapBranches, field: str) -> Step:
     step_by_shape = {shape: compile_op(branch, field) for shape, branch in op.branches}
 
-    def turn(value: Any) -> Any:
+    def turn(value: object) -> Datum:
         step = step_by_shape.get(_SHAPE_BY_CLASS[type(value)])
         if step is None:
             raise ConversionError(FailureCode.UNION_BRANCH_MISSING, field, f"no branch takes {shown(value)}")
@@ -388,7 +396,7 @@ def _first_set(op: FirstSet, field: str) -> Step:
     return lambda scope: next((value for part in parts if (value := part(scope)) is not None), None)
 
 
-_COMPILER_BY_OP: dict[type, Callable[[Any, str], Step]] = {
+_COMPILER_BY_OP: dict[type, Callable[[Datum, str], Step]] = {
     Read: _read,
     Constant: _constant,
     Widen: _widen,

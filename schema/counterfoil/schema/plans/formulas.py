@@ -29,17 +29,12 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from counterfoil.schema.paths import ITEMS, VALUES, InvalidPath, StepKind, member, parse_path, print_path
+from counterfoil.schema.paths import ITEMS, VALUES, InvalidPath, Step, StepKind, member, parse_path, print_path
 from counterfoil.schema.plans import ExpressionError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from counterfoil.schema.paths import Step
-
 
 # Paths of rules: field names and the elements of arrays and maps, in the text form of :mod:`counterfoil.schema.paths`.
 

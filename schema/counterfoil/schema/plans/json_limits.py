@@ -7,20 +7,30 @@ refused here makes each record with it invalid. A value is written as :func:`jso
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.values.solver import Solver
 from counterfoil.schema.languages.jsonschema.view.evaluation import (
+    Certain,
     Evaluator,
     certain_beside,
     certain_of_item,
     certain_of_property,
 )
-from counterfoil.schema.languages.jsonschema.view.facts import ANYTHING, ConstrainedSchema, KeywordFacts, listing
+from counterfoil.schema.languages.jsonschema.view.facts import (
+    ANYTHING,
+    ConstrainedSchema,
+    KeywordFacts,
+    Literal,
+    listing,
+)
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.plans.casts import UUID_TEXT
 from counterfoil.schema.plans.jsonschema import layers_of
@@ -31,24 +41,25 @@ from counterfoil.schema.plans.model import (
     Format,
     Join,
     Lookup,
+    Op,
     RequireValue,
     Tag,
     ValueShape,
     Widen,
 )
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, NullType, RecordType, UnionType, branch_of
+from counterfoil.schema.plans.tree import (
+    ArrayType,
+    Leaf,
+    MapType,
+    MayBeNull,
+    Node,
+    NullType,
+    Place,
+    RecordType,
+    UnionType,
+    branch_of,
+)
 from counterfoil.schema.plans.types import shape_of, split_null
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.view.evaluation import Certain
-    from counterfoil.schema.languages.jsonschema.view.facts import Literal
-    from counterfoil.schema.plans.languages import MayBeNull, Place
-    from counterfoil.schema.plans.model import Op
-    from counterfoil.schema.plans.tree import Node
-
 
 _MAX_STEPS: Final = 20_000
 _KEYWORDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -82,7 +93,7 @@ class JsonLimits:
     def __init__(self, schema: JsonSchema) -> None:
         self._certain_by_place: dict[Place, Certain] = {(): (root_of(schema),)}
 
-    def refusal(self, place: Place, node: Node, value: Any) -> str | None:
+    def refusal(self, place: Place, node: Node, value: object) -> str | None:
         """Return the demand at ``place`` that a value of its type does not meet; None if none is known."""
         written = exact(json_of(node, value))
         for schema in self._certain(place):
@@ -141,7 +152,7 @@ _SOME_ITEM: Final = 1_000_000
 """An index behind all of ``prefixItems``: the only items of an array that a plan builds."""
 
 
-def json_of(node: Node, value: Any) -> Any:
+def json_of(node: Node, value: Datum) -> Datum:
     """Return a base value as it is written: a property that is None is left out, unless null is a value of it."""
     if value is None:
         return None
@@ -163,7 +174,7 @@ def json_of(node: Node, value: Any) -> Any:
     return value
 
 
-def exact(value: Any) -> Any:
+def exact(value: object) -> Datum:
     """Return a JSON value with the exact numbers of its text."""
     if isinstance(value, float):
         return Decimal(repr(value))
@@ -172,14 +183,14 @@ def exact(value: Any) -> Any:
     return {key: exact(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _refuses(schema: ConstrainedSchema, value: Any) -> bool:
+def _refuses(schema: ConstrainedSchema, value: object) -> bool:
     try:
         return Evaluator(_MAX_STEPS).accepts(schema, value) is False
     except (OutOfSteps, RecursionError):
         return False
 
 
-def _expected(schema: ConstrainedSchema, value: Any) -> str:
+def _expected(schema: ConstrainedSchema, value: object) -> str:
     """Return in words what a schema permits: the keywords that refuse the value."""
     words = dict.fromkeys(
         word
@@ -191,7 +202,7 @@ def _expected(schema: ConstrainedSchema, value: Any) -> str:
     return f"what {', '.join(words)} permits" if words else "what the target's schema permits"
 
 
-def _breaks(schema: ConstrainedSchema, name: str, value: Any) -> bool:
+def _breaks(schema: ConstrainedSchema, name: str, value: object) -> bool:
     facts = schema.facts
     alone = replace(KeywordFacts(counts_fractions=facts.counts_fractions), **{name: getattr(facts, name)})
     if name == "values":

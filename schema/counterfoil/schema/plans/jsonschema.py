@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, cast
+from importlib import import_module
+from typing import Final, cast
 
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.jsonschema.json_values import plain
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
@@ -19,23 +23,18 @@ from counterfoil.schema.plans.tree import (
     Demands,
     Leaf,
     MapType,
+    Node,
     NullType,
     Opaque,
     RecordField,
     RecordType,
+    TargetLimits,
     UnionType,
     branch_of,
     nullable,
     tree_text,
 )
 from counterfoil.schema.plans.types import NoValue, shape_of, split_null, value_of_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.plans.tree import Node
-
 
 # JSON schemas as trees.
 #
@@ -294,7 +293,7 @@ def _union(nodes: Sequence[Node], tests: Sequence[ConstrainedSchema]) -> Node | 
     return UnionType(tuple(nodes), is_tagged, tuple(tests))
 
 
-def _listed(schema: ConstrainedSchema, values: Sequence[Any], name: str) -> Node:
+def _listed(schema: ConstrainedSchema, values: Sequence[object], name: str) -> Node:
     """Return the type of ``enum`` and ``const``."""
     others = [plain(value) for value in values if value is not None]
     made: Node
@@ -333,7 +332,7 @@ def _whole_scalar(facts: Iterable[KeywordFacts]) -> Scalar:
     return _LONG
 
 
-def _note(layers: Iterable[ConstrainedSchema], keyword: str) -> Any:
+def _note(layers: Iterable[ConstrainedSchema], keyword: str) -> Datum:
     """Return the value of an annotation, the nearest first; None if there is none."""
     for layer in layers:
         if isinstance(layer, WrittenSchema) and keyword in layer.keywords:
@@ -341,7 +340,7 @@ def _note(layers: Iterable[ConstrainedSchema], keyword: str) -> Any:
     return None
 
 
-def _default(layers: Iterable[ConstrainedSchema], node: Node) -> Any:
+def _default(layers: Iterable[ConstrainedSchema], node: Node) -> Datum:
     """Return the default of a property, if it is a value of its type."""
     for layer in layers:
         if isinstance(layer, WrittenSchema) and "default" in layer.keywords:
@@ -354,7 +353,7 @@ def _default(layers: Iterable[ConstrainedSchema], node: Node) -> Any:
     return NO_DEFAULT
 
 
-def _as_floats(value: Any) -> Any:
+def _as_floats(value: object) -> Datum:
     """Return a JSON value with numbers that have a fraction as floats."""
     if isinstance(value, Decimal):
         return float(value)
@@ -363,10 +362,16 @@ def _as_floats(value: Any) -> Any:
     return {key: _as_floats(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
+def limits_of(schema: JsonSchema) -> TargetLimits:
+    """Return the demands of a schema on values besides their types; what finds them is loaded when it is called."""
+    limits: TargetLimits = import_module("counterfoil.schema.plans.json_limits").JsonLimits(schema)
+    return limits
+
+
 def reading_notes(schema: JsonSchema) -> tuple[str, ...]:
     """Return a sentence with the keywords of a source that no record is checked against, if it has some."""
     found: set[str] = set()
-    waiting: list[Any] = [schema.document, *schema.references.values()]
+    waiting: list[Datum] = [schema.document, *schema.references.values()]
     while waiting:
         node = waiting.pop()
         if isinstance(node, list):
@@ -409,7 +414,7 @@ class NoValues(Exception):
         self.problem = problem
 
 
-def base_of_json(node: Node, value: Any) -> Any:
+def base_of_json(node: Node, value: Datum) -> Datum:
     """Return the base value of a JSON value: with every declared property, and no others. Raises ``NoValues``."""
     match node:
         case RecordType():
@@ -429,14 +434,14 @@ def base_of_json(node: Node, value: Any) -> Any:
     return value
 
 
-def _property(field: RecordField, given: dict[str, Any]) -> Any:
+def _property(field: RecordField, given: dict[str, Datum]) -> Datum:
     if field.name in given:
         value = given[field.name]
         return None if value is None else base_of_json(field.type, value)
     return field.default if field.has_default and not field.may_be_absent else None
 
 
-def json_of_base(node: Node, value: Any) -> Any:
+def json_of_base(node: Node, value: Datum) -> Datum:
     """Return the JSON value of a base value: a property that is None, and cannot be null, is left out."""
     match node:
         case RecordType() if value is not None:

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.parsed import ParsedSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.plans.formulas import Expression, Path
     from counterfoil.schema.plans.notation import Pattern
 
@@ -63,7 +64,7 @@ class Read:
 class Constant:
     """Always ``value``, a base value of the target's type."""
 
-    value: Any
+    value: Datum
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class Lookup:
     """The value in ``table``, else ``otherwise``; without that, ``lookup-missing``."""
 
     of: Op
-    table: tuple[tuple[Any, Any], ...]
+    table: tuple[tuple[Datum, Datum], ...]
     otherwise: Op | None = None
 
 
@@ -124,7 +125,7 @@ class ReplaceNull:
     """The value, or ``value`` where it is null."""
 
     of: Op
-    value: Any
+    value: Datum
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +331,7 @@ class ConversionPlan:
         return hash(self.hash)
 
 
-def encoded(value: Any) -> Any:
+def encoded(value: object) -> Datum:
     """Return operations as JSON: the text is equal exactly for equal meaning."""
     if is_dataclass(value) and not isinstance(value, type):
         given = {member.name: getattr(value, member.name) for member in fields(value) if member.name != _IMPLIED}

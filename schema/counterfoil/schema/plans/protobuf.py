@@ -17,17 +17,22 @@ Unknown fields are dropped.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.protobuf.read.symbols import EnumType
 from counterfoil.schema.languages.protobuf.read.syntax_tree import json_name_of
 from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
 from counterfoil.schema.plans.model import Scalar
 from counterfoil.schema.plans.tree import (
     NO_DEFAULT,
     ArrayType,
     Leaf,
     MapType,
+    Node,
     NotPlannable,
     Opaque,
     RecordField,
@@ -35,14 +40,6 @@ from counterfoil.schema.plans.tree import (
     nullable,
     tree_text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.languages.protobuf.read.symbols import EnumType
-    from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
-    from counterfoil.schema.plans.tree import Node
-
 
 _SCALAR_BY_WORD: Final[Mapping[str, Scalar]] = {
     **dict.fromkeys(("int32", "sint32", "sfixed32"), Scalar("int", "int")),
@@ -71,7 +68,7 @@ _OPAQUE: Final = frozenset(
         "google.type.Decimal",
     }
 )
-_ZERO_BY_BASE: Final[Mapping[str, Any]] = {
+_ZERO_BY_BASE: Final[Mapping[str, Datum]] = {
     **dict.fromkeys(("int", "long", "uint64"), 0),
     "float": 0.0,
     "double": 0.0,
@@ -149,7 +146,7 @@ class _Reader:
             has_null=False,
         )
 
-    def _type_and_default(self, field: NumberedField) -> tuple[Node, Any]:
+    def _type_and_default(self, field: NumberedField) -> tuple[Node, Datum]:
         held = field.holds
         if held.key is not None and held.value is not None:
             key = _SCALAR_BY_WORD[held.key.scalar or "string"]
@@ -184,7 +181,7 @@ def _enum(enum: EnumType) -> Leaf:
     return Leaf(Scalar("enum", "enum", symbols), enum.local_name, enum.full_name)
 
 
-def _zero(held: FieldValueType, node: Node) -> Any:
+def _zero(held: FieldValueType, node: Node) -> Datum:
     if held.enum is not None:
         return held.enum.first_name
     return _ZERO_BY_BASE[node.kind]

@@ -32,18 +32,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.paths import InvalidPath
 from counterfoil.schema.plans import ExpressionError, PlanError, shown
 from counterfoil.schema.plans.formulas import Expression, Path, parse_expression, source_path, spell, target_path
+from counterfoil.schema.plans.model import Scalar
 from counterfoil.schema.plans.notation import MAX_DECIMALS, Pattern, check_zone, parse_pattern
+from counterfoil.schema.plans.tree import Node
 from counterfoil.schema.plans.types import casts, is_derived, needs_decimals, same_values, scalar_of, split_null, widens
-
-if TYPE_CHECKING:
-    from counterfoil.schema.plans.model import Scalar
-    from counterfoil.schema.plans.tree import Node
-
 
 # The rules of a bridge document, as typed values.
 
@@ -101,7 +99,7 @@ class Formula:
 class Const:
     """A fixed value, as JSON."""
 
-    value: Any
+    value: Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +137,7 @@ Otherwise: TypeAlias = Word | Const
 class LookupRule:
     """A table; ``otherwise`` is None when the rule has none, which is permitted only if the table has every value."""
 
-    table: tuple[tuple[Any, Any], ...]
+    table: tuple[tuple[Json, Json], ...]
     otherwise: Otherwise | None = None
 
 
@@ -265,11 +263,11 @@ def _at_word(word: str) -> Iterator[None]:
         raise
 
 
-def _entry(entry: object, spelt: str) -> dict[str, Any]:
+def _entry(entry: object, spelt: str) -> JsonObject:
     """Return the rule's keys; the keys ``null`` and ``on``, which YAML reads as values, become texts again."""
     if not isinstance(entry, Mapping):
         raise PlanError(f"{shown(entry)} is no rule", field=spelt, expected="such as {from: other_name}")
-    given: dict[str, Any] = {}
+    given: JsonObject = {}
     for key, value in entry.items():
         word = "null" if key is None else key
         if word not in _ALL_KEYS:
@@ -298,7 +296,7 @@ def _is_utf8(value: object) -> bool:
     return not isinstance(value, Sequence) or isinstance(value, bytes) or all(map(_is_utf8, value))
 
 
-def _origin_word(given: Mapping[str, Any], spelt: str) -> str:
+def _origin_word(given: Mapping[str, object], spelt: str) -> str:
     words = [word for word in _ORIGINS if word in given]
     if len(words) != 1:
         problem = f"{' and '.join(words)} are given together" if words else "nothing says where the value comes from"
@@ -306,7 +304,7 @@ def _origin_word(given: Mapping[str, Any], spelt: str) -> str:
     return words[0]
 
 
-def _origin(word: str, given: Mapping[str, Any], spelt: str) -> Origin:
+def _origin(word: str, given: Mapping[str, object], spelt: str) -> Origin:
     value = given[word]
     if word == "from":
         return From(_source_path(value, spelt))
@@ -365,7 +363,7 @@ def _split(value: object, spelt: str) -> SplitOf:
     return SplitOf(_source_path(given["from"], spelt), separator, take)
 
 
-def _lookup(given: Mapping[str, Any], spelt: str) -> LookupRule | None:
+def _lookup(given: Mapping[str, object], spelt: str) -> LookupRule | None:
     if "lookup" not in given:
         if "else" in given:
             raise PlanError("else has no lookup beside it", field=spelt, expected="lookup: {...}")
@@ -379,7 +377,7 @@ def _lookup(given: Mapping[str, Any], spelt: str) -> LookupRule | None:
     return LookupRule(tuple(table.items()), otherwise)
 
 
-def _cast(given: Mapping[str, Any], spelt: str) -> CastRule | None:
+def _cast(given: Mapping[str, object], spelt: str) -> CastRule | None:
     decimals = given.get("decimals")
     if "decimals" in given and "cast" not in given:
         raise PlanError(
@@ -417,7 +415,7 @@ NO_RULE: Final = "no rule can stand for {0}, so one of the schemas must change"
 """The advice for a place for which a bridge file has no rules; ``{0}`` is the place."""
 
 
-def rule_text(rule: Mapping[str, Any]) -> str:
+def rule_text(rule: Mapping[str, object]) -> str:
     """Return a rule as a bridge document writes it.
 
     >>> rule_text({"from": "user.id", "cast": "string", "null": 0})
@@ -426,7 +424,7 @@ def rule_text(rule: Mapping[str, Any]) -> str:
     return f"{{{', '.join(f'{word}: {_yaml(value)}' for word, value in rule.items())}}}"
 
 
-def _yaml(value: Any) -> str:
+def _yaml(value: object) -> str:
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _YAML_WORDS:
         return value
     return json.dumps(value, ensure_ascii=False)
@@ -437,13 +435,13 @@ def decimals_of(target: Scalar) -> int:
     return min(target.scale, MAX_DECIMALS) if target.word == "decimal" else _SOME_DECIMALS
 
 
-def cast_words(source: Scalar, target: Scalar) -> dict[str, Any]:
+def cast_words(source: Scalar, target: Scalar) -> JsonObject:
     """Return the words of a rule that casts a value."""
     decimals = {"decimals": decimals_of(target)} if needs_decimals(source, target) else {}
     return {"cast": target.word, **decimals}
 
 
-def rule_that_fits(spelt: str, source: Node, target: Node, *, is_nullable: bool) -> dict[str, Any] | None:
+def rule_that_fits(spelt: str, source: Node, target: Node, *, is_nullable: bool) -> JsonObject | None:
     """Return the rule that fills a field of ``target`` from the field at the path ``spelt``; None if there is none."""
     takes_null, wanted = split_null(target)
     _, given = split_null(source)

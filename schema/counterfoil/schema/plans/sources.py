@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import spelt_as_yaml
-from counterfoil.schema.plans.assign import AssignedValue
+from counterfoil.schema.plans.assign import AssignedValue, Assigner
 from counterfoil.schema.plans.casts import table_of
 from counterfoil.schema.plans.formulas import Path, paths_of, result_of, spell
 from counterfoil.schema.plans.model import (
@@ -27,18 +28,22 @@ from counterfoil.schema.plans.model import (
     Widen,
 )
 from counterfoil.schema.plans.notation import DATE_LETTERS
-from counterfoil.schema.plans.rules import Const, FieldRule, FormatOf, Formula, From, JoinOf, ParseOf, SplitOf, Word
-from counterfoil.schema.plans.tree import FieldIndexes, Leaf, RecordType
+from counterfoil.schema.plans.rules import (
+    Const,
+    FieldRule,
+    FormatOf,
+    Formula,
+    From,
+    JoinOf,
+    LookupRule,
+    ParseOf,
+    PlanRules,
+    SplitOf,
+    Word,
+)
+from counterfoil.schema.plans.tree import FieldIndexes, Leaf, Node, RecordType
 from counterfoil.schema.plans.types import NUMERIC, describe, is_instant, scalar_of, split_null, widens
 from counterfoil.schema.texts import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from counterfoil.schema.plans.assign import Assigner
-    from counterfoil.schema.plans.rules import LookupRule
-    from counterfoil.schema.plans.tree import Node
-
 
 # The source fields of a rule: their paths, whether they may be null, and whether they were used.
 
@@ -183,7 +188,7 @@ _STRING_SCALAR = Scalar("string", "string")
 _STRING = Leaf(_STRING_SCALAR)
 _LONG = Leaf(Scalar("long", "long"))
 _DOUBLE = Leaf(Scalar("double", "double"))
-_FAILED: Any = object()
+_FAILED: Datum = object()
 
 
 class RuleReader:
@@ -385,7 +390,7 @@ class RuleReader:
         otherwise = self._otherwise(rule, lookup, value, target, where)
         return None if problems or otherwise is _FAILED else Lookup(value.op, table, otherwise)
 
-    def _otherwise(self, rule: FieldRule, lookup: LookupRule, value: AssignedValue, target: Node, where: str) -> Any:
+    def _otherwise(self, rule: FieldRule, lookup: LookupRule, value: AssignedValue, target: Node, where: str) -> Datum:
         if lookup.otherwise is None or lookup.otherwise is Word.ERROR:
             return None
         if lookup.otherwise is Word.KEEP:
@@ -393,6 +398,37 @@ class RuleReader:
         elif isinstance(lookup.otherwise, Const):
             op = self._assigner.constant(lookup.otherwise.value, target, where, "else")
         return _FAILED if op is None else op
+
+
+@dataclass(slots=True)
+class RuleNode:
+    """The rules at one target path and below it."""
+
+    rule: FieldRule | None = None
+    children: dict[str, RuleNode] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rules: PlanRules) -> RuleNode:
+        """Return the rules as a tree, by the steps of their targets."""
+        root = cls()
+        for rule in rules.fields:
+            node = root
+            for segment in rule.target:
+                node = node.children.setdefault(segment, cls())
+            node.rule = rule
+        return root
+
+    def child(self, segment: str) -> RuleNode:
+        """Return the rules at a step and below it; without any if there are none."""
+        return self.children.get(segment) or RuleNode()
+
+    def read(self) -> Iterator[tuple[str, ...]]:
+        """Yield the paths of source fields that rules here and below read in the same scope."""
+        if self.rule is not None:
+            yield from paths_read(self.rule)
+        for segment, below in self.children.items():
+            if segment not in {"[]", "{}"}:
+                yield from below.read()
 
 
 def paths_read(rule: FieldRule) -> tuple[tuple[str, ...], ...]:
@@ -420,7 +456,7 @@ def story_of(rule: FieldRule) -> tuple[str, str, str]:
     return how, source, "; ".join(filter(None, (note, *notes)))
 
 
-def _story_of_origin(origin: Any) -> tuple[str, str, str]:
+def _story_of_origin(origin: Datum) -> tuple[str, str, str]:
     if isinstance(origin, From):
         return "from", spell(origin.path), ""
     if isinstance(origin, JoinOf):

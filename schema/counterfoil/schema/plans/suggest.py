@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.plans import PlanError
 from counterfoil.schema.plans import value_counts as distributions
 from counterfoil.schema.plans.derive import derive_plan
-from counterfoil.schema.plans.formulas import spell, spell_in_formula, target_path
-from counterfoil.schema.plans.languages import tree_of
-from counterfoil.schema.plans.model import ProblemKind
+from counterfoil.schema.plans.formulas import Path, spell, spell_in_formula, target_path
+from counterfoil.schema.plans.model import ConversionPlan, ProblemKind, Scalar
 from counterfoil.schema.plans.rules import PlanRules, cast_words, parse_rules
 from counterfoil.schema.plans.sources import SourceScope
-from counterfoil.schema.plans.tree import NotPlannable, RecordType
+from counterfoil.schema.plans.tree import NotPlannable, RecordType, tree_of
 from counterfoil.schema.plans.types import (
     NUMERIC,
     WHOLE,
@@ -28,16 +29,9 @@ from counterfoil.schema.plans.types import (
     ticks_per_second,
 )
 from counterfoil.schema.plans.types import widens as is_wider
+from counterfoil.schema.plans.value_counts import FieldCounts
+from counterfoil.schema.sketch.model import PlaceSketch
 from counterfoil.schema.units import differ_in_unit, factor_between_names, stem_of, units_of, words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.plans.formulas import Path
-    from counterfoil.schema.plans.model import ConversionPlan, Scalar
-    from counterfoil.schema.plans.value_counts import FieldCounts
-    from counterfoil.schema.sketch.model import PlaceSketch
-
 
 # Suggestions from counted values: fields with the same values, other units, other codes, joined and split texts.
 
@@ -111,7 +105,7 @@ class CountedSamples:
 
     def scalar_rules(
         self, source: Path, target: Path, left: Scalar, right: Scalar
-    ) -> Iterator[tuple[dict[str, Any], float, str]]:
+    ) -> Iterator[tuple[JsonObject, float, str]]:
         """Yield rules between two fields, each with a share of confidence and its reason."""
         if left.word in NUMERIC and is_instant(right):
             yield from self._moment(source, ticks_per_second(right))
@@ -126,7 +120,7 @@ class CountedSamples:
                 share = 0.95 if code[1].startswith("all") else 0.6
                 yield {"from": spell(source), "lookup": code[0], "else": "error"}, share, code[1]
 
-    def _moment(self, source: Path, wanted: int) -> Iterator[tuple[dict[str, Any], float, str]]:
+    def _moment(self, source: Path, wanted: int) -> Iterator[tuple[JsonObject, float, str]]:
         counts = self.source.get(source)
         ticks = None if counts is None else distributions.ticks_of(counts)
         if ticks is None or ticks >= wanted:
@@ -134,7 +128,7 @@ class CountedSamples:
         why = f"all numbers are moments with {ticks:,} ticks a second, the target has {wanted:,}"
         yield {"expr": f"{spell_in_formula(source)} * {wanted // ticks}"}, 1.15, why
 
-    def _unit(self, source: Path, one: PlaceSketch, other: PlaceSketch) -> Iterator[tuple[dict[str, Any], float, str]]:
+    def _unit(self, source: Path, one: PlaceSketch, other: PlaceSketch) -> Iterator[tuple[JsonObject, float, str]]:
         first, second = distributions.ticks_of(one), distributions.ticks_of(other)
         if first is not None and second is not None:
             if first != second:
@@ -146,7 +140,7 @@ class CountedSamples:
             why = f"the ranges {one.least:g} to {one.most:g} and {other.least:g} to {other.most:g} differ as {found[1]}"
             yield {"expr": scaled(source, found[0])}, 1.12, why
 
-    def joined(self, target: Path, unused: Sequence[Path]) -> Iterator[tuple[dict[str, Any], float, str]]:
+    def joined(self, target: Path, unused: Sequence[Path]) -> Iterator[tuple[JsonObject, float, str]]:
         """Yield the join of source fields whose texts are the pieces of the target's texts."""
         if target not in self.target:
             return
@@ -160,7 +154,7 @@ class CountedSamples:
                 rule = {"join": [spell(path) for path, _ in found], "with": separator}
                 yield rule, 0.9 * share, f"{share:.0%} of the pieces between {separator!r} are values of these fields"
 
-    def split(self, target: Path, unused: Sequence[Path]) -> Iterator[tuple[dict[str, Any], float, str]]:
+    def split(self, target: Path, unused: Sequence[Path]) -> Iterator[tuple[JsonObject, float, str]]:
         """Yield the piece of a source field's texts that has the values of the target field."""
         if target not in self.target:
             return
@@ -222,7 +216,7 @@ class Suggestion:
     """A rule for ``field``, as the words of a bridge document; ``confidence`` is between 0 and 1."""
 
     field: str
-    rule: Mapping[str, Any]
+    rule: Mapping[str, Json]
     confidence: float
     evidence: str
 
@@ -375,7 +369,7 @@ class _Suggester:
 
     def _unit_rules(
         self, source: tuple[str, ...], target: tuple[str, ...], left: Scalar, right: Scalar
-    ) -> Iterator[tuple[dict[str, Any], float, str]]:
+    ) -> Iterator[tuple[JsonObject, float, str]]:
         """Yield the formulas between two units: of the samples, and of the names if the samples do not refute it."""
         yield from self._samples.scalar_rules(source, target, left, right)
         factor = factor_between_names(source[-1], _name_with_ticks(target[-1], right))
@@ -396,7 +390,7 @@ def _name_with_ticks(name: str, scalar: Scalar) -> str:
     return f"{name}_{scalar.word.rpartition('-')[2]}" if is_instant(scalar) else name
 
 
-def _scalar_rules(path: tuple[str, ...], left: Scalar, right: Scalar) -> Iterator[tuple[dict[str, Any], float, str]]:
+def _scalar_rules(path: tuple[str, ...], left: Scalar, right: Scalar) -> Iterator[tuple[JsonObject, float, str]]:
     """Yield rules between two scalars, each with a share of confidence and its reason."""
     source = spell(path)
     if left.word == right.word == "enum":

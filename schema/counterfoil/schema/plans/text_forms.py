@@ -5,20 +5,16 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from binascii import Error as NoBase64
+from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, FailureCode, shown
-from counterfoil.schema.plans.notation import WIDTH_BY_LETTERS, zone_of
+from counterfoil.schema.plans.model import Format, Parse, Scalar
+from counterfoil.schema.plans.notation import WIDTH_BY_LETTERS, Pattern, zone_of
 from counterfoil.schema.plans.types import range_of, ticks_per_second
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from counterfoil.schema.plans.model import Format, Parse, Scalar
-    from counterfoil.schema.plans.notation import Pattern
-
 
 # Dates and points in time as text, and back.
 #
@@ -138,7 +134,7 @@ class NoForm(Exception):
         self.text = text
 
 
-def form_function(source: Scalar, target: Scalar) -> Callable[[Any], Any] | None:
+def form_function(source: Scalar, target: Scalar) -> Callable[[Datum], Datum] | None:
     """Return the function from one form to the other, which raises ``NoForm``; None if they are no two forms."""
     if source.word == "date-time":
         return lambda text: instant_of_text(text, ticks_per_second(target))

@@ -1,22 +1,26 @@
-"""The types that plans are derived on, in any language, and which branches of two unions belong together."""
+"""The types that plans are derived on, in any language, and the table of languages, which makes them of schemas."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.parsed import ParsedSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.plans.model import Scalar
+    from counterfoil.schema.plans.model import BuildRecord, Op, Scalar
 
 
 # The types that plans are derived on, whatever the language of the schemas: a tree that each language is read into.
 #
-# A node compares by identity, since types may contain themselves. :mod:`.languages` reads the trees.
+# A node compares by identity, since types may contain themselves. :func:`tree_of` reads the tree of a schema.
 #
 # The values of a type are its *base values*:
 #
@@ -126,7 +130,7 @@ class UnionType:
 
     branches: Sequence[Node]
     is_tagged: bool = False
-    tests: Sequence[Any] = ()
+    tests: Sequence[Datum] = ()
 
     @property
     def kind(self) -> str:
@@ -150,7 +154,7 @@ class RecordField:
 
     name: str
     type: Node
-    default: Any = NO_DEFAULT
+    default: Datum = NO_DEFAULT
     aliases: Sequence[str] = ()
     number: int | None = None
     oneof: str | None = None
@@ -257,7 +261,7 @@ def nullable(node: Node) -> Node:
     return UnionType((NullType(), node))
 
 
-def branch_of(union: UnionType, value: Any) -> Node | None:
+def branch_of(union: UnionType, value: object) -> Node | None:
     """Return the branch of a value other than null of a union without tags, as far as its parts matter.
 
     None for one of several types without parts.
@@ -304,7 +308,7 @@ class _Writer:
     def __init__(self) -> None:
         self._number_by_record: dict[int, int] = {}
 
-    def write(self, node: Node) -> Any:
+    def write(self, node: Node) -> Datum:
         if isinstance(node, RecordType):
             return self._record(node)
         if isinstance(node, UnionType):
@@ -319,13 +323,13 @@ class _Writer:
             return None
         return {"leaf": {name: fact for name, fact in asdict(node.scalar).items() if name != "is_wide"}}
 
-    def _record(self, node: RecordType) -> Any:
+    def _record(self, node: RecordType) -> Datum:
         if id(node) in self._number_by_record:
             return {"again": self._number_by_record[id(node)]}
         self._number_by_record[id(node)] = len(self._number_by_record)
         return {"record": node.full_name, "fields": [self._field(member) for member in node.fields]}
 
-    def _field(self, member: RecordField) -> Any:
+    def _field(self, member: RecordField) -> Datum:
         default = {"default": member.default} if member.has_default else {}
         facts = [member.name, member.number, member.oneof, member.may_be_absent, member.has_null]
         return {"field": facts, "type": self.write(member.type), **default}
@@ -458,3 +462,83 @@ def _with_own_names(union: UnionType) -> frozenset[int]:
     names = [full_name_of(branch) for branch in union.branches]
     counts = Counter(names)
     return frozenset(index for index, name in enumerate(names) if name is not None and counts[name] == 1)
+
+
+# How the schemas of each language become trees: by the module of this folder that is named as the language's own
+# folder. A language is loaded when one of its schemas occurs; what it does not have, it does not need.
+
+
+def tree_of(schema: ParsedSchema) -> Node:
+    """Return the schema's top-level type as a new tree. Raises ``NotPlannable`` if it has none, or is too deep."""
+    try:
+        tree: Node = _load(schema, "tree_of")(schema)
+    except RecursionError:
+        raise NotPlannable("the types of the schema are nested too deep; flatten them") from None
+    return tree
+
+
+def with_message(schema: ParsedSchema, message: str | None) -> ParsedSchema:
+    """Return a Protobuf schema of which the message with this full name is used; other schemas unchanged."""
+    if message is None:
+        return schema
+    choose: Callable[[ParsedSchema, str], ParsedSchema] | None = _load(schema, "MessageOf")
+    return schema if choose is None else choose(schema, message)
+
+
+def meaning_of(schema: ParsedSchema) -> str:
+    """Return a text that is equal for schemas whose values have the same meaning; a plan's hash is made of it."""
+    text: str = _load(schema, "meaning_of")(schema)
+    return text
+
+
+def reading_notes(schema: ParsedSchema) -> tuple[str, ...]:
+    """Return sentences about what of a source's schema is not checked when its records are read."""
+    notes: Callable[[ParsedSchema], tuple[str, ...]] | None = _load(schema, "reading_notes")
+    return () if notes is None else notes(schema)
+
+
+def limits_of(schema: ParsedSchema) -> TargetLimits | None:
+    """Return the demands of a target's schema on values besides their types; None if the types state all of them."""
+    limits: Callable[[ParsedSchema], TargetLimits] | None = _load(schema, "limits_of")
+    return None if limits is None else limits(schema)
+
+
+def base_function(schema: ParsedSchema) -> Callable[[Datum], Datum] | None:
+    """Return the function from values as the language's decoders return them to base values; None if they are equal."""
+    function: Callable[[Datum], Datum] | None = _load(schema, "base_function")(schema)
+    return function
+
+
+def decoded_function(schema: ParsedSchema) -> Callable[[Datum], Datum] | None:
+    """Return the function from base values to values that the language's encoders take; None if they are equal."""
+    function: Callable[[Datum], Datum] | None = _load(schema, "decoded_function")(schema)
+    return function
+
+
+def _load(schema: ParsedSchema, name: str) -> Datum:
+    """Return what the language's module has under a name, or None."""
+    folder = language_for(schema.schema_type).folder
+    return getattr(import_module(f"counterfoil.schema.plans.{folder}"), name, None)
+
+
+# The demands of a target's schema besides types: a protocol for the languages that have such demands.
+
+MayBeNull: TypeAlias = "Callable[[Op], bool]"
+Place: TypeAlias = tuple[str, ...]
+"""Names of fields from the root; ``[]`` and ``{}`` are the elements of an array and of a map."""
+
+
+class TargetLimits(Protocol):
+    """The demands of a target's schema on values, besides their types."""
+
+    def refusal(self, place: Place, node: Node, value: object) -> str | None:
+        """Return the demand at ``place`` that a value of its type does not meet; None if none is known."""
+
+    def refusal_of_all(self, place: Place, node: Node, op: Op) -> str | None:
+        """Return the demand that no result of the operation meets; None if one may fit."""
+
+    def refuses_record(self, place: Place, node: Node, op: BuildRecord, may_be_null: MayBeNull) -> bool:
+        """Return whether certainly no record that the operation builds is valid, since its fields do not go together.
+
+        ``may_be_null`` returns whether an operation may return null.
+        """

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol, TypeVar
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans.model import Scalar, ValueShape
 from counterfoil.schema.plans.notation import (
     INT_RANGE,
@@ -19,6 +21,7 @@ from counterfoil.schema.plans.tree import (
     ArrayType,
     Leaf,
     MapType,
+    Node,
     NullType,
     Opaque,
     RecordType,
@@ -26,12 +29,6 @@ from counterfoil.schema.plans.tree import (
     UnionType,
     branch_pairs,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from counterfoil.schema.plans.tree import Node
-
 
 WIDER_BY_WORD: Final = {
     "int": ("long", "double", "number"),
@@ -341,7 +338,7 @@ class NoValue(Exception):
     """A JSON value that is no value of the type; the text describes the expected one."""
 
 
-def value_of_json(node: Node, given: Any) -> Any:
+def value_of_json(node: Node, given: object) -> Datum:
     """Return the base value of a JSON value, as in a field's default; raise ``NoValue`` if it has none.
 
     For a union, the first branch that has such a value.
@@ -357,7 +354,7 @@ def value_of_json(node: Node, given: Any) -> Any:
     return _scalar_value(node, given)
 
 
-def _union_value(node: UnionType, given: Any) -> Any:
+def _union_value(node: UnionType, given: object) -> Datum:
     for index, branch in enumerate(node.branches):
         try:
             value = value_of_json(branch, given)
@@ -367,9 +364,9 @@ def _union_value(node: UnionType, given: Any) -> Any:
     raise NoValue(describe(node))
 
 
-def _record_value(node: RecordType, given: Any) -> dict[str, Any]:
+def _record_value(node: RecordType, given: object) -> dict[str, Datum]:
     values = _checked(given, dict, node)
-    made: dict[str, Any] = {}
+    made: dict[str, Datum] = {}
     for member in node.fields:
         if member.name in values:
             made[member.name] = value_of_json(member.type, values[member.name])
@@ -384,13 +381,13 @@ def _record_value(node: RecordType, given: Any) -> dict[str, Any]:
     return made
 
 
-def _checked(given: Any, wanted: type, node: Node) -> Any:
+def _checked(given: object, wanted: type, node: Node) -> Datum:
     if not isinstance(given, wanted):
         raise NoValue(describe(node))
     return given
 
 
-def _scalar_value(node: Node, given: Any) -> Any:
+def _scalar_value(node: Node, given: object) -> Datum:
     if isinstance(node, NullType) and given is None:
         return None
     if not isinstance(node, Leaf):
@@ -405,7 +402,7 @@ def _scalar_value(node: Node, given: Any) -> Any:
     return given
 
 
-def _is_plain_value(node: Leaf, given: Any) -> bool:
+def _is_plain_value(node: Leaf, given: object) -> bool:
     """Return whether a JSON value is the base value of a boolean, a whole number, a text or an enum."""
     base = node.scalar.base
     if base == "boolean" or isinstance(given, bool):
@@ -431,7 +428,7 @@ def _expected(node: Leaf) -> str:
     return f"one of {', '.join(node.symbols)}" if node.symbols else describe(node)
 
 
-def _real_value(scalar: Scalar, given: Any) -> float:
+def _real_value(scalar: Scalar, given: object) -> float:
     if scalar.word == "number" and isinstance(given, int) and not isinstance(given, bool):
         return given
     words = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.plans.languages import tree_of, with_message
-from counterfoil.schema.plans.tree import Leaf, NullType, RecordType, UnionType
+from counterfoil.schema.plans.formulas import Path
+from counterfoil.schema.plans.tree import Leaf, NullType, RecordField, RecordType, UnionType, tree_of, with_message
 from counterfoil.schema.plans.types import split_null
-from counterfoil.schema.sketch.collect import SketchBuilder
-from counterfoil.schema.sketch.model import PlaceSketch, WriterSchema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from counterfoil.schema.plans.formulas import Path
-    from counterfoil.schema.plans.tree import RecordField
-    from counterfoil.schema.sketch.model import PartSketch, Place, SchemaSketch
-
+from counterfoil.schema.sketch.model import PartSketch, Place, PlaceSketch, SchemaSketch, SketchBuilder, WriterSchema
 
 # The counts of a sketch by field of a record, whatever the language: what suggestions of rules are based on.
 
@@ -88,7 +80,7 @@ def _joined(one: PlaceSketch, other: PlaceSketch) -> PlaceSketch:
     return PlaceSketch(**{name: getattr(merged, name) for name in PlaceSketch.__slots__} | counts)
 
 
-def counts_of_values(values: Iterable[Mapping[str, Any]]) -> dict[Path, PlaceSketch]:
+def counts_of_values(values: Iterable[Mapping[str, object]]) -> dict[Path, PlaceSketch]:
     """Return the counts of the fields of JSON objects."""
     builder = SketchBuilder(WriterSchema(SchemaType.JSON, ""))
     for number, value in enumerate(values):
@@ -97,7 +89,7 @@ def counts_of_values(values: Iterable[Mapping[str, Any]]) -> dict[Path, PlaceSke
     return dict(builder.finish().places)
 
 
-def _count(builder: SketchBuilder, value: Any, path: Path, record: int) -> None:
+def _count(builder: SketchBuilder, value: object, path: Path, record: int) -> None:
     if isinstance(value, dict):
         for name, each in value.items():
             _count(builder, each, (*path, name), record)

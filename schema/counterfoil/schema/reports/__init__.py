@@ -5,17 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.exit_codes import ExitCode
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.texts import Position
-
+from counterfoil.schema.texts import Position
 
 PROGRAM: Final = "counterfoil"
 PROJECT: Final = "https://github.com/counterfoil/counterfoil"

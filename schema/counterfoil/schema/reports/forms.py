@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
-from counterfoil.schema.reports import PROGRAM, PROJECT, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from counterfoil.schema.reports import CheckedSubject, Report, ReportEntry
-
+from counterfoil.schema.datum import JsonObject
+from counterfoil.schema.reports import PROGRAM, PROJECT, CheckedSubject, Report, ReportEntry, Severity
 
 # The forms of a report, each with its writer, which is imported when it is needed.
 
@@ -96,7 +92,7 @@ def gitlab_report(report: Report) -> str:
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
-def _entry(entry: ReportEntry) -> dict[str, Any]:
+def _entry(entry: ReportEntry) -> JsonObject:
     approved = f" ({entry.approval})" if entry.approval else ""
     return {
         "description": f"{entry.subject}: {entry.text}{approved}" if entry.subject else f"{entry.text}{approved}",
@@ -404,9 +400,9 @@ def sarif_report(report: Report) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _rule(report: Report, name: str) -> dict[str, Any]:
+def _rule(report: Report, name: str) -> JsonObject:
     rule = report.rules.get(name)
-    found: dict[str, Any] = {"id": name}
+    found: JsonObject = {"id": name}
     if rule is not None:
         found["shortDescription"] = {"text": rule.why or name}
         if rule.page:
@@ -415,9 +411,9 @@ def _rule(report: Report, name: str) -> dict[str, Any]:
     return found
 
 
-def _result(entry: ReportEntry, rule_index: int) -> dict[str, Any]:
+def _result(entry: ReportEntry, rule_index: int) -> JsonObject:
     advice = [f"Fix: {entry.advice}"] if entry.advice else []
-    found: dict[str, Any] = {
+    found: JsonObject = {
         "ruleId": entry.rule,
         "ruleIndex": rule_index,
         "level": _LEVEL_BY_SEVERITY[entry.severity],
@@ -440,8 +436,8 @@ def _about(entry: ReportEntry) -> str:
     return f"{entry.subject}: " if entry.subject not in {"", entry.path} else ""
 
 
-def _location(entry: ReportEntry) -> dict[str, Any]:
-    location: dict[str, Any] = {"artifactLocation": {"uri": quote(entry.path), "uriBaseId": _ROOT}}
+def _location(entry: ReportEntry) -> JsonObject:
+    location: JsonObject = {"artifactLocation": {"uri": quote(entry.path), "uriBaseId": _ROOT}}
     position = entry.position
     region = {"startLine": position.line, "startColumn": position.column} if position else {"startLine": 1}
     return {**location, "region": region}

@@ -5,33 +5,28 @@ The JSON of these values is that of this project's own API under ``/bridges/v1``
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from uuid import UUID
 
-from counterfoil.schema.rest.json_values import read_number
+from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.object_forms import (
     FLAG,
     INTEGER,
     REQUIRED,
-    SUBJECT,
-    TEXT,
-    TEXTS,
     JsonType,
     Member,
     ObjectForm,
+    form_of,
     list_of,
     object_of,
+    read_number,
     word_of,
 )
-from counterfoil.schema.rest.schemas import SCHEMA, read_guid
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from uuid import UUID
-
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.model import Schema
+from counterfoil.schema.rest.schemas import GUID, SCHEMA
 
 
 class BridgeState(StrEnum):
@@ -323,7 +318,6 @@ class BridgeStatus:
 
 # --- their JSON -------------------------------------------------------------------------------------------------------
 
-NUMBER: Final = JsonType(read_number, schema={"type": "number"})
 COUNTS: Final = JsonType(
     lambda value: value.by_key(INTEGER.read),
     lambda counts: dict(sorted(counts.items())),
@@ -335,113 +329,100 @@ _FIGURES: Final = JsonType(
 _STATE: Final = word_of(BridgeState)
 _TS: Final = "Epoch milliseconds."
 
-SIDE: Final = ObjectForm(
+SIDE: Final = form_of(
     BridgeSide,
-    (
-        Member("topic", "topic", TEXT, otherwise=REQUIRED),
-        Member("subject", "subject", SUBJECT, otherwise=REQUIRED, about="The qualified name of the subject."),
-        Member("version", "version", INTEGER, about="Absent for a schema that is not registered yet."),
-        Member("id", "id", INTEGER, about="The id of the schema; absent for one that is not registered yet."),
-        Member("guid", "guid", replace(TEXT, read=read_guid, write=str), otherwise=REQUIRED),
-        Member("schema", "schema", object_of(SCHEMA), about="The schema, if it is not registered yet."),
-    ),
+    "topic",
+    "subject",
+    "version",
+    "id",
+    "guid",
+    "schema",
+    types={"guid": GUID, "schema": object_of(SCHEMA)},
+    about={
+        "subject": "The qualified name of the subject.",
+        "version": "Absent for a schema that is not registered yet.",
+        "id": "The id of the schema; absent for one that is not registered yet.",
+        "schema": "The schema, if it is not registered yet.",
+    },
 )
-PROBLEM: Final = ObjectForm(
+PROBLEM: Final = form_of(
     Problem,
-    (
-        Member("field", "field", TEXT, otherwise="", about="The path of the field; empty for the plan as a whole."),
-        Member("kind", "kind", TEXT, otherwise=""),
-        Member("text", "text", TEXT, otherwise=""),
-    ),
+    "field",
+    "kind",
+    "text",
+    otherwise={"field": "", "kind": "", "text": ""},
+    about={"field": "The path of the field; empty for the plan as a whole."},
     keeps_empty=True,
 )
-REVERSE: Final = ObjectForm(
+REVERSE: Final = form_of(
     ReversePlan,
-    (
-        Member("hash", "hash", TEXT, otherwise=""),
-        Member("plan", "plan", TEXT, about="The text of its bridge file; absent if it was derived without rules."),
-        Member("problems", "problems", list_of(PROBLEM), about="Absent if the reverse plan can be used."),
-        Member("lossy", "lossy", TEXTS, about="Fields from which the value cannot be restored."),
-    ),
+    otherwise={"hash": ""},
+    about={
+        "plan": "The text of its bridge file; absent if it was derived without rules.",
+        "problems": "Absent if the reverse plan can be used.",
+        "lossy": "Fields from which the value cannot be restored.",
+    },
 )
-LIMITS: Final = ObjectForm(
+LIMITS: Final = form_of(
     BridgeLimits,
-    (
-        Member("maxLag", "max_lag", INTEGER, about="The largest number of offsets that are still to be converted."),
-        Member("maxDeadLetterRate", "max_dead_letter_rate", NUMBER, about="The largest share, from 0 to 1."),
-        Member("maxProgressAgeS", "max_progress_age_s", INTEGER, about="In seconds."),
-        Member("maxVerificationAgeS", "max_verification_age_s", INTEGER, about="In seconds."),
-        Member("maxReadersAgeS", "max_readers_age_s", INTEGER, about="In seconds."),
-    ),
+    about={
+        "max_lag": "The largest number of offsets that are still to be converted.",
+        "max_dead_letter_rate": "The largest share, from 0 to 1.",
+        "max_progress_age_s": "In seconds.",
+        "max_verification_age_s": "In seconds.",
+        "max_readers_age_s": "In seconds.",
+    },
 )
-GATE: Final = ObjectForm(
-    Gate,
-    (
-        Member("name", "name", TEXT, otherwise=REQUIRED),
-        Member("isMet", "is_met", FLAG, otherwise=REQUIRED),
-        Member("reason", "reason", TEXT, otherwise=""),
-        Member("figures", "figures", _FIGURES),
-    ),
-)
+GATE: Final = form_of(Gate, types={"figures": _FIGURES}, otherwise={"reason": ""})
 _GATES: Final = list_of(GATE)
-TRANSITION: Final = ObjectForm(
+TRANSITION: Final = form_of(
     Transition,
-    (
-        Member("from", "source", _STATE, otherwise=REQUIRED),
-        Member("to", "target", _STATE, otherwise=REQUIRED),
-        Member("ts", "ts", INTEGER, otherwise=REQUIRED, about=_TS),
-        Member("by", "by", TEXT, otherwise=REQUIRED),
-        Member("reason", "reason", TEXT),
-        Member("forced", "forced", replace(FLAG, write=lambda forced: forced or None), about="Absent if false."),
-        Member("unmet", "unmet", _GATES, about="The gates that were not met."),
-    ),
+    keys={"source": "from", "target": "to"},
+    types={"forced": replace(FLAG, write=lambda forced: forced or None)},
+    about={
+        "ts": _TS,
+        "forced": "Absent if false.",
+        "unmet": "The gates that were not met.",
+    },
 )
 TRANSITIONS: Final = list_of(TRANSITION)
-POSSIBLE_TRANSITION: Final = ObjectForm(
-    PossibleTransition,
-    (
-        Member("to", "state", _STATE, otherwise=REQUIRED),
-        Member("isPermitted", "is_permitted", FLAG, otherwise=REQUIRED),
-        Member("gates", "gates", _GATES),
-    ),
-)
-BRIDGE: Final = ObjectForm(
+POSSIBLE_TRANSITION: Final = form_of(PossibleTransition, keys={"state": "to"})
+BRIDGE: Final = form_of(
     Bridge,
-    (
-        Member("name", "name", TEXT, otherwise=REQUIRED),
-        Member("state", "state", _STATE, otherwise=REQUIRED),
-        Member("source", "source", object_of(SIDE), otherwise=REQUIRED),
-        Member("target", "target", object_of(SIDE), otherwise=REQUIRED),
-        Member("direction", "direction", word_of(BridgeDirection), otherwise=REQUIRED),
-        Member("plan", "plan", TEXT, otherwise=REQUIRED, about="The text of the bridge file."),
-        Member("planHash", "plan_hash", TEXT, otherwise=REQUIRED),
-        Member("lossy", "lossy", TEXTS, about="Fields of the target from which the value cannot be restored."),
-        Member("dropped", "dropped", TEXTS, about="Fields of the source that are left out."),
-        Member("reverse", "reverse", object_of(REVERSE), otherwise=REQUIRED, about="The plan that converts back."),
-        Member("limits", "limits", object_of(LIMITS), otherwise=REQUIRED),
-        Member("owner", "owner", TEXT, otherwise=REQUIRED),
-        Member("description", "description", TEXT),
-        Member("createTs", "create_ts", INTEGER, otherwise=REQUIRED, about=_TS),
-        Member("updateTs", "update_ts", INTEGER, otherwise=REQUIRED, about=_TS),
-        Member("history", "history", TRANSITIONS, about="The latest transitions."),
-    ),
+    "name",
+    "state",
+    "source",
+    "target",
+    "direction",
+    "plan",
+    "plan_hash",
+    "lossy",
+    "dropped",
+    "reverse",
+    "limits",
+    "owner",
+    "description",
+    "create_ts",
+    "update_ts",
+    "history",
+    otherwise={"limits": REQUIRED, "create_ts": REQUIRED, "update_ts": REQUIRED},
+    about={
+        "plan": "The text of the bridge file.",
+        "lossy": "Fields of the target from which the value cannot be restored.",
+        "dropped": "Fields of the source that are left out.",
+        "reverse": "The plan that converts back.",
+        "create_ts": _TS,
+        "update_ts": _TS,
+        "history": "The latest transitions.",
+    },
 )
-NEW_BRIDGE: Final = ObjectForm(
+NEW_BRIDGE: Final = form_of(
     NewBridge,
-    (
-        Member("plan", "plan", TEXT),
-        Member("reversePlan", "reverse_plan", TEXT),
-        Member("sourceVersion", "source_version", INTEGER),
-        Member("sourceSchema", "source_schema", object_of(SCHEMA)),
-        Member("targetVersion", "target_version", INTEGER),
-        Member("direction", "direction", word_of(BridgeDirection)),
-        Member("owner", "owner", TEXT),
-        Member("description", "description", TEXT),
-        Member("limits", "limits", object_of(LIMITS)),
-        Member("registerSource", "registers_source", FLAG),
-    ),
+    keys={"registers_source": "registerSource"},
+    types={"source_schema": object_of(SCHEMA)},
     keeps_empty=True,
 )
+
 _PARTITIONS: Final = list_of(
     ObjectForm(
         PartitionProgress,
@@ -450,59 +431,51 @@ _PARTITIONS: Final = list_of(
 )
 RECEIVED_KEY: Final = "receivedTs"
 """The member of a report that the registry adds."""
-PROGRESS: Final = ObjectForm(
+PROGRESS: Final = form_of(
     Progress,
-    (
-        Member("job", "job", TEXT, otherwise=REQUIRED),
-        Member("epoch", "epoch", INTEGER, otherwise=REQUIRED),
-        Member("planHash", "plan_hash", TEXT, otherwise=REQUIRED),
-        Member("ts", "ts", INTEGER, about=_TS),
-        Member("partitions", "partitions", _PARTITIONS, otherwise=REQUIRED),
-        Member("converted", "converted", INTEGER),
-        Member("tombstones", "tombstones", INTEGER),
-        Member("deadLetters", "dead_letters", COUNTS, about="Counts by code."),
-        Member("ratePerS", "rate_per_s", NUMBER),
-        Member(RECEIVED_KEY, "received_ts", INTEGER, about=_TS),
-    ),
+    "job",
+    "epoch",
+    "plan_hash",
+    "ts",
+    "partitions",
+    "converted",
+    "tombstones",
+    "dead_letters",
+    "rate_per_s",
+    "received_ts",
+    keys={"received_ts": RECEIVED_KEY},
+    types={"partitions": _PARTITIONS, "dead_letters": COUNTS},
+    about={
+        "ts": _TS,
+        "dead_letters": "Counts by code.",
+        "received_ts": _TS,
+    },
     keeps_empty=True,
 )
-BRIDGE_VERIFICATION: Final = ObjectForm(
+BRIDGE_VERIFICATION: Final = form_of(
     BridgeVerification,
-    (
-        Member("planHash", "plan_hash", TEXT, otherwise=REQUIRED),
-        Member("records", "records", INTEGER, otherwise=REQUIRED),
-        Member("faults", "faults", COUNTS, about="Counts by kind."),
-        Member("deadLetters", "dead_letters", INTEGER),
-        Member("job", "job", TEXT),
-        Member("ts", "ts", INTEGER, about=_TS),
-        Member(RECEIVED_KEY, "received_ts", INTEGER, about=_TS),
-    ),
+    keys={"received_ts": RECEIVED_KEY},
+    types={"faults": COUNTS},
+    about={
+        "faults": "Counts by kind.",
+        "ts": _TS,
+        "received_ts": _TS,
+    },
     keeps_empty=True,
 )
-READERS: Final = ObjectForm(
+READERS: Final = form_of(
     Readers,
-    (
-        Member("readers", "readers", TEXTS, otherwise=REQUIRED),
-        Member("by", "by", TEXT),
-        Member("ts", "ts", INTEGER, about=_TS),
-        Member(RECEIVED_KEY, "received_ts", INTEGER, about=_TS),
-    ),
+    keys={"received_ts": RECEIVED_KEY},
+    about={
+        "ts": _TS,
+        "received_ts": _TS,
+    },
     keeps_empty=True,
 )
-REPORTS: Final = ObjectForm(
-    BridgeReports,
-    (
-        Member("progress", "progress", object_of(PROGRESS)),
-        Member("verification", "verification", object_of(BRIDGE_VERIFICATION)),
-        Member("readers", "readers", object_of(READERS)),
-    ),
-)
-STATUS: Final = ObjectForm(
+REPORTS: Final = form_of(BridgeReports)
+STATUS: Final = form_of(
     BridgeStatus,
-    (
-        Member("bridge", "bridge", object_of(BRIDGE), otherwise=REQUIRED),
-        Member("reports", "reports", object_of(REPORTS), otherwise=REQUIRED),
-        Member("isStale", "is_stale", FLAG, otherwise=REQUIRED, about="Whether no recent report of progress is there."),
-    ),
+    otherwise={"is_stale": REQUIRED},
+    about={"is_stale": "Whether no recent report of progress is there."},
     keeps_empty=True,
 )

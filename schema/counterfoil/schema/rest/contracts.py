@@ -5,31 +5,27 @@ The JSON of these values is that of this project's own API under ``/contracts/v1
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.object_forms import (
-    FLAG,
     INTEGER,
     REQUIRED,
     TEXT,
     TEXTS,
+    Document,
     JsonType,
     ListOf,
     Member,
     ObjectForm,
+    form_of,
     list_of,
     word_of,
 )
 from counterfoil.schema.rest.schemas import SCHEMA
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.object_forms import Document
-
 
 # Contracts as objects of the registry: applications with their versions, contracts, environments, deployments.
 
@@ -195,14 +191,12 @@ APPLICATION: Final = ObjectForm(
     ),
 )
 
-CONTRACT_LINK: Final = ObjectForm(
+CONTRACT_LINK: Final = form_of(
     ContractLink,
-    (
-        Member("id", "id", TEXT, otherwise=REQUIRED),
-        Member("kind", "kind", word_of(ContractKind), otherwise=REQUIRED, about="odcs or odps."),
-        Member("version", "version", TEXT, otherwise=REQUIRED),
-        Member("hash", "hash", TEXT, otherwise=REQUIRED, about="Equal for contents on which no verdict can differ."),
-    ),
+    about={
+        "kind": "odcs or odps.",
+        "hash": "Equal for contents on which no verdict can differ.",
+    },
 )
 
 APPLICATION_VERSION: Final = ObjectForm(
@@ -235,10 +229,7 @@ CONTRACT_VERSIONS: Final = ObjectForm(
     (*CONTRACT_LINK.members[:2], Member("versions", "versions", TEXTS, otherwise=REQUIRED)),
 )
 
-NEW_CONTRACT: Final = ObjectForm(
-    NewContract,
-    (Member("content", "text", TEXT, otherwise=REQUIRED), Member("schemas", "schemas", _SCHEMAS)),
-)
+NEW_CONTRACT: Final = form_of(NewContract, keys={"text": "content"}, types={"schemas": _SCHEMAS})
 
 NEW_PUBLICATION: Final = ObjectForm(
     NewPublication,
@@ -258,21 +249,16 @@ PUBLICATION: Final = ObjectForm(
     keeps_empty=True,
 )
 
-ENVIRONMENT: Final = ObjectForm(
+ENVIRONMENT: Final = form_of(
     Environment,
-    (
-        Member("name", "name", TEXT, otherwise=REQUIRED),
-        Member("production", "is_production", FLAG, otherwise=REQUIRED),
-        Member("order", "order", INTEGER, about="Its place in lists."),
-        Member("contacts", "contacts", TEXTS, about="Whom to ask."),
-        Member(
-            "verifiedWithinDays",
-            "verified_within_days",
-            INTEGER,
-            about="The greatest age, in days, of a verification of each contract that a version offers; absent: none "
-            "is needed.",
-        ),
-    ),
+    keys={"is_production": "production"},
+    otherwise={"is_production": REQUIRED},
+    about={
+        "order": "Its place in lists.",
+        "contacts": "Whom to ask.",
+        "verified_within_days": "The greatest age, in days, of a verification of each contract that a version offers; "
+        "absent: none is needed.",
+    },
 )
 
 DEPLOYMENT: Final = ObjectForm(
@@ -368,34 +354,35 @@ _EVENTS: Final = JsonType(
 )
 _EVENT: Final = JsonType(lambda value: dict(value.members()), schema={"type": "object"})
 
-WEBHOOK: Final = ObjectForm(
+WEBHOOK: Final = form_of(
     Webhook,
-    (
-        Member("id", "id", TEXT, otherwise=REQUIRED),
-        Member("url", "url", TEXT, otherwise=REQUIRED),
-        Member("events", "events", _EVENTS, about="The events that are sent; absent for all."),
-        Member("description", "description", TEXT),
-        Member("createTs", "create_ts", INTEGER, about="The time of its creation, in epoch milliseconds."),
-    ),
+    "id",
+    "url",
+    "events",
+    "description",
+    "create_ts",
+    types={"events": _EVENTS},
+    about={
+        "events": "The events that are sent; absent for all.",
+        "create_ts": "The time of its creation, in epoch milliseconds.",
+    },
 )
 """A webhook as it is returned: without its secret."""
 
 STORED_WEBHOOK: Final = replace(WEBHOOK, members=(*WEBHOOK.members, Member("secret", "secret", TEXT)))
 """A webhook as it is stored."""
 
-DELIVERY: Final = ObjectForm(
+DELIVERY: Final = form_of(
     Delivery,
-    (
-        Member("id", "id", TEXT, otherwise=REQUIRED),
-        Member("webhook", "webhook", TEXT, otherwise=REQUIRED),
-        Member("event", "event", _EVENT, otherwise=REQUIRED, about="The CloudEvent that is sent."),
-        Member("state", "state", word_of(DeliveryState), otherwise=REQUIRED, about="pending, delivered or failed."),
-        Member("attempts", "attempts", INTEGER, otherwise=REQUIRED),
-        Member("nextTs", "next_ts", INTEGER, about="When it is tried again, in epoch milliseconds."),
-        Member("status", "status", INTEGER, about="The HTTP status of the last answer; absent without an answer."),
-        Member("error", "error", TEXT, about="Why the last attempt failed."),
-        Member("createTs", "create_ts", INTEGER),
-        Member("endTs", "end_ts", INTEGER, about="When it was delivered or given up."),
-        Member("claimedUntil", "claimed_until", INTEGER, about="Until when a server makes an attempt."),
-    ),
+    types={"event": _EVENT},
+    otherwise={"state": REQUIRED, "attempts": REQUIRED},
+    about={
+        "event": "The CloudEvent that is sent.",
+        "state": "pending, delivered or failed.",
+        "next_ts": "When it is tried again, in epoch milliseconds.",
+        "status": "The HTTP status of the last answer; absent without an answer.",
+        "error": "Why the last attempt failed.",
+        "end_ts": "When it was delivered or given up.",
+        "claimed_until": "Until when a server makes an attempt.",
+    },
 )

@@ -8,30 +8,26 @@ Source: Confluent's documentation of client-side field level encryption, and the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.schema.rest.json_values import read_text
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.rest.object_forms import (
     FLAG,
     INTEGER,
     REQUIRED,
     SUBJECT,
     TEXT,
-    TEXT_BY_KEY,
+    Document,
+    JsonValue,
     Member,
     ObjectForm,
+    form_of,
+    read_text,
     word_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.object_forms import Document
-
 
 ALTERNATE_IDS: Final = "encrypt.alternate.kms.key.ids"
 """The property, or setting, with the ids of alternate keys, joined by commas."""
@@ -114,13 +110,15 @@ class ShownDek:
     plain: str | None = field(default=None, repr=False)
 
 
-CHANGEABLE: Final = ObjectForm(
+CHANGEABLE: Final = form_of(
     Kek,
-    (
-        Member("kmsProps", "kms_props", TEXT_BY_KEY, about="Settings for the key management service."),
-        Member("doc", "doc", TEXT),
-        Member("shared", "shared", FLAG, about="Whether the registry wraps and unwraps keys with it."),
-    ),
+    "kms_props",
+    "doc",
+    "shared",
+    about={
+        "kms_props": "Settings for the key management service.",
+        "shared": "Whether the registry wraps and unwraps keys with it.",
+    },
 )
 """The changeable members of a key encryption key."""
 

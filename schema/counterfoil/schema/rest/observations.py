@@ -5,9 +5,10 @@ The JSON of these values is that of this project's own API under ``/contracts/v1
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.rest.object_forms import (
     FLAG,
@@ -15,18 +16,14 @@ from counterfoil.schema.rest.object_forms import (
     INTEGERS,
     REQUIRED,
     TEXT,
-    TEXTS,
     JsonType,
     Member,
     ObjectForm,
+    form_of,
     list_of,
     object_of,
     word_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 # Verifications as objects of the registry: the results of comparing records of a topic with a contract.
 
@@ -112,35 +109,32 @@ class Verification:
         return tuple(each for each in self.results if each.outcome is CheckOutcome.FAILED)
 
 
-OFFSET_RANGE: Final = ObjectForm(
+OFFSET_RANGE: Final = form_of(
     OffsetRange,
-    (
-        Member("partition", "partition", INTEGER, otherwise=REQUIRED),
-        Member("first", "first", INTEGER, otherwise=REQUIRED, about="The first offset that was read."),
-        Member("end", "end", INTEGER, otherwise=REQUIRED, about="The offset after the last one that was read."),
-    ),
+    about={
+        "first": "The first offset that was read.",
+        "end": "The offset after the last one that was read.",
+    },
 )
 
-RECORD_SAMPLE: Final = ObjectForm(
+RECORD_SAMPLE: Final = form_of(
     RecordSample,
-    (
-        Member("topic", "topic", TEXT),
-        Member("records", "records", INTEGER, about="How many records were read."),
-        Member("strategy", "strategy", TEXT, about="How they were chosen, such as newest or random."),
-        Member("seed", "seed", INTEGER, about="The seed of a random choice."),
-        Member("offsets", "offsets", list_of(OFFSET_RANGE)),
-    ),
+    about={
+        "records": "How many records were read.",
+        "strategy": "How they were chosen, such as newest or random.",
+        "seed": "The seed of a random choice.",
+    },
 )
 
-CHECK_RESULT: Final = ObjectForm(
+CHECK_RESULT: Final = form_of(
     CheckResult,
-    (
-        Member("check", "check", TEXT, otherwise=REQUIRED, about="What was checked, such as the id of a rule."),
-        Member("outcome", "outcome", word_of(CheckOutcome), otherwise=REQUIRED, about="passed, failed or skipped."),
-        Member("records", "records", INTEGER, about="How many records were checked."),
-        Member("failed", "failed", INTEGER, about="How many of them did not pass."),
-        Member("text", "text", TEXT, about="A sentence for people, without values of records."),
-    ),
+    about={
+        "check": "What was checked, such as the id of a rule.",
+        "outcome": "passed, failed or skipped.",
+        "records": "How many records were checked.",
+        "failed": "How many of them did not pass.",
+        "text": "A sentence for people, without values of records.",
+    },
 )
 
 _SAMPLE: Final = Member("sample", "sample", object_of(RECORD_SAMPLE), about="Which records were read.")
@@ -219,29 +213,32 @@ class TopicStats:
     counted_ts: int = 0
 
 
-_SCHEMA_COUNT: Final = ObjectForm(
+_SCHEMA_COUNT: Final = form_of(
     SchemaCount,
-    (
-        Member("schemaId", "schema_id", INTEGER, otherwise=REQUIRED),
-        Member("count", "count", INTEGER, otherwise=REQUIRED),
-        Member("subject", "subject", TEXT, about="Of the registry; absent if it does not have the id."),
-        Member("version", "version", INTEGER),
-    ),
+    about={"subject": "Of the registry; absent if it does not have the id."},
 )
 
-TOPIC_STATS: Final = ObjectForm(
+TOPIC_STATS: Final = form_of(
     TopicStats,
-    (
-        Member("topic", "topic", TEXT, otherwise=REQUIRED),
-        Member("environment", "environment", TEXT, otherwise=""),
-        Member("records", "records", INTEGER, otherwise=REQUIRED, about="How many records were counted."),
-        Member("tombstones", "tombstones", INTEGER, otherwise=0, about="How many of them have no value."),
-        Member("undecodable", "undecodable", INTEGER, otherwise=0, about="How many of them cannot be read."),
-        Member("schemas", "schemas", list_of(_SCHEMA_COUNT), otherwise=REQUIRED, about="By schema id."),
-        Member("complete", "is_complete", FLAG, otherwise=False, about="Whether all records were counted."),
-        Member("oldestVersion", "oldest_version", INTEGER, about="The earliest version that a counted record has."),
-        Member("countedTs", "counted_ts", INTEGER, otherwise=0, about="In epoch milliseconds."),
-    ),
+    keys={"is_complete": "complete"},
+    otherwise={
+        "environment": "",
+        "records": REQUIRED,
+        "tombstones": 0,
+        "undecodable": 0,
+        "schemas": REQUIRED,
+        "is_complete": False,
+        "counted_ts": 0,
+    },
+    about={
+        "records": "How many records were counted.",
+        "tombstones": "How many of them have no value.",
+        "undecodable": "How many of them cannot be read.",
+        "schemas": "By schema id.",
+        "is_complete": "Whether all records were counted.",
+        "oldest_version": "The earliest version that a counted record has.",
+        "counted_ts": "In epoch milliseconds.",
+    },
     keeps_empty=True,
 )
 
@@ -360,11 +357,9 @@ OBSERVED_USE: Final = ObjectForm(
     ),
 )
 
-USAGE_RECEIPT: Final = ObjectForm(
+USAGE_RECEIPT: Final = form_of(
     UsageReceipt,
-    (
-        Member("stored", "stored", INTEGER, otherwise=REQUIRED, about="How many entries were stored."),
-        Member("notices", "notices", TEXTS, otherwise=REQUIRED),
-    ),
+    otherwise={"notices": REQUIRED},
+    about={"stored": "How many entries were stored."},
     keeps_empty=True,
 )

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from counterfoil.schema.model import DEFAULT_TYPE, Metadata, Reference, Rule, RuleSet, Schema, SchemaType
-from counterfoil.schema.rest.json_values import read_each, read_integer, read_text
 from counterfoil.schema.rest.object_forms import (
-    FLAG,
-    INTEGER,
     REQUIRED,
     TEXT,
-    TEXT_BY_KEY,
     TEXT_SET,
-    TEXTS,
+    Document,
     JsonType,
+    JsonValue,
     Member,
     ObjectForm,
+    form_of,
     list_of,
     object_of,
+    read_each,
+    read_integer,
+    read_text,
     word_of,
 )
 from counterfoil.schema.rest.versions import Compatibility, ContextId, RegisteredSchema, SubjectVersion
 from counterfoil.schema.wire import MAX_SCHEMA_ID
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.object_forms import Document
-
 
 # The JSON of a schema and its references, metadata and rules.
 
@@ -44,15 +39,10 @@ OTHER_MODES: Final = ("WRITE", "READ", "WRITEREAD")
 _RULE_MODES: Final = (*MIGRATION_MODES, *OTHER_MODES)
 _LATEST: Final = -1
 
-REFERENCE: Final = ObjectForm(
+REFERENCE: Final = form_of(
     Reference,
-    (
-        Member("name", "name", TEXT, otherwise=""),
-        Member("subject", "subject", TEXT, otherwise=""),
-        Member(
-            "version", "version", INTEGER, otherwise=_LATEST, about="-1 is the latest version; its number is stored."
-        ),
-    ),
+    otherwise={"name": "", "subject": "", "version": _LATEST},
+    about={"version": "-1 is the latest version; its number is stored."},
     keeps_empty=True,
 )
 
@@ -67,43 +57,32 @@ _TAGS: Final = JsonType(
     {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
 )
 
-METADATA: Final = ObjectForm(
-    Metadata,
-    (
-        Member("tags", "tags", _TAGS),
-        Member("properties", "properties", TEXT_BY_KEY),
-        Member("sensitive", "sensitive", replace(TEXT_SET, write=sorted)),
-    ),
-)
+METADATA: Final = form_of(Metadata, types={"tags": _TAGS, "sensitive": replace(TEXT_SET, write=sorted)})
 
-RULE: Final = ObjectForm(
+RULE: Final = form_of(
     Rule,
-    (
-        Member("name", "name", TEXT, otherwise=""),
-        Member("doc", "doc", TEXT),
-        Member("kind", "kind", replace(TEXT, read=lambda value: value.word(RULE_KINDS))),
-        Member("mode", "mode", replace(TEXT, read=lambda value: value.word(_RULE_MODES))),
-        Member("type", "type", TEXT),
-        Member("tags", "tags", TEXT_SET),
-        Member("params", "params", TEXT_BY_KEY),
-        Member("expr", "expr", TEXT),
-        Member("onSuccess", "on_success", TEXT),
-        Member("onFailure", "on_failure", TEXT),
-        Member("disabled", "disabled", FLAG),
-    ),
+    "name",
+    "doc",
+    "kind",
+    "mode",
+    "type",
+    "tags",
+    "params",
+    "expr",
+    "on_success",
+    "on_failure",
+    "disabled",
+    types={
+        "kind": replace(TEXT, read=lambda value: value.word(RULE_KINDS)),
+        "mode": replace(TEXT, read=lambda value: value.word(_RULE_MODES)),
+        "tags": TEXT_SET,
+    },
+    otherwise={"name": ""},
 )
 
 _RULES: Final = list_of(RULE)
 
-RULE_SET: Final = ObjectForm(
-    RuleSet,
-    (
-        Member("migrationRules", "migration_rules", _RULES),
-        Member("domainRules", "domain_rules", _RULES),
-        Member("encodingRules", "encoding_rules", _RULES),
-        Member("enableAt", "enable_at", replace(TEXT, read=lambda value: value.word(ENABLE_AT))),
-    ),
-)
+RULE_SET: Final = form_of(RuleSet, types={"enable_at": replace(TEXT, read=lambda value: value.word(ENABLE_AT))})
 
 METADATA_OBJECT: Final = object_of(METADATA)
 RULE_SET_OBJECT: Final = object_of(RULE_SET)
@@ -182,30 +161,17 @@ def rule_set_document(rule_set: RuleSet | None) -> Document | None:
 
 # The JSON of versions of subjects, ids and verdicts.
 
-SUBJECT_VERSION: Final = ObjectForm(
-    SubjectVersion,
-    (
-        Member("subject", "subject", TEXT, otherwise=REQUIRED),
-        Member("version", "version", INTEGER, otherwise=REQUIRED),
-    ),
-)
-CONTEXT_ID: Final = ObjectForm(
-    ContextId,
-    (Member("context", "context", TEXT, otherwise=REQUIRED), Member("id", "id", INTEGER, otherwise=REQUIRED)),
-)
-COMPATIBILITY: Final = ObjectForm(
-    Compatibility,
-    (
-        Member("is_compatible", "is_compatible", FLAG, otherwise=REQUIRED),
-        Member("messages", "messages", TEXTS),
-    ),
-    keeps_empty=True,
-)
+SUBJECT_VERSION: Final = form_of(SubjectVersion)
+CONTEXT_ID: Final = form_of(ContextId)
+COMPATIBILITY: Final = form_of(Compatibility, keys={"is_compatible": "is_compatible"}, keeps_empty=True)
 
 
 def read_guid(value: JsonValue) -> UUID:
     """Return the guid in ``value``, in any form of a UUID."""
     return value.parsed(UUID, "a guid")
+
+
+GUID: Final = replace(TEXT, read=read_guid, write=str)
 
 
 def read_registered(value: JsonValue) -> RegisteredSchema:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
+from uuid import UUID
 
-from counterfoil.schema.compatibility.policies import (
-    CompatibilityLevel,
-    CompatibilityPolicy,
-    RegistrationPolicy,
-    parse_level,
-)
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, RegistrationPolicy, parse_level
 from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.rest.object_forms import FLAG, INTEGER, REQUIRED, SUBJECT, TEXT, Member, ObjectForm, word_of
-from counterfoil.schema.rest.schemas import METADATA_OBJECT, RULE_SET_OBJECT, read_guid
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from uuid import UUID
-
-    from counterfoil.schema.model import Metadata, RuleSet
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.object_forms import Document
-
+from counterfoil.schema.datum import JsonObject
+from counterfoil.schema.model import Metadata, RuleSet
+from counterfoil.schema.rest.object_forms import (
+    FLAG,
+    OPTIONAL,
+    REQUIRED,
+    SUBJECT,
+    TEXT,
+    Document,
+    JsonValue,
+    Member,
+    ObjectForm,
+    form_of,
+    word_of,
+)
+from counterfoil.schema.rest.schemas import GUID, METADATA_OBJECT, RULE_SET_OBJECT
 
 # The config of a registry, a context or a subject.
 
@@ -72,49 +74,45 @@ def _policy(value: JsonValue) -> str | None:
     return value.known_word(RegistrationPolicy) or value.known_word(CompatibilityPolicy)
 
 
-CONFIG: Final = ObjectForm(
+CONFIG: Final = form_of(
     Config,
-    (
-        Member("alias", "alias", TEXT, about="The subject that requests for this one are about."),
-        Member("aliasForDeks", "alias_for_deks", TEXT, about="The same, for requests about encryption keys."),
-        Member("normalize", "normalize", FLAG, about="Whether schemas are normalised without a request for it."),
-        Member("validateFields", "validate_fields", FLAG, about="Whether reserved names of fields are refused."),
-        Member("validateNewSchemas", "validate_new_schemas", FLAG, about="Whether names and defaults are checked."),
-        Member(
-            "validateRules",
-            "validate_rules",
-            FLAG,
-            about="Stored and returned, and without effect, as in Confluent's registry: rule sets are always checked.",
-        ),
-        Member(
-            "compatibility",
-            "compatibility_level",
-            replace(TEXT, read=_level, write=str),
-            about="The compatibility level.",
-        ),
-        Member(
-            "compatibilityPolicy",
-            "compatibility_policy",
-            replace(TEXT, read=_policy, write=str),
-            about="Which differences break. Another word than those of the policies unsets it.",
-        ),
-        Member(
-            "compatibilityGroup",
-            "compatibility_group",
-            TEXT,
-            about="The metadata property whose value earlier versions must share to be compared.",
-        ),
-        Member(
-            "incompatibleVersions",
-            "incompatible_versions",
-            word_of(IncompatibleVersions),
-            about="`BRIDGED`: an incompatible version is registered together with a bridge to the latest one.",
-        ),
-        Member("defaultMetadata", "default_metadata", METADATA_OBJECT),
-        Member("overrideMetadata", "override_metadata", METADATA_OBJECT),
-        Member("defaultRuleSet", "default_rule_set", RULE_SET_OBJECT),
-        Member("overrideRuleSet", "override_rule_set", RULE_SET_OBJECT),
-    ),
+    "alias",
+    "alias_for_deks",
+    "normalize",
+    "validate_fields",
+    "validate_new_schemas",
+    "validate_rules",
+    "compatibility_level",
+    "compatibility_policy",
+    "compatibility_group",
+    "incompatible_versions",
+    "default_metadata",
+    "override_metadata",
+    "default_rule_set",
+    "override_rule_set",
+    keys={"compatibility_level": "compatibility"},
+    types={
+        "compatibility_level": replace(TEXT, read=_level, write=str),
+        "compatibility_policy": replace(TEXT, read=_policy, write=str),
+        "default_metadata": METADATA_OBJECT,
+        "override_metadata": METADATA_OBJECT,
+        "default_rule_set": RULE_SET_OBJECT,
+        "override_rule_set": RULE_SET_OBJECT,
+    },
+    about={
+        "alias": "The subject that requests for this one are about.",
+        "alias_for_deks": "The same, for requests about encryption keys.",
+        "normalize": "Whether schemas are normalised without a request for it.",
+        "validate_fields": "Whether reserved names of fields are refused.",
+        "validate_new_schemas": "Whether names and defaults are checked.",
+        "validate_rules": "Stored and returned, and without effect, as in Confluent's registry: "
+        "rule sets are always checked.",
+        "compatibility_level": "The compatibility level.",
+        "compatibility_policy": "Which differences break. Another word than those of the policies unsets it.",
+        "compatibility_group": "The metadata property whose value earlier versions must share to be compared.",
+        "incompatible_versions": "`BRIDGED`: an incompatible version is registered together with a bridge "
+        "to the latest one.",
+    },
     keeps_empty=True,
 )
 
@@ -129,12 +127,12 @@ def read_config(value: JsonValue) -> Config:
     return config if level is None else replace(config, compatibility_level=level)
 
 
-def read_config_changes(value: JsonValue) -> dict[str, Any]:
+def read_config_changes(value: JsonValue) -> JsonObject:
     """Return the changes of an update, by the name of the field; a null clears a field, and is None."""
     return CONFIG.read_changes(value)
 
 
-def unread_settings(members: Mapping[str, Any], changes: Mapping[str, Any]) -> tuple[str, ...]:
+def unread_settings(members: Mapping[str, object], changes: Mapping[str, object]) -> tuple[str, ...]:
     """Return the members of an update whose values are no settings, and unset their fields: unknown policies."""
     return tuple(key for name, key in CONFIG_KEYS.items() if members.get(key) is not None and changes.get(name) is None)
 
@@ -249,14 +247,18 @@ _FROZEN: Final = Member(
     "frozen", "frozen", FLAG, about="Absent if it is the default of the lifecycle: true for STRONG, false for WEAK."
 )
 
-RESOURCE: Final = ObjectForm(
+RESOURCE: Final = form_of(
     Resource,
-    (
-        Member("resourceName", "name", TEXT, otherwise=REQUIRED, about="Letters, digits, `_` and `-`, at most 256."),
-        Member("resourceNamespace", "namespace", TEXT, otherwise=REQUIRED, about="The namespace of the cluster."),
-        Member("resourceId", "id", TEXT, otherwise=REQUIRED),
-        Member("resourceType", "type", TEXT, otherwise=REQUIRED, about="The type of the resource: `topic`."),
-    ),
+    "name",
+    "namespace",
+    "id",
+    "type",
+    keys={"name": "resourceName", "namespace": "resourceNamespace", "id": "resourceId", "type": "resourceType"},
+    about={
+        "name": "Letters, digits, `_` and `-`, at most 256.",
+        "namespace": "The namespace of the cluster.",
+        "type": "The type of the resource: `topic`.",
+    },
     keeps_empty=True,
 )
 """The members that identify a resource."""
@@ -272,13 +274,17 @@ BOND: Final = ObjectForm(
 )
 """The members about the subject and its part in the resource."""
 
-HISTORY: Final = ObjectForm(
+HISTORY: Final = form_of(
     Association,
-    (
-        Member("guid", "guid", replace(TEXT, read=read_guid, write=str), otherwise=REQUIRED),
-        Member("createTs", "create_ts", INTEGER, about="The time of its creation, in epoch milliseconds."),
-        Member("updateTs", "update_ts", INTEGER, about="The time of its last change, in epoch milliseconds."),
-    ),
+    "guid",
+    "create_ts",
+    "update_ts",
+    types={"guid": GUID},
+    otherwise={"create_ts": OPTIONAL, "update_ts": OPTIONAL},
+    about={
+        "create_ts": "The time of its creation, in epoch milliseconds.",
+        "update_ts": "The time of its last change, in epoch milliseconds.",
+    },
 )
 """The identity of an association in one registry, and its times there."""
 

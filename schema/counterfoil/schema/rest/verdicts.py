@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.rest.bridges import GATE, BridgeDirection, BridgeState, Gate
 from counterfoil.schema.rest.contracts import ContractKind
@@ -17,15 +17,13 @@ from counterfoil.schema.rest.object_forms import (
     REQUIRED,
     TEXT,
     TEXTS,
+    Document,
     Member,
     ObjectForm,
+    form_of,
     list_of,
     word_of,
 )
-
-if TYPE_CHECKING:
-    from counterfoil.schema.rest.object_forms import Document
-
 
 # Verdicts as objects of the registry: whether a version may be deployed, and why; who reads a subject.
 
@@ -128,68 +126,60 @@ class FieldUse:
     consumers: tuple[Consumer, ...]
 
 
-VERDICT_REASON: Final = ObjectForm(
+VERDICT_REASON: Final = form_of(
     VerdictReason,
-    (
-        Member("reason", "reason", word_of(ReasonCode), otherwise=REQUIRED),
-        Member("text", "text", TEXT, otherwise=REQUIRED),
-        Member("contract", "contract", TEXT),
-        Member("subject", "subject", TEXT),
-        Member("producer", "producer", TEXT),
-        Member("producerVersion", "producer_version", TEXT),
-        Member("consumer", "consumer", TEXT),
-        Member("consumerVersion", "consumer_version", TEXT),
-        Member("rule", "rule", TEXT, about="The id of the rule."),
-        Member("path", "path", TEXT, about="The path of the field."),
-        Member("place", "place", TEXT, about="Where records differ from what is read: the path, or one inside it."),
-        Member("expected", "expected", TEXT, about="What the reader expects there, in words that do not change."),
-        Member("written", "written", TEXT, about="What is written there, in words that do not change."),
-        Member("fingerprint", "fingerprint", TEXT, about="What an approval names."),
-        Member("formerFingerprints", "former_fingerprints", TEXTS, about="What approvals of earlier releases name."),
-        Member("approval", "approval", TEXT, about="The id of the approval that covers it."),
-    ),
+    "reason",
+    "text",
+    "contract",
+    "subject",
+    "producer",
+    "producer_version",
+    "consumer",
+    "consumer_version",
+    "rule",
+    "path",
+    "place",
+    "expected",
+    "written",
+    "fingerprint",
+    "former_fingerprints",
+    "approval",
+    about={
+        "rule": "The id of the rule.",
+        "path": "The path of the field.",
+        "place": "Where records differ from what is read: the path, or one inside it.",
+        "expected": "What the reader expects there, in words that do not change.",
+        "written": "What is written there, in words that do not change.",
+        "fingerprint": "What an approval names.",
+        "former_fingerprints": "What approvals of earlier releases name.",
+        "approval": "The id of the approval that covers it.",
+    },
 )
 
-VERDICT: Final = ObjectForm(
+VERDICT: Final = form_of(
     DeploymentVerdict,
-    (
-        Member("deployable", "deployable", FLAG, about="Null if it cannot be known."),
-        Member("reasons", "reasons", list_of(VERDICT_REASON), otherwise=REQUIRED),
-        Member("notices", "notices", TEXTS, otherwise=REQUIRED),
-        Member(
-            "decidedAt",
-            "decided_at",
-            TEXT,
-            about="The time of the registry by which approvals and verifications were counted, where any were.",
-        ),
-    ),
+    otherwise={"reasons": REQUIRED, "notices": REQUIRED},
+    about={
+        "deployable": "Null if it cannot be known.",
+        "decided_at": "The time of the registry by which approvals and verifications were counted, where any were.",
+    },
     keeps_empty=True,
 )
 
-CONSUMER: Final = ObjectForm(
+CONSUMER: Final = form_of(
     Consumer,
-    (
-        Member("application", "application", TEXT, otherwise=REQUIRED),
-        Member("version", "version", TEXT, otherwise=REQUIRED),
-        Member("contract", "contract", TEXT, otherwise=REQUIRED),
-        Member("reads", "reads", TEXTS, otherwise=REQUIRED, about="Paths, or `*` for the whole record."),
-        Member("origin", "origin", TEXT, otherwise=REQUIRED, about="How it is known, such as declared."),
-        Member("environments", "environments", TEXTS, about="Where the version is live."),
-        Member("firstSeen", "first_seen", INTEGER, about="Of observed reads, in epoch milliseconds."),
-        Member("lastSeen", "last_seen", INTEGER, about="Of observed reads, in epoch milliseconds."),
-        Member("activity", "activity", TEXT, about="active, stale or gone; absent for one that was never seen."),
-    ),
+    about={
+        "reads": "Paths, or `*` for the whole record.",
+        "origin": "How it is known, such as declared.",
+        "environments": "Where the version is live.",
+        "first_seen": "Of observed reads, in epoch milliseconds.",
+        "last_seen": "Of observed reads, in epoch milliseconds.",
+        "activity": "active, stale or gone; absent for one that was never seen.",
+    },
     keeps_empty=True,
 )
 
-FIELD_USE: Final = ObjectForm(
-    FieldUse,
-    (
-        Member("path", "path", TEXT, otherwise=REQUIRED),
-        Member("consumers", "consumers", list_of(CONSUMER), otherwise=REQUIRED),
-    ),
-    keeps_empty=True,
-)
+FIELD_USE: Final = form_of(FieldUse, keeps_empty=True)
 
 
 def verdict_document(verdict: DeploymentVerdict) -> Document:
@@ -266,12 +256,10 @@ APPROVAL: Final = ObjectForm(
     ),
 )
 
-APPROVALS: Final = ObjectForm(
+APPROVALS: Final = form_of(
     Approvals,
-    (
-        Member("decidedOn", "decided_on", TEXT, otherwise=REQUIRED, about="The day of the registry, in UTC."),
-        Member("approvals", "approvals", list_of(APPROVAL), otherwise=REQUIRED),
-    ),
+    types={"approvals": list_of(APPROVAL)},
+    about={"decided_on": "The day of the registry, in UTC."},
     keeps_empty=True,
 )
 
@@ -340,23 +328,19 @@ JUDGED_DIFFERENCE: Final = ObjectForm(
     keeps_empty=True,
 )
 
-CONTRACT_DIFF: Final = ObjectForm(
+CONTRACT_DIFF: Final = form_of(
     ContractDiff,
-    (
-        Member("contract", "contract", TEXT, otherwise=REQUIRED),
-        Member("kind", "kind", word_of(ContractKind), otherwise=REQUIRED, about="odcs or odps."),
-        Member("from", "earlier", TEXT, otherwise=REQUIRED, about="The earlier version."),
-        Member("to", "later", TEXT, otherwise=REQUIRED, about="The later version."),
-        Member("same", "is_same", FLAG, otherwise=REQUIRED, about="Whether no verdict can differ."),
-        Member("changes", "changes", list_of(CONTRACT_CHANGE), otherwise=REQUIRED, about="What changed."),
-        Member(
-            "findings",
-            "findings",
-            list_of(JUDGED_DIFFERENCE),
-            otherwise=REQUIRED,
-            about="What breaks readers in one direction, and what the contract no longer promises.",
-        ),
-    ),
+    keys={"earlier": "from", "later": "to", "is_same": "same"},
+    types={"changes": list_of(CONTRACT_CHANGE), "findings": list_of(JUDGED_DIFFERENCE)},
+    otherwise={"changes": REQUIRED, "findings": REQUIRED},
+    about={
+        "kind": "odcs or odps.",
+        "earlier": "The earlier version.",
+        "later": "The later version.",
+        "is_same": "Whether no verdict can differ.",
+        "changes": "What changed.",
+        "findings": "What breaks readers in one direction, and what the contract no longer promises.",
+    },
     keeps_empty=True,
 )
 
@@ -405,18 +389,18 @@ class MigrationStatus(ContractMigration):
     consumers: tuple[Consumer, ...] = ()
 
 
-MIGRATION: Final = ObjectForm(
+MIGRATION: Final = form_of(
     ContractMigration,
-    (
-        Member("id", "id", TEXT, otherwise=REQUIRED),
-        Member("contract", "contract", TEXT, otherwise=REQUIRED, about="The id of the contract."),
-        Member("from", "source", TEXT, otherwise=REQUIRED, about="The old major version."),
-        Member("to", "target", TEXT, otherwise=REQUIRED, about="The new major version."),
-        Member("bridge", "bridge", TEXT, otherwise=REQUIRED, about="The name of the bridge under /bridges/v1."),
-        Member("application", "application", TEXT, otherwise=REQUIRED, about="The application that runs the bridge."),
-        Member("sunset", "sunset", TEXT, about="The last day of the migration, in UTC; absent for no end."),
-        Member("createTs", "create_ts", INTEGER, about="The time of its creation, in epoch milliseconds."),
-    ),
+    keys={"source": "from", "target": "to"},
+    about={
+        "contract": "The id of the contract.",
+        "source": "The old major version.",
+        "target": "The new major version.",
+        "bridge": "The name of the bridge under /bridges/v1.",
+        "application": "The application that runs the bridge.",
+        "sunset": "The last day of the migration, in UTC; absent for no end.",
+        "create_ts": "The time of its creation, in epoch milliseconds.",
+    },
 )
 
 MIGRATION_STATUS: Final = ObjectForm(

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from counterfoil.schema.model import Schema
+
 if TYPE_CHECKING:
     from uuid import UUID
-
-    from counterfoil.schema.model import Schema
-
 
 VersionNumber: TypeAlias = int | Literal["latest"]
 """A version of a subject: a number from 1, or the highest active one."""

@@ -1,34 +1,32 @@
-"""Sketches: a bounded summary of the records in a topic, and which findings these records cannot cause."""
+"""Sketches: a bounded summary of the records in a topic, and which findings its values cannot cause."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from counterfoil.schema.model import SchemaType
-from counterfoil.schema.sketch.collect import DEFAULT_TAGS, SketchBuilder, hidden_fields
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.sketch.document import InvalidSketch, read_sketch, write_sketch
 from counterfoil.schema.sketch.model import (
+    DEFAULT_TAGS,
     PartSketch,
     PlaceSketch,
     SchemaSketch,
+    SketchBuilder,
     TopicSketch,
     Weight,
     WriterSchema,
+    hidden_fields,
+    module_for,
     weigh,
 )
 from counterfoil.schema.tags import Hidden
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from counterfoil.schema.parsed import ParsedSchema
-
 
 # What counts the records of one schema, whatever its language, and what keeps them by the schemas of a topic.
 
 
 class _Counting(Protocol):
-    def add(self, value: Any, size: int) -> None:
+    def add(self, value: object, size: int) -> None:
         """Count a record."""
 
 
@@ -62,22 +60,7 @@ def make_sketcher(
     """
     hidden = hidden_fields(schema, writer, tags=hide, by_path=tags_by_path or {}) if hide else Hidden()
     builder = SketchBuilder(writer, texts=texts)
-    return Sketcher(_counting(schema, builder, hidden), builder)
-
-
-def _counting(schema: Any, builder: SketchBuilder, hidden: Hidden) -> _Counting:
-    match schema.schema_type:
-        case SchemaType.AVRO:
-            from counterfoil.schema.sketch.avro import AvroSketcher
-
-            return AvroSketcher(schema, builder, hidden)
-        case SchemaType.PROTOBUF:
-            from counterfoil.schema.sketch.protobuf import ProtobufSketcher
-
-            return ProtobufSketcher(builder, hidden)
-    from counterfoil.schema.sketch.jsonschema import JsonSketcher
-
-    return JsonSketcher(schema, builder, hidden)
+    return Sketcher(module_for(schema.schema_type).counting(schema, builder, hidden), builder)
 
 
 class Collection:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
+from counterfoil.schema.compatibility.findings import Difference
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.compare import rules
 from counterfoil.schema.languages.avro.compare.differences import MAX_DIFFERENCES
-from counterfoil.schema.languages.avro.compare.places import AvroDifference
+from counterfoil.schema.languages.avro.compare.places import AvroDifference, TypePair
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
@@ -15,24 +19,25 @@ from counterfoil.schema.languages.avro.types import (
     AvroMap,
     AvroPrimitive,
     AvroRecord,
+    AvroType,
     AvroUnion,
     branch_name,
 )
-from counterfoil.schema.sketch.collect import visit_of_bytes, visit_of_items, visit_of_number, visit_of_text
-from counterfoil.schema.sketch.model import Count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.languages.avro.compare.places import TypePair
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.sketch.collect import PlaceCounts, SketchBuilder, Visit
-    from counterfoil.schema.sketch.model import Place, PlaceSketch, SchemaSketch
-    from counterfoil.schema.tags import Hidden
-
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.sketch.model import (
+    Count,
+    Place,
+    PlaceCounts,
+    PlaceSketch,
+    SchemaSketch,
+    SketchBuilder,
+    Visit,
+    visit_of_bytes,
+    visit_of_items,
+    visit_of_number,
+    visit_of_text,
+)
+from counterfoil.schema.tags import Hidden
 
 # The sketch of Avro data: each value is counted at the place of its writer's type.
 
@@ -51,7 +56,7 @@ class AvroSketcher:
         self._visit_by_name: dict[str, Visit] = {}
         self._visit = self._compiled(schema.root, ("",), is_hidden=hidden.is_all)
 
-    def add(self, value: Any, size: int) -> None:
+    def add(self, value: object, size: int) -> None:
         """Count a record."""
         del size
         self._builder.records += 1
@@ -94,7 +99,7 @@ class AvroSketcher:
         return _used(self._builder.at(place, _kind(node), is_hidden=is_hidden), known)
 
     def _later(self, name: str) -> Visit:
-        def visit_later(value: Any, record: int) -> None:
+        def visit_later(value: object, record: int) -> None:
             self._visit_by_name[name](value, record)
 
         return visit_later
@@ -102,7 +107,7 @@ class AvroSketcher:
     def _named(self, node: AvroRecord | AvroEnum | AvroFixed, counts: PlaceCounts) -> Visit:
         if isinstance(node, AvroEnum):
 
-            def visit_enum(value: Any, record: int) -> None:
+            def visit_enum(value: Datum, record: int) -> None:
                 counts.seen(record)
                 counts.word(value)
 
@@ -120,7 +125,7 @@ class AvroSketcher:
             for each in node.fields
         ]
 
-        def visit_record(value: Any, record: int) -> None:
+        def visit_record(value: Datum, record: int) -> None:
             counts.seen(record)
             for name, visit in fields:
                 visit(value[name], record)
@@ -145,7 +150,7 @@ class AvroSketcher:
 def _used(counts: PlaceCounts, inner: Visit) -> Visit:
     """Return the function that also counts a value of a named type where the type is used."""
 
-    def visit_used(value: Any, record: int) -> None:
+    def visit_used(value: object, record: int) -> None:
         counts.seen(record)
         inner(value, record)
 
@@ -157,7 +162,7 @@ def _union(node: AvroUnion, counts: PlaceCounts, inner: list[Visit]) -> Visit:
     others = [name for name in visit_by_name if name != "null"]
     only = others[0] if len(others) == 1 else None
 
-    def visit_union(value: Any, record: int) -> None:
+    def visit_union(value: Datum, record: int) -> None:
         counts.seen(record)
         if value is None:
             name = "null"
@@ -173,7 +178,7 @@ def _union(node: AvroUnion, counts: PlaceCounts, inner: list[Visit]) -> Visit:
 
 
 def _map(counts: PlaceCounts, inner: Visit) -> Visit:
-    def visit_map(value: Any, record: int) -> None:
+    def visit_map(value: Datum, record: int) -> None:
         counts.seen(record)
         counts.size(len(value))
         for name, each in value.items():
@@ -184,7 +189,7 @@ def _map(counts: PlaceCounts, inner: Visit) -> Visit:
 
 
 def _primitive(kind: AvroKind, counts: PlaceCounts) -> Visit:
-    def visit_other(value: Any, record: int) -> None:
+    def visit_other(value: object, record: int) -> None:
         counts.seen(record)
         if value is None:
             counts.null()
@@ -216,6 +221,11 @@ def _kind(node: AvroType) -> str:
 
 _EXACT_TO: Final = {AvroKind.FLOAT: 2**24, AvroKind.DOUBLE: 2**53}
 """Up to which number a type of floating-point numbers has every integer."""
+
+
+def counting(schema: AvroSchema, builder: SketchBuilder, hidden: Hidden) -> AvroSketcher:
+    """Return what counts the records of a schema."""
+    return AvroSketcher(schema, builder, hidden)
 
 
 def counts(

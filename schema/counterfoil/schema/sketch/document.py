@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import CounterfoilError, UnusableSketch
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.sketch.model import PartSketch, PlaceSketch, SchemaSketch, TopicSketch, WriterSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from counterfoil.schema.rest.object_forms import Document
 
 
@@ -40,7 +40,7 @@ def write_sketch(sketch: TopicSketch) -> str:
     return json.dumps(sketch_document(sketch), indent=1, ensure_ascii=False) + "\n"
 
 
-def sketch_document(sketch: TopicSketch) -> dict[str, Any]:
+def sketch_document(sketch: TopicSketch) -> JsonObject:
     """Return the document of a sketch as a value of JSON."""
     return {
         "sketchVersion": VERSION,
@@ -52,7 +52,7 @@ def sketch_document(sketch: TopicSketch) -> dict[str, Any]:
     }
 
 
-def _part(subject: str, part: PartSketch) -> dict[str, Any]:
+def _part(subject: str, part: PartSketch) -> JsonObject:
     return {
         "subject": subject,
         "records": part.records,
@@ -62,7 +62,7 @@ def _part(subject: str, part: PartSketch) -> dict[str, Any]:
     }
 
 
-def _schema(name: str, sketch: SchemaSketch) -> dict[str, Any]:
+def _schema(name: str, sketch: SchemaSketch) -> JsonObject:
     writer = sketch.writer
     return {
         "writer": name,
@@ -84,9 +84,9 @@ def _schema(name: str, sketch: SchemaSketch) -> dict[str, Any]:
     }
 
 
-def _place(place: tuple[str, ...], sketch: PlaceSketch) -> dict[str, Any]:
+def _place(place: tuple[str, ...], sketch: PlaceSketch) -> JsonObject:
     """Return a place; members that say nothing are left out."""
-    found: dict[str, Any] = {"place": list(place), "kind": sketch.kind}
+    found: JsonObject = {"place": list(place), "kind": sketch.kind}
     found |= {name: getattr(sketch, name) for name in _COUNTS}
     found |= {name: _finite(value) for name in _RANGES if (value := getattr(sketch, name)) is not None}
     if sketch.branches:
@@ -115,7 +115,7 @@ def read_sketch(text: str) -> TopicSketch:
     return sketch_of(document)
 
 
-def sketch_of(document: Any) -> TopicSketch:
+def sketch_of(document: object) -> TopicSketch:
     """Return the sketch of a document that is read already; raise ``InvalidSketch`` as :func:`read_sketch`."""
     root = _Member("", document)
     version = root.get("sketchVersion", int)
@@ -133,7 +133,7 @@ def sketch_of(document: Any) -> TopicSketch:
     )
 
 
-def _read_bounds(partition: str, bounds: Any) -> tuple[int, tuple[int, int]]:
+def _read_bounds(partition: str, bounds: object) -> tuple[int, tuple[int, int]]:
     """Return a partition with its first offset and the end."""
     match bounds:
         case [int(first), int(end)] if _PARTITION.fullmatch(partition):
@@ -199,13 +199,13 @@ _WORDS: Final[Mapping[Callable[..., Any], str]] = {
 class _Member:
     """A value inside the document, with its path for messages."""
 
-    def __init__(self, path: str, value: Any) -> None:
+    def __init__(self, path: str, value: object) -> None:
         self.path = path
         if not isinstance(value, dict):
             raise InvalidSketch(f"{path or 'the document'} is {_shown(value)}; expected an object")
         self._value = value
 
-    def get(self, name: str, kind: type) -> Any:
+    def get(self, name: str, kind: type) -> Json:
         """Return a member that must be there."""
         if name not in self._value:
             raise InvalidSketch(f"{self._at(name)} is missing")
@@ -218,7 +218,7 @@ class _Member:
             raise InvalidSketch(f"{self._at(name)} is {found}; expected an integer from 0")
         return found
 
-    def optional(self, name: str, kind: type) -> Any:
+    def optional(self, name: str, kind: type) -> Json:
         """Return a member, or None."""
         return None if self._value.get(name) is None else self._checked(name, kind)
 
@@ -261,20 +261,20 @@ class _Member:
     def _at(self, name: str) -> str:
         return f"{self.path}.{name}" if self.path else name
 
-    def _checked(self, name: str, kind: type) -> Any:
+    def _checked(self, name: str, kind: type) -> Json:
         value = self._value[name]
         if not _is(value, kind):
             raise InvalidSketch(f"{self._at(name)} is {_shown(value)}; expected {_WORDS[kind]}")
         return value
 
 
-def _is(value: Any, kind: type) -> bool:
+def _is(value: object, kind: type) -> bool:
     if isinstance(value, bool) is not (kind is bool):
         return False
     return isinstance(value, (int, float) if kind is float else kind)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return f"{value!r:.40}"
 
 

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
     from uuid import UUID
 
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel
+    from counterfoil.schema.compatibility import CompatibilityLevel
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.subjects import Config, Mode
     from counterfoil.schema.rest.versions import (

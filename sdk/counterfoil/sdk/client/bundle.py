@@ -22,9 +22,9 @@ from counterfoil.schema.errors import (
     VersionNotFound,
     needed_by,
 )
+from counterfoil.schema.languages.table import parse_schema, resolved_references
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema, resolved_references
-from counterfoil.schema.rest.json_values import ReplyJson, RequestJson, UnexpectedShapeError, read_flag
+from counterfoil.schema.rest.object_forms import ReplyJson, RequestJson, UnexpectedShapeError, read_flag
 from counterfoil.schema.rest.schemas import SCHEMA, read_guid, schema_document
 from counterfoil.sdk.errors import DamagedBundle
 from counterfoil.sdk.transport import Reply
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
     from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.json_values import JsonValue
+    from counterfoil.schema.rest.object_forms import JsonValue
     from counterfoil.sdk.transport import Request
 
 

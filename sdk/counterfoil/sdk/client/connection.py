@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from counterfoil.schema.rest.json_values import UnexpectedShapeError
+from counterfoil.schema.rest.object_forms import UnexpectedShapeError
 from counterfoil.sdk.client.credentials import credentials_of
 from counterfoil.sdk.client.settings import ClientCredentials, ClientTlsFiles, is_this_machine
 from counterfoil.sdk.errors import InvalidSettings, RegistryUnavailable, UnexpectedReply

@@ -295,10 +295,9 @@ def _print_config(found: Config, *, as_json: bool) -> None:
 
 def _read_changes(changes: tuple[str, ...]) -> tuple[Config, list[str]]:
     """Return the settings to set, and the names of the fields to unset; an unknown key is a ``UsageError``."""
-    from counterfoil.schema.compatibility.policies import CompatibilityPolicy, RegistrationPolicy
+    from counterfoil.schema.compatibility import CompatibilityPolicy, RegistrationPolicy
     from counterfoil.schema.errors import RegistryError
-    from counterfoil.schema.rest.json_values import RequestJson
-    from counterfoil.schema.rest.object_forms import unknown_members
+    from counterfoil.schema.rest.object_forms import RequestJson, unknown_members
     from counterfoil.schema.rest.subjects import CONFIG, CONFIG_KEYS, unread_settings
 
     name_by_key = {key: name for name, key in CONFIG_KEYS.items()}

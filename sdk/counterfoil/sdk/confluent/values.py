@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
 
 from counterfoil.schema import model
 from counterfoil.schema.errors import RegistryError
-from counterfoil.schema.rest.json_values import ReplyJson, UnexpectedShapeError
+from counterfoil.schema.rest.object_forms import ReplyJson, UnexpectedShapeError
 from counterfoil.schema.rest.schemas import SCHEMA
 from counterfoil.schema.rest.subjects import LEVEL_IN_FORCE, Config, config_document, read_config
 from counterfoil.sdk.errors import InvalidSettings

@@ -14,7 +14,7 @@ from counterfoil.schema.rest.bridges import (
     RECEIVED_KEY,
     STATUS,
 )
-from counterfoil.schema.rest.json_values import read_each, read_texts
+from counterfoil.schema.rest.object_forms import read_each, read_texts
 from counterfoil.sdk.operations.operation import (
     Operation,
     ReplyForm,

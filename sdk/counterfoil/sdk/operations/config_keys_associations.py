@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.compatibility.policies import parse_level
-from counterfoil.schema.rest.json_values import read_each, read_integer, read_texts
+from counterfoil.schema.compatibility import parse_level
 from counterfoil.schema.rest.keys import KEK, NEW_KEK, new_dek_document, read_dek
+from counterfoil.schema.rest.object_forms import read_each, read_integer, read_texts
 from counterfoil.schema.rest.subjects import (
     CONFIG_KEYS,
     Config,
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any, Final
 
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel
-    from counterfoil.schema.rest.json_values import JsonValue
+    from counterfoil.schema.compatibility import CompatibilityLevel
     from counterfoil.schema.rest.keys import DekId, Kek, ShownDek
+    from counterfoil.schema.rest.object_forms import JsonValue
     from counterfoil.schema.rest.subjects import Association, Mode
     from counterfoil.schema.rest.versions import Visibility
 

@@ -18,7 +18,7 @@ from counterfoil.schema.rest.contracts import (
     WEBHOOK,
     Liveness,
 )
-from counterfoil.schema.rest.json_values import read_each
+from counterfoil.schema.rest.object_forms import read_each
 from counterfoil.schema.rest.observations import (
     NEW_VERIFICATION,
     OBSERVED_USE,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
 from counterfoil.schema.errors import InvalidSubject, error_for_code
-from counterfoil.schema.rest.json_values import ReplyJson, UnexpectedShapeError, read_texts
+from counterfoil.schema.rest.object_forms import ReplyJson, UnexpectedShapeError, read_texts
 from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from counterfoil.schema.errors import RegistryError
-    from counterfoil.schema.rest.json_values import JsonValue
+    from counterfoil.schema.rest.object_forms import JsonValue
     from counterfoil.sdk.transport import Reply
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.rest.json_values import read_each, read_integer, read_text, read_texts
+from counterfoil.schema.rest.object_forms import read_each, read_integer, read_text, read_texts
 from counterfoil.schema.rest.schemas import (
     COMPATIBILITY,
     SCHEMA,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.json_values import JsonValue
+    from counterfoil.schema.rest.object_forms import JsonValue
     from counterfoil.schema.rest.versions import (
         Compatibility,
         ContextId,

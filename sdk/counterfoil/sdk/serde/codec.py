@@ -7,8 +7,8 @@ import struct
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar
 
+from counterfoil.schema.languages.table import resolving
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import resolving
 from counterfoil.sdk.errors import InvalidSettings, SerdeError
 
 if TYPE_CHECKING:

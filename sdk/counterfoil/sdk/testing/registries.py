@@ -23,7 +23,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.errors import MissingExtra, needed_by
 from counterfoil.sdk.client import Registry
 from counterfoil.sdk.client.asynchronous import AsyncRegistry

@@ -416,7 +416,7 @@ class ObservedSchema:
         """Return the place of whole values; None for a deserializer without a schema, or one that cannot be parsed."""
         if self._place is None and self._schema is not None:
             from counterfoil.schema.errors import InvalidSchema
-            from counterfoil.schema.parsing import parse_schema
+            from counterfoil.schema.languages.table import parse_schema
             from counterfoil.sdk.usage.recording import ObservedPlace
 
             try:

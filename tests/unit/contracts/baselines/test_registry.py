@@ -11,7 +11,7 @@ from counterfoil.contracts.baselines.baseline import RegistryBaseline, read_vers
 from counterfoil.contracts.check.check import check_files, exit_code_of
 from counterfoil.contracts.project.subjects import Subjects
 from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.errors import BadRequest, ConfigNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.model import Reference, Schema, SchemaType
 from counterfoil.schema.parsed import Validation

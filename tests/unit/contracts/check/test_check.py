@@ -12,12 +12,12 @@ from counterfoil.contracts.check.check import check_files, exit_code_of
 from counterfoil.contracts.findings import CheckReport, FailOn, FileOutcome, Finding, Status, fingerprint
 from counterfoil.contracts.project.tree import ReadSchema, SchemaFile, SchemaTree
 from counterfoil.contracts.reports.text import TextStyle, text_report
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, Direction
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, Direction
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.languages.rules import RULE_BY_ID
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.reports import Severity
 
 

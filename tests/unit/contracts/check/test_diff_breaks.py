@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.contracts.reports.breaks import BreakTerms, find_breaks
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.judgement import check_compatibility
+from counterfoil.schema.languages.table import find_changes, parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import find_changes, parse_schema
 from strategies.avro.edits import avro_pairs
 from strategies.json_schema.pairs import schema_pairs
 from strategies.protobuf.edits import protobuf_pairs

@@ -13,7 +13,7 @@ from counterfoil.contracts.baselines.workspace import HISTORY_LIMIT
 from counterfoil.contracts.cli.check import check
 from counterfoil.contracts.findings import Status
 from counterfoil.contracts.project.languages import TYPE_BY_SUFFIX
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"

@@ -17,18 +17,18 @@ import pytest
 
 DATA = Path(__file__).parents[3] / "data" / "fingerprints" / "checks-0.2.0.json"
 REWORDED = (
-    "counterfoil.schema.agreements.breaking_changes",
+    "counterfoil.schema.agreements.changes",
     "counterfoil.schema.agreements.findings",
     "counterfoil.schema.agreements.generation",
     "counterfoil.schema.agreements.judge",
     "counterfoil.schema.agreements.pairs",
     "counterfoil.schema.agreements.readers",
-    "counterfoil.schema.agreements.rules",
-    "counterfoil.schema.agreements.sides",
+    "counterfoil.schema.agreements.findings",
+    "counterfoil.schema.agreements.pairs",
     "counterfoil.schema.agreements.unmet_reads",
     "counterfoil.schema.paths",
     "counterfoil.schema.agreements.standards",
-    "counterfoil.schema.compatibility.rules",
+    "counterfoil.schema.compatibility.findings",
     "counterfoil.contracts.check.agreements",
     "counterfoil.contracts.check.consumer_causes",
     "counterfoil.contracts.check.consumer_findings",

@@ -12,7 +12,7 @@ from counterfoil.contracts.check.check import check_files
 from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
 from counterfoil.contracts.reports.check import json_report
 from counterfoil.contracts.reports.text import TextStyle, Verbosity, text_report
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.reports import Severity

@@ -10,16 +10,16 @@ import pytest
 
 from counterfoil.contracts.check.migrated_values import misfit_function, recorded_function, shown, unkept
 from counterfoil.contracts.check.migrations import Trial, TrialOutcome, TrialSide, try_converter
-from counterfoil.schema.agreements.files import read_agreement
+from counterfoil.schema.agreements import Contract, DataProduct, ExpectedRead, FieldPromise, Promise, ValueRange
+from counterfoil.schema.agreements.documents import read_agreement
 from counterfoil.schema.agreements.generation import generated
-from counterfoil.schema.agreements.model import Contract, DataProduct, ExpectedRead, FieldPromise, Promise, ValueRange
 from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import ParsedSchema, Validation
 from counterfoil.schema.paths import member
 from counterfoil.schema.plans.bridge_document import read_bridge
 from counterfoil.schema.plans.jsonschema import NoValues
-from counterfoil.schema.plans.languages import tree_of
+from counterfoil.schema.plans.tree import tree_of
 from counterfoil.schema.texts import Position
 from strategies.contracts.intended_break import BACK, CENTS, EUROS, NEW_SCHEMA, OLD_READS, OLD_SCHEMA, contract, product
 

@@ -11,12 +11,12 @@ from counterfoil.contracts.check.check import check_files
 from counterfoil.contracts.findings import CheckReport, fingerprint
 from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
 from counterfoil.schema.answers import confluent_messages
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.judgement import check_compatibility
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths import parse_path
 
 NAMES = (

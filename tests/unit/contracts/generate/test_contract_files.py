@@ -12,8 +12,8 @@ from counterfoil.contracts.generate.documents import (
     contract_text,
 )
 from counterfoil.schema import SchemaType, parse_schema
-from counterfoil.schema.agreements.files import read_agreement
-from counterfoil.schema.agreements.model import Contract, DataProduct
+from counterfoil.schema.agreements import Contract, DataProduct
+from counterfoil.schema.agreements.documents import read_agreement
 from counterfoil.schema.paths import print_path
 from strategies.contracts.agreement_files import SCHEMA
 

@@ -17,8 +17,8 @@ from counterfoil.contracts.generate.choices import UNKNOWN_SYMBOL, ExampleShape,
 from counterfoil.contracts.generate.examples import Examples
 from counterfoil.contracts.testing.record import RecordCheck, RecordParts
 from counterfoil.contracts.testkit.strategies import DrawnChoices
-from counterfoil.schema.agreements.files import read_agreement
-from counterfoil.schema.agreements.model import Contract
+from counterfoil.schema.agreements import Contract
+from counterfoil.schema.agreements.documents import read_agreement
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.model import Schema, SchemaType
 from strategies.avro.schemas import avro_schemas

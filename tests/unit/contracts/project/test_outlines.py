@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.contracts.project.languages import has_schema_suffix, language_of, stem_of
+from counterfoil.schema.languages.table import outline
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import outline
 from counterfoil.schema.texts import Position
 
 PROTO = """\

@@ -13,7 +13,7 @@ from counterfoil.contracts.errors import InvalidProject
 from counterfoil.contracts.findings import FailOn
 from counterfoil.contracts.project.documents import project_json_schema, read_project
 from counterfoil.contracts.project.files import find_project
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.documents import InvalidDocument, plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from counterfoil.contracts.baselines.baseline import match_paths
 from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
 from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.table import outline
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import outline
 from strategies.avro.schemas import avro_records
 
 

@@ -21,8 +21,8 @@ from counterfoil.contracts.testkit import (
 )
 from counterfoil.contracts.testkit.session import SESSION
 from counterfoil.contracts.testkit.strategies import values_of
-from counterfoil.schema.agreements.files import read_agreement
-from counterfoil.schema.agreements.model import DataProduct
+from counterfoil.schema.agreements import DataProduct
+from counterfoil.schema.agreements.documents import read_agreement
 from counterfoil.schema.paths import print_path
 from counterfoil.sdk import AvroDeserializer, ProtobufDeserializer
 from strategies.contracts.kit_project import write_project

@@ -21,12 +21,12 @@ from counterfoil.contracts.values.constraints import (
     placed_values,
     values_at,
 )
-from counterfoil.schema.agreements.model import EnumValue, ExpectedRead, FieldPromise, ValueRange
+from counterfoil.schema.agreements import EnumValue, ExpectedRead, FieldPromise, ValueRange
 from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.paths import parse_path
-from counterfoil.schema.plans.languages import tree_of
+from counterfoil.schema.plans.tree import tree_of
 from counterfoil.schema.texts import Position
 
 HERE = Position(1, 1)

@@ -11,11 +11,10 @@ import pytest
 
 from counterfoil.converter.check.command import BridgeCheckReport
 from counterfoil.converter.check.preflight import PreflightCheck, PreflightFinding, PreflightSeverity
-from counterfoil.converter.check.sampling import TrialReport
-from counterfoil.converter.check.throughput import Throughput
+from counterfoil.converter.check.sampling import Throughput, TrialReport
 from counterfoil.converter.errors import BrokerUnreachable, PlanIncomplete
 from counterfoil.converter.outputs import failures_as_cases, give, parse_forms
-from counterfoil.converter.verify.verdict import PartitionVerdict, VerifyReport
+from counterfoil.converter.verify import PartitionVerdict, VerifyReport
 from counterfoil.schema.exit_codes import ExitCode
 from strategies.contracts import published_reports
 

@@ -12,7 +12,7 @@ from counterfoil.converter.commands.plan import show_plan
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.sketch.command import load_samples
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.sketch import PartSketch, TopicSketch, WriterSchema, make_sketcher, write_sketch
 from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.converter.kafka.headers import RecordOrigin, is_echo, last_value, parse_origin, written_by
+from counterfoil.converter.kafka.origins import RecordOrigin, is_echo, last_value, parse_origin, written_by
 
 OFFSETS = st.integers(min_value=0, max_value=2**62)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.converter.kafka.offsets import OffsetSet
+from counterfoil.converter.kafka.origins import OffsetSet
 
 NUMBERS = st.lists(st.integers(0, 60))
 

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from counterfoil.converter.kafka.cluster import Cluster
-from counterfoil.converter.kafka.offsets import committed
+from counterfoil.converter.kafka.origins import committed
 from counterfoil.sdk.errors import InvalidSettings
 
 BEGIN, END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"

@@ -9,8 +9,8 @@ import pytest
 
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.engines.reference import ReferenceEngine
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.wire import frame

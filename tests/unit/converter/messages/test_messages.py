@@ -11,10 +11,10 @@ from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.engines.reference import converter_of, recipe_of
 from counterfoil.converter.messages.table import reading_problem
 from counterfoil.schema.languages.protobuf.runtime import pooled_file
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans.derivations import derive_both_ways
-from counterfoil.schema.plans.languages import with_message
+from counterfoil.schema.plans.tree import with_message
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.serde.avro.coders import compile_decoder
 from counterfoil.sdk.serde.protobuf.message_types import MessageTypes, class_of

@@ -17,9 +17,9 @@ from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.engines.reference import Converted, RecordConverter, recipe_of
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.languages.protobuf.runtime import PoolRefuses, pooled_file
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans import FailureCode
 from counterfoil.schema.plans.derive import Deriver
 from counterfoil.schema.plans.rules import PlanRules

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.engines.reference import RecordConverter, recipe_of
 from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans import ConversionError
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.evaluate import evaluate

@@ -13,11 +13,18 @@ from rich.console import Console
 
 from counterfoil.converter.errors import BridgeError, CheckpointUnreadable
 from counterfoil.converter.monitoring.measures import RunMeasures, serve_measures
-from counterfoil.converter.monitoring.observers import PlainLines, ProgressForm, display_of, panel
-from counterfoil.converter.monitoring.records import FILE_NAME, BackgroundReports, RunHistory, read_history
+from counterfoil.converter.monitoring.observers import (
+    FILE_NAME,
+    BackgroundReports,
+    PlainLines,
+    ProgressForm,
+    RunHistory,
+    display_of,
+    panel,
+    read_history,
+)
 from counterfoil.converter.monitoring.status import BridgeStatusReport, KnownRun
-from counterfoil.converter.run.progress import now_ms
-from counterfoil.converter.run.snapshot import PartitionPosition, RunSnapshot, RunState
+from counterfoil.converter.run.progress import PartitionPosition, RunSnapshot, RunState, now_ms
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import wait_until
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.errors import BrokerUnreachable
-from counterfoil.converter.monitoring.records import BackgroundReports, RegistryReports
-from counterfoil.converter.run.snapshot import PartitionPosition, RunSnapshot, RunState
+from counterfoil.converter.monitoring.observers import BackgroundReports, RegistryReports
+from counterfoil.converter.run.progress import PartitionPosition, RunSnapshot, RunState
 from counterfoil.schema.errors import CounterfoilError, ReporterReplaced
 
 if TYPE_CHECKING:

@@ -15,11 +15,10 @@ import pytest
 
 from counterfoil.converter.messages.table import make_reader, pack
 from counterfoil.converter.report.dead_letters import HIDDEN, Values, collect, tagged_names
-from counterfoil.converter.report.page import PageContent, page_of
-from counterfoil.converter.report.plots import Point, line_plot, scale_of, thinned
-from counterfoil.converter.run.snapshot import PartitionPosition, RunSnapshot, RunState
+from counterfoil.converter.report.page import PageContent, Point, line_plot, page_of, scale_of, thinned
+from counterfoil.converter.run.progress import PartitionPosition, RunSnapshot, RunState
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import Metadata, Schema
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans.bridge_document import read_bridge
 from counterfoil.schema.plans.derivations import derive_both_ways
 

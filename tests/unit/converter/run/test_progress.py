@@ -5,8 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from counterfoil.converter.run.progress import RunTotals, duration, progress_line, summary_line
-from counterfoil.converter.run.snapshot import PartitionPosition, RunSnapshot
+from counterfoil.converter.run.progress import (
+    PartitionPosition,
+    RunSnapshot,
+    RunTotals,
+    duration,
+    progress_line,
+    summary_line,
+)
 
 STATE = RunSnapshot(bridge="b", plan_hash="f" * 64, engine="java", job="host:1", started_ts=0, ts=0)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.converter.kafka.offsets import OffsetSet
+from counterfoil.converter.kafka.origins import OffsetSet
 from counterfoil.converter.run.checkpoint import CheckpointBatch
 from counterfoil.converter.run.delivery import CLOCK_SKEW_MS, repeat_condition, written_of
 

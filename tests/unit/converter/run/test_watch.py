@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from counterfoil.converter.run.progress import RateWindow, Watch
-from counterfoil.converter.run.snapshot import RunSnapshot, RunState, read_snapshot, snapshot_json
+from counterfoil.converter.run.progress import RateWindow, RunSnapshot, RunState, Watch, read_snapshot, snapshot_json
 
 START = RunSnapshot(bridge="b", plan_hash="f" * 64, engine="java", job="host:1", started_ts=5, ts=5)
 

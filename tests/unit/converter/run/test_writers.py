@@ -28,7 +28,7 @@ from counterfoil.converter.run.writers import (
     decisions_for,
     parse_address,
 )
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.model import Schema
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.testing import InMemoryRegistry

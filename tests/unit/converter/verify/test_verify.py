@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.converter.verify.verification import RecomputedSample, TopicVerification
+from counterfoil.converter.verify import RecomputedSample, TopicVerification
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.plans.bridge import BridgeFile, Partitioning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from counterfoil.converter.verify.verdict import VerifyReport
+    from counterfoil.converter.verify import VerifyReport
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from counterfoil.schema.agreements.pairs import Pair
 from counterfoil.schema.agreements.readers import since, worse_than
 from counterfoil.schema.agreements.rules import UNDECIDED
 from counterfoil.schema.agreements.unmet_reads import LimitedMisfits, Undecided
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.paths import parse_path

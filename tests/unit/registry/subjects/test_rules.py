@@ -27,7 +27,7 @@ from counterfoil.registry.subjects.versions import (
     stamped,
     unstamped,
 )
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import (
     InvalidMode,

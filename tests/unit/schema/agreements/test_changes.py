@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from counterfoil.schema.agreements.changes import AgreementChange, agreement_changes
-from counterfoil.schema.agreements.files import read_agreement
+from counterfoil.schema.agreements.documents import read_agreement
 from strategies.contracts.agreement_files import APPLICATION, CONTRACT
 
 

@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft201909Validator, ValidationError
 
-from counterfoil.schema.agreements.documents import expectation_of
-from counterfoil.schema.agreements.files import content_hash, read_agreement, read_if_valid
-from counterfoil.schema.agreements.model import Contract, DataProduct, EnumPolicy, OnUnknownEnum, ValueRange
+from counterfoil.schema.agreements import Contract, DataProduct, EnumPolicy, OnUnknownEnum, ValueRange
+from counterfoil.schema.agreements.documents import content_hash, expectation_of, read_agreement, read_if_valid
 from counterfoil.schema.agreements.standards import ODCS, STANDARDS, remembering_validator
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.documents import node_json, node_of_json, plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.paths import parse_path, print_path

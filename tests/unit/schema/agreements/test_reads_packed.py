@@ -9,8 +9,8 @@ import pytest
 from google.protobuf.message import DecodeError
 
 from counterfoil.schema import SchemaType, parse_schema
+from counterfoil.schema.agreements import Expectation, ExpectedRead
 from counterfoil.schema.agreements.findings import Offer, Reader
-from counterfoil.schema.agreements.model import Expectation, ExpectedRead
 from counterfoil.schema.paths import parse_path
 from counterfoil.schema.texts import Position
 from strategies.contracts.read_judgements import judged_change

@@ -13,8 +13,8 @@ import fastavro.read
 import pytest
 
 from counterfoil.schema import SchemaType, parse_schema
+from counterfoil.schema.agreements import Expectation, ExpectedRead, OnUnknownEnum
 from counterfoil.schema.agreements.findings import Offer, Reader, ReadFinding
-from counterfoil.schema.agreements.model import Expectation, ExpectedRead, OnUnknownEnum
 from counterfoil.schema.agreements.readers import judge_pair, since, worse_than
 from counterfoil.schema.paths import parse_path
 from counterfoil.schema.texts import Position

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.jsontext.java import (
+from counterfoil.schema.jsontext import (
     print_double,
     print_float,
     print_json,

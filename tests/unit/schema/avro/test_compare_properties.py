@@ -13,8 +13,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.judgement import check_compatibility, search_for_witness
 from counterfoil.schema.languages.avro.policies import find_differences
 from counterfoil.schema.languages.avro.schema import parse_avro

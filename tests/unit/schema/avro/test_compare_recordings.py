@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from counterfoil.schema.compatibility.findings import NoWitness, Witness
 from counterfoil.schema.judgement import search_for_witness
 from counterfoil.schema.languages.avro.compare import rules
 from counterfoil.schema.languages.avro.policies import find_differences
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.witness import NoWitness, Witness
 
 if TYPE_CHECKING:
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
+    from counterfoil.schema.compatibility.findings import CompatibilityRule
     from counterfoil.schema.languages.avro.schema import AvroSchema
 
 RECORDINGS = Path(__file__).parents[3] / "data" / "recordings" / "verdicts.avro.jsonl"

@@ -12,8 +12,8 @@ from hypothesis import given
 from counterfoil.schema.change import ChangeKind
 from counterfoil.schema.languages.avro import diff as avro
 from counterfoil.schema.languages.avro.schema import parse_avro
+from counterfoil.schema.languages.table import find_changes
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import find_changes
 from strategies.avro.edits import avro_pairs
 from strategies.avro.schemas import avro_schemas
 

@@ -13,14 +13,14 @@ from uuid import UUID
 import fastavro
 import pytest
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Witness
 from counterfoil.schema.judgement import confirm_unguarded, search_unguarded
 from counterfoil.schema.languages.avro.compare.meaning import Meaning, meaning_of
 from counterfoil.schema.languages.avro.policies import find_differences
 from counterfoil.schema.languages.avro.sample_values import SampleValues
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.languages.avro.types import LogicalType
-from counterfoil.schema.witness import Witness
 from strategies.cases.each_case import check_each
 
 Json = Any

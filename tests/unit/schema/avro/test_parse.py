@@ -10,9 +10,9 @@ import pytest
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.languages.avro.types import AvroEnum, AvroKind, AvroRecord, AvroUnion, LogicalType
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:

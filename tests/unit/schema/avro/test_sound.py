@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Witness
 from counterfoil.schema.judgement import search_for_witness
 from counterfoil.schema.languages.avro.policies import find_differences
 from counterfoil.schema.languages.avro.schema import parse_avro
-from counterfoil.schema.witness import Witness
 
 Json = Any
 

@@ -16,13 +16,12 @@ import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, Direction
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, Direction
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.judgement import check_compatibility, confirm_compatible
-from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.languages.table import language_for, parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from strategies.avro.edits import avro_pairs, edited
 from strategies.avro.schemas import avro_documents, avro_records, avro_schemas
 from strategies.json_schema.pairs import URI_BY_DRAFT, changed, random_object, schema_pairs

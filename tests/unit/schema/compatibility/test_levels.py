@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from counterfoil.schema import judgement as check
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, Direction
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, Direction
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.judgement import SCHEMA_TYPE_CHANGED, check_compatibility
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.model import SchemaType

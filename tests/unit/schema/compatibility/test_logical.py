@@ -16,7 +16,7 @@ from counterfoil.schema import (
     check_compatibility,
     parse_schema,
 )
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.languages import logical_rules as rules
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import json
 import re
 
 from counterfoil.schema.answers import OLD_SCHEMA_LIMIT, confluent_messages
-from counterfoil.schema.compatibility import rules as sentences
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
-from counterfoil.schema.compatibility.report import CompatibilityReport, Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel
+from counterfoil.schema.compatibility import findings as sentences
+from counterfoil.schema.compatibility.findings import CompatibilityReport, Earlier
 from counterfoil.schema.judgement import check_compatibility, search_for_witness
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.model import SchemaType

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy, steps_for
-from counterfoil.schema.compatibility.rules import NEVER
+from counterfoil.schema.compatibility import CompatibilityPolicy, steps_for
+from counterfoil.schema.compatibility.findings import NEVER, Witness
 from counterfoil.schema.judgement import search_for_witness
 from counterfoil.schema.languages.avro.compare import differences as avro_differences
 from counterfoil.schema.languages.avro.compare.rules import RULES as AVRO_RULES
@@ -27,14 +27,12 @@ from counterfoil.schema.languages.protobuf.compare.rules import RULES as PROTOBU
 from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.witness import Witness
 from strategies.cases.each_case import check_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
+    from counterfoil.schema.compatibility.findings import CompatibilityRule, Difference
 
 FOLDERS = Path(__file__).parents[3] / "rules"
 PLACEHOLDER = re.compile(r"\{[a-z_]+\}")

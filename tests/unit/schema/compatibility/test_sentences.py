@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterfoil.schema.compatibility.rules import Sentence, SideNames
+from counterfoil.schema.compatibility.findings import Sentence, SideNames
 
 NAMES = SideNames("this schema", "the earlier one", "this schema's", "the earlier schema's")
 AWKWARD = ("the reader", "The writer", "this one's", "the reader's", "{name}", "{", "%s", "", "Order", "a/b~c.d[]<e>")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.languages.jsonschema.policies import find_differences
 from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
 from counterfoil.schema.model import Reference, ResolvedReference

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy, OutOfSteps, Steps
+from counterfoil.schema.compatibility import CompatibilityPolicy, OutOfSteps, Steps
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
-from counterfoil.schema.languages.jsonschema.compare.combined import match
-from counterfoil.schema.languages.jsonschema.compare.differences import MAX_DIFFERENCES, walk
+from counterfoil.schema.languages.jsonschema.compare.differences import MAX_DIFFERENCES, match, walk
 from counterfoil.schema.languages.jsonschema.document import Draft
 from counterfoil.schema.languages.jsonschema.json_values import is_multiple, read_exact_json
 from counterfoil.schema.languages.jsonschema.policies import find_differences

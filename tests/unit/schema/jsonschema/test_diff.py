@@ -11,8 +11,8 @@ from hypothesis import given
 from counterfoil.schema import InvalidSchema, parse_schema
 from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.languages.table import find_changes
 from counterfoil.schema.model import Reference, ResolvedReference
-from counterfoil.schema.parsing import find_changes
 from counterfoil.schema.paths import parse_path, resolve_path
 from strategies.json_schema.schemas import json_schemas
 
@@ -202,7 +202,7 @@ def test_the_element_of_every_change_leads_to_its_place(earlier: dict[str, Any],
     sides = parse_json_schema(json.dumps(earlier)), parse_json_schema(json.dumps(later))
     for change in find_changes(*sides):
         path = parse_path(change.element)
-        around = path[:-1] if change.kind is ChangeKind.PROPERTY_REMOVED else path
+        around = path[:-1] if change.kind in {ChangeKind.PROPERTY_REMOVED, ChangeKind.ITEM_REMOVED} else path
         assert path == change.place
         assert resolve_path(sides[1], around)
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
 from counterfoil.schema.judgement import confirm_compatible
 from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.languages.table import find_changes
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import find_changes
 from counterfoil.schema.patterns.matching import compile_pattern, fault_of_pattern, holds_match
 from strategies.json_schema.schemas import json_schema_texts
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Witness
 from counterfoil.schema.judgement import confirm_unguarded, search_unguarded
 from counterfoil.schema.languages.jsonschema.policies import find_differences
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.witness import Witness
 
 Json = Any
 SOUND = CompatibilityPolicy.SOUND

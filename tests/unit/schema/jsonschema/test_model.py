@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.languages.jsonschema.compare.findings import key_of
 from counterfoil.schema.languages.jsonschema.compare.nodes import (
     ArraySchema,
     CombinationSchema,
@@ -24,7 +25,6 @@ from counterfoil.schema.languages.jsonschema.compare.nodes import (
     ReferenceSchema,
     TextSchema,
 )
-from counterfoil.schema.languages.jsonschema.compare.places import key_of
 from counterfoil.schema.languages.jsonschema.compare.translation import node_of
 from counterfoil.schema.languages.jsonschema.document import Draft
 from counterfoil.schema.languages.jsonschema.schema import parse_json_schema

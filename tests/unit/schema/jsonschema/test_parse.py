@@ -164,6 +164,7 @@ def test_places_are_found_by_pointer_or_by_what_is_around():
 
 def test_numbers_are_exact():
     schema = parse_json_schema('{"minimum": 1.10, "maximum": 9007199254740993, "x": 1e2}')
+    assert isinstance(schema.document, dict)
     assert [str(value) for value in schema.document.values()] == ["1.10", "9007199254740993", "1E+2"]
 
 

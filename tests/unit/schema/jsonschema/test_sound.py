@@ -12,7 +12,7 @@ import pytest
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy, OutOfSteps
+from counterfoil.schema.compatibility import CompatibilityPolicy, OutOfSteps
 from counterfoil.schema.languages.jsonschema.document import Draft
 from counterfoil.schema.languages.jsonschema.json_values import read_exact_json
 from counterfoil.schema.languages.jsonschema.policies import find_differences

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from jsonschema.validators import validator_for
 
+from counterfoil.schema.compatibility.findings import NoWitness, Witness
 from counterfoil.schema.judgement import confirm_compatible, search_for_witness
 from counterfoil.schema.languages.jsonschema.compare.findings import ValueDifference
 from counterfoil.schema.languages.jsonschema.compare.rule_table import VALUE_REFUSED
@@ -19,7 +20,6 @@ from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
 from counterfoil.schema.languages.jsonschema.witness import place_of, smaller
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.patterns.samples import matching_strings, stretched
-from counterfoil.schema.witness import NoWitness, Witness
 from strategies.json_schema.schemas import json_schemas
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"

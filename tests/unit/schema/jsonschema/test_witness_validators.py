@@ -15,7 +15,8 @@ import jsonschema_rs
 import pytest
 from hypothesis import given
 
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
+from counterfoil.schema.compatibility.findings import NoWitness, Witness
 from counterfoil.schema.judgement import confirm_compatible, search_for_witness
 from counterfoil.schema.languages.jsonschema.document import Draft
 from counterfoil.schema.languages.jsonschema.policies import find_differences
@@ -26,7 +27,6 @@ from counterfoil.schema.languages.jsonschema.values.solver import Solver
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.written import root_of
 from counterfoil.schema.model import Reference, ResolvedReference
-from counterfoil.schema.witness import NoWitness, Witness
 from strategies.json_schema.schemas import json_schemas, json_values
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.jsontext.java import java_hash, java_hash_order
+from counterfoil.schema.jsontext import java_hash, java_hash_order
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.jsontext.reading import JsonScanner, locate, read_json
+from counterfoil.schema.jsontext import JsonScanner, locate, read_json
 from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:

@@ -9,17 +9,16 @@ import pytest
 
 from counterfoil.schema.agreements.findings import Offer
 from counterfoil.schema.agreements.unmet_reads import Undecided, misfits_of
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, OutOfSteps, steps_for
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.compatibility.misfits import MAX_PLACES
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, OutOfSteps, steps_for
-from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import JudgementUndecided
 from counterfoil.schema.judgement import Budget, judge
 from counterfoil.schema.languages.avro.misfits import find_misfits as avro_misfits
 from counterfoil.schema.languages.jsonschema.compare.differences import MAX_ROUNDS
 from counterfoil.schema.languages.protobuf.misfits import find_misfits as protobuf_misfits
-from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.languages.table import language_for, parse_schema
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths import member
 
 AVRO, JSON, PROTOBUF = SchemaType.AVRO, SchemaType.JSON, SchemaType.PROTOBUF

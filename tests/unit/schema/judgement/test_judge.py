@@ -13,8 +13,8 @@ from counterfoil.schema import (
     judge,
     parse_schema,
 )
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy, Direction
-from counterfoil.schema.witness import NoWitness, Witness
+from counterfoil.schema.compatibility import CompatibilityPolicy, Direction
+from counterfoil.schema.compatibility.findings import NoWitness, Witness
 
 BACKWARD = CompatibilityLevel.BACKWARD
 PAIRS = {

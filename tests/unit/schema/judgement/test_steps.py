@@ -9,25 +9,16 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.answers import MAX_MESSAGE_BYTES, MAX_MESSAGES, confluent_messages
-from counterfoil.schema.compatibility.policies import (
-    CompatibilityLevel,
-    CompatibilityPolicy,
-    OutOfSteps,
-    Steps,
-    steps_for,
-)
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, OutOfSteps, Steps, steps_for
+from counterfoil.schema.compatibility.findings import Earlier, NoWitness
 from counterfoil.schema.errors import JudgementUndecided
 from counterfoil.schema.judgement import SEARCH_STEPS, Budget, Judgement, judge
-from counterfoil.schema.languages.avro.compare.differences import walk
-from counterfoil.schema.languages.avro.compare.readable import CertainVerdicts
+from counterfoil.schema.languages.avro.compare.differences import CertainVerdicts, walk
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.languages.jsonschema.compare.differences import MAX_DIFFERENCES
-from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.languages.table import language_for, parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.witness import NoWitness
 from strategies.avro.seeded import seeded_pairs
 
 STRICT, SOUND = CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND

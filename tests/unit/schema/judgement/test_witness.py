@@ -12,11 +12,11 @@ import fastavro
 import pytest
 from fastavro.read import SchemaResolutionError
 
+from counterfoil.schema.compatibility.findings import NoWitness, Witness
 from counterfoil.schema.judgement import search_for_witness
 from counterfoil.schema.languages.avro.policies import find_differences
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.witness import NoWitness, Witness
 
 Json = Any
 
@@ -258,13 +258,13 @@ def test_a_difference_of_other_schemas_has_no_witness_here():
 VERDICT_WITHOUT_FASTAVRO = """
 import sys
 from counterfoil.schema.judgement import check_compatibility
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.answers import confluent_messages
-from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.compatibility.findings import Earlier
+from counterfoil.schema.languages.table import parse_schema
 report = check_compatibility(parse_schema('"int"'), [Earlier(parse_schema('"string"'), 1)], CompatibilityLevel.FULL)
 assert len(confluent_messages(report)) == 4
-import counterfoil.schema.witness
+import counterfoil.schema.compatibility.findings
 assert "fastavro" not in sys.modules, "a verdict needs no decoder"
 """
 

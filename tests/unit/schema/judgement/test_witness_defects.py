@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from counterfoil.contracts.cli.progress import defects_on_stderr
-from counterfoil.schema.compatibility.report import Difference
+from counterfoil.schema.compatibility.findings import Difference, NoWitness
 from counterfoil.schema.judgement import confirm_compatible, confirm_unguarded, search_for_witness, search_unguarded
 from counterfoil.schema.languages.avro.compare.rules import TYPE_MISMATCH
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.witness import NoWitness
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def test_a_search_that_fails_is_no_witness_and_is_logged(language: SchemaType, c
     )
     assert not search_for_witness(reader, writer, DIFFERENCE)
     record = caplog.records[0]
-    assert (record.name, record.levelname) == ("counterfoil.schema.witness", "ERROR")
+    assert (record.name, record.levelname) == ("counterfoil.schema.compatibility.findings", "ERROR")
     assert "a text of its own" in caplog.text  # the schemas, to repeat it with
     assert writer.text in caplog.text
     assert "Traceback" in caplog.text

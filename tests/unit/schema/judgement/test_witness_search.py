@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.judgement import check_compatibility, confirm_unguarded, search_unguarded
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
 from strategies.avro.seeded import seeded_pairs
 from strategies.json_schema.pairs import schema_pairs
 from strategies.languages.meanings import avro_meaning_pair, json_with_meanings, protobuf_meaning_pair

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from counterfoil.schema.entity import TagEdit
-from counterfoil.schema.languages.table import SCHEMA_LANGUAGES, language_for
-from counterfoil.schema.marks import FieldTags
+from counterfoil.schema.languages.table import SCHEMA_LANGUAGES, language_for, parse_schema
+from counterfoil.schema.marks import FieldTags, TagEdit
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.schema.languages.language import SchemaLanguage
+    from counterfoil.schema.languages.table import SchemaLanguage
     from counterfoil.schema.parsed import ParsedSchema
 
 TEXTS = {

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from counterfoil.schema.agreements.standards import MAX_PATTERN_LENGTH as MAX_CONTRACT_PATTERN
 from counterfoil.schema.agreements.standards import pattern_of
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, OutOfSteps, Steps
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, OutOfSteps, Steps
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.documents import InvalidDocument
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import JudgementUndecided
 from counterfoil.schema.judgement import judge
 from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.patterns.matching import (
     MAX_EXPANDED_SIZE,
     MAX_PATTERN_LENGTH,

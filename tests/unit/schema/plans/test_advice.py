@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.rules import parse_rules, rule_text
 

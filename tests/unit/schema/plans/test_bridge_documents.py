@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from counterfoil.schema.documents import InvalidDocument, plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
-from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.plans import ConversionError, rules
 from counterfoil.schema.plans.bridge_document import bridge_json_schema, read_bridge
 from counterfoil.schema.plans.derive import derive_plan

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.languages.protobuf.runtime import pooled_file
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.suggest import CountedSamples, Suggestion, suggest_rules
 from counterfoil.schema.plans.value_counts import counts_of_values, factor_between, field_counts, likeness, ticks_of

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans.derive import MIN_FIELDS, derive_plan
 
 

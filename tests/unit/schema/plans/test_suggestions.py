@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.plans.suggest import CountedSamples, suggest_rules

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.plans import ConversionError, shown, spelt_as_yaml
 from counterfoil.schema.plans.casts import readable
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.evaluate import evaluate
-from counterfoil.schema.plans.languages import tree_of
 from counterfoil.schema.plans.rules import parse_rules
+from counterfoil.schema.plans.tree import tree_of
 
 DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}
 WIDE = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 4}

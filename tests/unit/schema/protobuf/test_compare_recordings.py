@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Witness
 from counterfoil.schema.judgement import confirm_compatible, search_for_witness
 from counterfoil.schema.languages.protobuf.policies import find_differences
 from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.witness import Witness
 from strategies.cases.depth import IS_DEEP, some_of
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.answers import confluent_messages
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.judgement import check_compatibility
 from counterfoil.schema.languages.protobuf.compare.differences import walk
 from counterfoil.schema.languages.protobuf.policies import find_differences

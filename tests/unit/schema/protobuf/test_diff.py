@@ -12,7 +12,7 @@ import pytest
 from counterfoil.schema.change import ChangeKind
 from counterfoil.schema.languages.protobuf import diff as protobuf
 from counterfoil.schema.languages.protobuf.schema import parse_protobuf
-from counterfoil.schema.parsing import find_changes
+from counterfoil.schema.languages.table import find_changes
 
 RECORDINGS = Path(__file__).parents[3] / "data" / "recordings" / "verdicts.protobuf.jsonl"
 P3 = 'syntax = "proto3";\n'

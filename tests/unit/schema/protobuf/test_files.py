@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.judgement import check_compatibility, confirm_compatible
 from counterfoil.schema.languages.protobuf.describe.descriptors import file_descriptor

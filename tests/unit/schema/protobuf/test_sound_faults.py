@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from google.protobuf import message_factory
 
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.judgement import (
     check_compatibility,
     confirm_compatible,

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.judgement import (
     confirm_unguarded,
     search_unguarded,

@@ -9,13 +9,13 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Witness
 from counterfoil.schema.judgement import confirm_compatible, search_for_witness
 from counterfoil.schema.languages.protobuf.describe.descriptors import descriptor_set
 from counterfoil.schema.languages.protobuf.policies import find_differences
 from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.witness import Witness
 
 P2, P3, E23 = 'syntax = "proto2";', 'syntax = "proto3";', 'edition = "2023";'
 NONE = "[features.utf8_validation = NONE]"

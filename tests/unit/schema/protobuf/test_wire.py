@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.judgement import check_compatibility
 from counterfoil.schema.languages.protobuf.policies import find_differences
 from counterfoil.schema.languages.protobuf.schema import parse_protobuf

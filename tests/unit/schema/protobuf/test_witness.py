@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from google.protobuf import __version__ as version
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import NoWitness, Witness
 from counterfoil.schema.judgement import confirm_compatible, search_for_witness
 from counterfoil.schema.languages.protobuf.policies import find_differences
 from counterfoil.schema.languages.protobuf.schema import parse_protobuf
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.witness import NoWitness, Witness
 
 P2, P3 = 'syntax = "proto2";', 'syntax = "proto3";'
 OF_THE_FIRST = "records are of the first message; the types of fields are matched by number, not by name"
@@ -214,7 +214,7 @@ VERDICT_WITHOUT_RUNTIME = """
 import sys
 from counterfoil.schema.languages.rules import RULE_BY_ID
 import counterfoil.schema.judgement
-import counterfoil.schema.parsing
+import counterfoil.schema.languages.table
 assert "field-kind-changed" in RULE_BY_ID
 assert "google.protobuf" not in sys.modules
 """

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.errors import BadRequest, InvalidCompatibilityLevel
 from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, Schema
-from counterfoil.schema.rest.json_values import (
+from counterfoil.schema.rest.keys import CHANGEABLE, KEK, NEW_KEK, Kek
+from counterfoil.schema.rest.object_forms import (
     JsonValue,
     ReplyJson,
     RequestJson,
@@ -22,7 +23,6 @@ from counterfoil.schema.rest.json_values import (
     read_text,
     read_texts,
 )
-from counterfoil.schema.rest.keys import CHANGEABLE, KEK, NEW_KEK, Kek
 from counterfoil.schema.rest.schemas import (
     METADATA,
     REFERENCE,

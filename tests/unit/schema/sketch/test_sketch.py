@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema import parse_schema
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.languages.protobuf.runtime import pooled_file
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.parsed import Validation

@@ -26,8 +26,8 @@ from counterfoil.schema.errors import (
     Unauthorized,
 )
 from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, Schema, SchemaType
-from counterfoil.schema.rest.json_values import ReplyJson, UnexpectedShapeError
 from counterfoil.schema.rest.keys import Algorithm, DekId, Kek
+from counterfoil.schema.rest.object_forms import ReplyJson, UnexpectedShapeError
 from counterfoil.schema.rest.schemas import SCHEMA, schema_request
 from counterfoil.schema.rest.subjects import Association, AssociationType, Config, Lifecycle, Mode, Resource
 from counterfoil.schema.rest.versions import Compatibility, ContextId, Deletion, SubjectVersion, Visibility

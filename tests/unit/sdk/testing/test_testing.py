@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.errors import (
     BadRequest,
     IncompatibleSchema,

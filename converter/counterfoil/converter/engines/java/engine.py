@@ -19,15 +19,13 @@ from counterfoil.converter.engines.java.generator import (
 from counterfoil.converter.engines.java.messages import avro, json, protobuf
 from counterfoil.converter.engines.java.messages.builder import Builder
 from counterfoil.converter.engines.java.source import ENGINE, JavaClass, block, quoted
-from counterfoil.converter.engines.protocol import EngineCannot, require_frames
+from counterfoil.converter.engines.protocol import Conversion, EngineCannot, require_frames
 from counterfoil.converter.engines.reference import converted_of, failure_of, recipe_of
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.plans.languages import tree_of
+from counterfoil.schema.plans.tree import tree_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-    from counterfoil.converter.engines.protocol import Conversion
 
 
 # Generating the Java class of a conversion that reads messages into objects: for every language, and across them.

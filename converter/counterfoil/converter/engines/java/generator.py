@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,6 +16,7 @@ from counterfoil.converter.engines.java.readers import ReaderWriter, is_always_r
 from counterfoil.converter.engines.java.source import (
     ENGINE,
     JavaClass,
+    Slot,
     block,
     declare,
     indented,
@@ -23,26 +25,21 @@ from counterfoil.converter.engines.java.source import (
     signed,
 )
 from counterfoil.converter.engines.java.writers import TargetWriter
-from counterfoil.converter.engines.protocol import EngineCannot, require_avro, require_frames
+from counterfoil.converter.engines.lookup import WriterLookup
+from counterfoil.converter.engines.protocol import Conversion, EngineCannot, require_avro, require_frames
 from counterfoil.converter.engines.reference import NUMBER_BY_CODE
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import AvroRecord
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans.avro import base_schema, base_text
 from counterfoil.schema.plans.derivations import derive_resolution, rounds_to_float
 from counterfoil.schema.plans.model import BuildRecord
 from counterfoil.schema.wire import id_prefix
+from counterfoil.sdk.serde.avro.plan import Step
 from counterfoil.sdk.serde.avro.resolve import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pyspark.sql import SparkSession
-
-    from counterfoil.converter.engines.java.source import Slot
-    from counterfoil.converter.engines.lookup import WriterLookup
-    from counterfoil.converter.engines.protocol import Conversion
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.sdk.serde.avro.plan import Step
 
 
 # Generating the Java class of a conversion: its text, and the names that it has in the Java program.
@@ -258,12 +255,12 @@ def packed_classes(session: SparkSession, source: JavaSource) -> bytes:
     return b"".join(len(name).to_bytes(2) + name + len(code).to_bytes(4) + code for name, code in parts)
 
 
-def load_plan(jvm: Any, loader: Any, source: JavaSource) -> Any:
+def load_plan(jvm: object, loader: object, source: JavaSource) -> Any:
     """Return a new object of a plan's class."""
     return _constructor(jvm, loader, source, PLAN_CLASS).newInstance(None)
 
 
-def load_first(session: SparkSession, source: JavaSource, *arguments: Any) -> Any:
+def load_first(session: SparkSession, source: JavaSource, *arguments: object) -> Any:
     """Return a new object of the first class of a package that was added; its constructor takes Java's objects."""
     jvm: Any = session._jvm  # noqa: SLF001 - the way to Java that PySpark itself takes
     return _constructor(jvm, _loader(session), source, source.first).newInstance(_objects(session, arguments))
@@ -280,7 +277,7 @@ def _call(session: SparkSession, plan: Any, name: str, *arguments: Any) -> None:
     method.invoke(plan, _objects(session, arguments))
 
 
-def _objects(session: SparkSession, arguments: Sequence[Any]) -> Any:
+def _objects(session: SparkSession, arguments: Sequence[object]) -> Any:
     """Return an array of Java's objects."""
     gateway = session.sparkContext._gateway  # noqa: SLF001 - the way to Java that PySpark itself takes
     given = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))

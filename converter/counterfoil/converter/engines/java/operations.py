@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
-from counterfoil.converter.engines.java.source import BYTES, ENGINE, REAL, WHOLE, block, quoted, real
+from counterfoil.converter.engines.java.source import BYTES, ENGINE, REAL, WHOLE, JavaClass, Slot, block, quoted, real
 from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.schema.languages.avro.types import AvroEnum, AvroKind
-from counterfoil.schema.plans.formulas import Binary, FieldValue, Negate, Number, paths_of, result_of
-from counterfoil.schema.plans.model import Arithmetic, Cast, Constant, Format, Join, Parse, Read, Split, Widen
+from counterfoil.schema.plans.formulas import Binary, Call, Expression, FieldValue, Negate, Number, paths_of, result_of
+from counterfoil.schema.plans.model import (
+    Arithmetic,
+    Cast,
+    Constant,
+    Format,
+    Join,
+    Lookup,
+    Op,
+    Parse,
+    Read,
+    Scalar,
+    Split,
+    Widen,
+)
 from counterfoil.schema.plans.notation import WIDTH_BY_LETTERS
 from counterfoil.schema.plans.text_forms import is_local
 from counterfoil.schema.plans.types import is_instant, ticks_per_second
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from counterfoil.converter.engines.java.source import JavaClass, Slot
-    from counterfoil.schema.plans.formulas import Call, Expression
-    from counterfoil.schema.plans.model import Lookup, Op, Scalar
-
 
 # Generating formulas: longs that do not overflow silently, doubles that are never NaN or infinite.
 

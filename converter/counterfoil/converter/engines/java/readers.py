@@ -7,23 +7,36 @@ size matters. The meaning of all three is that of :mod:`counterfoil.sdk.serde.av
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from counterfoil.converter.engines.java.source import ENGINE, REAL, block, indented, is_read_as_written, quoted, real
+from counterfoil.converter.engines.java.source import (
+    ENGINE,
+    REAL,
+    JavaClass,
+    Slot,
+    block,
+    indented,
+    is_read_as_written,
+    quoted,
+    real,
+)
 from counterfoil.converter.engines.protocol import EngineCannot
-from counterfoil.schema.languages.avro.types import AvroArray, AvroEnum, AvroKind, AvroRecord, AvroUnion
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import AvroArray, AvroEnum, AvroKind, AvroRecord, AvroType, AvroUnion
 from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk
 from counterfoil.sdk.serde.avro.plan import (
     ArrayStep,
     BooleanStep,
     BytesStep,
     EnumStep,
+    FieldStep,
     FixedStep,
     IntegerStep,
     MapStep,
     NullStep,
     RealStep,
     RecordStep,
+    Step,
     TextStep,
     UnionStep,
     UnreadableStep,
@@ -31,12 +44,6 @@ from counterfoil.sdk.serde.avro.plan import (
     measure,
 )
 from counterfoil.sdk.serde.avro.resolve import SchemaResolver
-
-if TYPE_CHECKING:
-    from counterfoil.converter.engines.java.source import JavaClass, Slot
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.sdk.serde.avro.plan import FieldStep, Step
-
 
 _FIELDS_PER_METHOD: Final = 16
 """Java does not compile a method of more than 8,000 bytes; small ones are also compiled earlier."""
@@ -228,7 +235,7 @@ class ReaderWriter:
         lines += block("catch (Failure failure)", [f"throw failure.inField({names}[at]);"])
         self._java.method(f"int {name}(byte[] b, int p)", [*lines, "return p;"])
 
-    def _filled(self, slot: Slot, value: Any) -> list[str]:
+    def _filled(self, slot: Slot, value: Datum) -> list[str]:
         """Return the statements that put a default into a slot."""
         if not slot.is_needed() or slot.inner is None:
             return []
@@ -248,7 +255,7 @@ class ReaderWriter:
             return [*made, f"d{slot.name} = {name};", f"a{slot.name} = 0;", f"z{slot.name} = {len(data)};"]
         return [*made, f"v{slot.name} = {_default(slot.inner, value)};"]
 
-    def _filled_items(self, slot: Slot, node: AvroType, value: Any) -> list[str]:
+    def _filled_items(self, slot: Slot, node: AvroType, value: object) -> list[str]:
         """Return the statements that read an array or a map from the bytes of a default."""
         step = SchemaResolver().resolve(node, node, ())
         measure(step)
@@ -340,7 +347,7 @@ def is_always_readable(step: Step, written: Step) -> bool:
     return type(step) is type(written) or isinstance(written, IntegerStep)
 
 
-def _default(node: AvroType, value: Any) -> str:
+def _default(node: AvroType, value: Datum) -> str:
     """Return a number, boolean or enum as a Java expression."""
     if isinstance(value, bool):
         return "true" if value else "false"

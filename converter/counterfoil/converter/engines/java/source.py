@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.schema.languages.avro.types import (
@@ -16,6 +17,7 @@ from counterfoil.schema.languages.avro.types import (
     AvroKind,
     AvroMap,
     AvroRecord,
+    AvroType,
     AvroUnion,
 )
 from counterfoil.schema.plans.types import split_null
@@ -30,16 +32,10 @@ from counterfoil.sdk.serde.avro.plan import (
     NullStep,
     RealStep,
     RecordStep,
+    Step,
     TextStep,
     UnionStep,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.sdk.serde.avro.plan import Step
-
 
 # The text of a generated Java class: its members, its constants, and names that are used once.
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.converter.engines.java.operations import JavaValue, Operations
 from counterfoil.converter.engines.java.source import (
     ENGINE,
+    JavaClass,
+    Slot,
     SlotRun,
     block,
     indented,
@@ -16,7 +19,15 @@ from counterfoil.converter.engines.java.source import (
     widens_on_wire,
 )
 from counterfoil.converter.engines.protocol import EngineCannot
-from counterfoil.schema.languages.avro.types import AvroArray, AvroEnum, AvroKind, AvroMap, AvroRecord, AvroUnion
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroEnum,
+    AvroKind,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+)
 from counterfoil.schema.plans.model import (
     BuildRecord,
     Constant,
@@ -24,6 +35,7 @@ from counterfoil.schema.plans.model import (
     MapBranches,
     MapItems,
     MapValues,
+    Op,
     Read,
     ReplaceNull,
     RequireValue,
@@ -32,15 +44,6 @@ from counterfoil.schema.plans.model import (
 from counterfoil.schema.plans.types import split_null
 from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk
 from counterfoil.sdk.serde.avro.numbers import encode_long
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from counterfoil.converter.engines.java.source import JavaClass, Slot
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.schema.plans.model import Op
-
 
 _LINES_PER_METHOD: Final = 60
 _NO_UNION: Final = "a union other than null and one type"
@@ -136,7 +139,7 @@ class TargetWriter:
         choice = block(f"if ({part.null_when})", instead)
         return [*part.declared, *part.lines, *choice[:-1], "} else {", *indented(written), "}"]
 
-    def _constant(self, node: AvroType, value: Any) -> str:
+    def _constant(self, node: AvroType, value: object) -> str:
         return self._java.data(_encoded(node, value))
 
     def _part(self, op: Op, inner: AvroType, scope: Slot, where: str) -> _Part:
@@ -259,7 +262,7 @@ class TargetWriter:
         return _Part(_any(nulls), written, (*declared, *other.declared), tuple(lines))
 
 
-def _encoded(node: AvroType, value: Any) -> bytes:
+def _encoded(node: AvroType, value: object) -> bytes:
     return EncodeWalk(strict=False, takes_indexes=True, exact=False).write(node, value)
 
 

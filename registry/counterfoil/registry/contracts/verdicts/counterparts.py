@@ -13,7 +13,7 @@ from counterfoil.registry.subjects.reading import SchemaReader
 from counterfoil.registry.subjects.versions import VersionEntry
 from counterfoil.registry.topics.use_cases import TOPIC_STATISTICS
 from counterfoil.schema.agreements.findings import Activity, Offer, ReaderOrigin
-from counterfoil.schema.agreements.sides import (
+from counterfoil.schema.agreements.pairs import (
     ConsumerReading,
     EarlierOffering,
     Numbered,

@@ -23,9 +23,16 @@ from counterfoil.registry.contracts.verdicts.verdict import (
     with_approvals,
     with_ignored,
 )
-from counterfoil.schema.agreements.pairs import Gathered, consumer_pairs, live_pairs, own_pairs, producer_pairs
+from counterfoil.schema.agreements.pairs import (
+    Gathered,
+    consumer_groups_of,
+    consumer_pairs,
+    live_pairs,
+    own_pairs,
+    pair_key,
+    producer_pairs,
+)
 from counterfoil.schema.agreements.readers import judge_pair, judge_pairs
-from counterfoil.schema.agreements.sides import consumer_groups_of, pair_key
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.verdicts import ReasonCode, VerdictReason
 
@@ -39,8 +46,15 @@ if TYPE_CHECKING:
     from counterfoil.registry.contracts.verdicts.sides import Sides
     from counterfoil.registry.judges.judging import LongJudgements
     from counterfoil.schema.agreements.findings import ReadFinding
-    from counterfoil.schema.agreements.pairs import Pair
-    from counterfoil.schema.agreements.sides import ConsumerReading, Judge, Offering, PairKey, RetainedRecords, Side
+    from counterfoil.schema.agreements.pairs import (
+        ConsumerReading,
+        Judge,
+        Offering,
+        Pair,
+        PairKey,
+        RetainedRecords,
+        Side,
+    )
     from counterfoil.schema.rest.observations import Verification
     from counterfoil.schema.rest.verdicts import DeploymentVerdict
 

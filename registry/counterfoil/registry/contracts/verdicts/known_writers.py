@@ -29,8 +29,8 @@ from counterfoil.registry.contracts.verdicts.counterparts import VersionPlace
 from counterfoil.registry.contracts.verdicts.sides import Sides
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, WrittenChanges
 from counterfoil.registry.store.protocol import Storage
-from counterfoil.schema.agreements.model import major_of
-from counterfoil.schema.agreements.sides import ConsumerReading, KnownWriters, Numbered, Offering, Side
+from counterfoil.schema.agreements import major_of
+from counterfoil.schema.agreements.pairs import ConsumerReading, KnownWriters, Numbered, Offering, Side
 from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind
 

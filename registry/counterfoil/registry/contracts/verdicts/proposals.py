@@ -19,11 +19,10 @@ from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import Requester
 from counterfoil.registry.subjects.reading import SchemaReader
 from counterfoil.registry.subjects.versions import Candidate
+from counterfoil.schema.agreements import Promise
 from counterfoil.schema.agreements.findings import Activity, Offer
-from counterfoil.schema.agreements.model import Promise
-from counterfoil.schema.agreements.pairs import Pair
-from counterfoil.schema.agreements.sides import Offering, Side, consumer_groups_of
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.agreements.pairs import Offering, Pair, Side, consumer_groups_of
+from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 from counterfoil.schema.parsed import ParsedSchema, Validation

@@ -27,12 +27,11 @@ from counterfoil.registry.subjects.compatibility import CompatibilityCheck
 from counterfoil.registry.subjects.levels import Scopes, level_of
 from counterfoil.registry.subjects.reading import SchemaReader
 from counterfoil.registry.subjects.versions import schema_request_of
+from counterfoil.schema.agreements import major_of
 from counterfoil.schema.agreements.findings import Activity
-from counterfoil.schema.agreements.model import major_of
-from counterfoil.schema.agreements.pairs import Pair
-from counterfoil.schema.agreements.sides import Offering, Side, consumer_groups_of
+from counterfoil.schema.agreements.pairs import Offering, Pair, Side, consumer_groups_of
 from counterfoil.schema.answers import FoundDifference
-from counterfoil.schema.compatibility.policies import CompatibilityLevel, Direction
+from counterfoil.schema.compatibility import CompatibilityLevel, Direction
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest, ContractNotFound, StoreTimeout, StoreUnavailable
 from counterfoil.schema.model import Schema

@@ -7,13 +7,13 @@ from operator import is_
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.subjects.versions import schema_request_of
-from counterfoil.schema.agreements.breaking_changes import compare_sides
-from counterfoil.schema.agreements.files import are_the_same, stored_agreement
+from counterfoil.schema.agreements import Contract, Expectation, major_of
+from counterfoil.schema.agreements import DataProduct as Product
+from counterfoil.schema.agreements import ExpectedRead as FieldRead
+from counterfoil.schema.agreements.changes import compare_sides
+from counterfoil.schema.agreements.documents import are_the_same, stored_agreement
 from counterfoil.schema.agreements.findings import Offer, Reader
-from counterfoil.schema.agreements.model import Contract, Expectation, major_of
-from counterfoil.schema.agreements.model import DataProduct as Product
-from counterfoil.schema.agreements.model import ExpectedRead as FieldRead
-from counterfoil.schema.agreements.sides import ConsumerReading, Offering, PairKey, Side
+from counterfoil.schema.agreements.pairs import ConsumerReading, Offering, PairKey, Side
 from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
 from counterfoil.schema.errors import ContractNotFound, InvalidContract
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from counterfoil.registry.contracts.usage import ObservedReader
     from counterfoil.registry.judges.judging import LongJudgements
     from counterfoil.registry.subjects.reading import SchemaReader
+    from counterfoil.schema.agreements import Promise, SchemaLink
     from counterfoil.schema.agreements.findings import ReadFinding
-    from counterfoil.schema.agreements.model import Promise, SchemaLink
-    from counterfoil.schema.agreements.sides import Numbered
+    from counterfoil.schema.agreements.pairs import Numbered
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.model import Schema
     from counterfoil.schema.parsed import ParsedSchema

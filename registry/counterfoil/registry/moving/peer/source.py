@@ -26,10 +26,10 @@ from counterfoil.registry.moving.peer.contracts import PeerContracts, PeerObserv
 from counterfoil.registry.moving.peer.records import PeerAssociations, PeerBridges, PeerKeys, PeerSketches
 from counterfoil.registry.moving.sources import Canonicaliser, gathered, version_in
 from counterfoil.registry.subjects.levels import DEFAULT_LEVEL
-from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
-from counterfoil.schema.rest.json_values import RequestJson
+from counterfoil.schema.rest.object_forms import RequestJson
 from counterfoil.schema.rest.subjects import Config, Mode, read_config
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk import operations

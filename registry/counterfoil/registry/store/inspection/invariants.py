@@ -17,7 +17,7 @@ from counterfoil.registry.subjects.versions import make_content
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.model import Reference, SchemaType
-from counterfoil.schema.rest.json_values import RequestJson
+from counterfoil.schema.rest.object_forms import RequestJson
 from counterfoil.schema.rest.schemas import METADATA, REFERENCE, RULE_SET
 from counterfoil.schema.texts import counted
 

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.jsontext.reading import locate
+from counterfoil.schema.jsontext import locate
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
+    AvroField,
     AvroFixed,
     AvroKind,
     AvroMap,
     AvroPrimitive,
     AvroRecord,
+    AvroType,
     AvroUnion,
     LogicalType,
 )
-from counterfoil.schema.texts import print_pointer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType, Json
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer, print_pointer
 
 # The attributes of a declaration, and how each is read from its JSON object.
 #

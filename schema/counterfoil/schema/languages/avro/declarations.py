@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
 
-from counterfoil.schema.jsontext.java import read_java_double
+from counterfoil.schema.datum import Json, JsonObject
+from counterfoil.schema.jsontext import read_java_double
 from counterfoil.schema.languages.avro.attributes import (
     ENUM_ATTRIBUTES,
     FIELD_ATTRIBUTES,
@@ -37,21 +39,17 @@ from counterfoil.schema.languages.avro.types import (
     AvroMap,
     AvroPrimitive,
     AvroRecord,
+    AvroType,
     AvroUnion,
     Leaves,
+    NamedType,
     branch_name,
     full_name,
     is_full_name,
     is_name,
     split_name,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from counterfoil.schema.languages.avro.types import AvroType, Json, NamedType
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer
 
 # Names that are used before the type is declared.
 #
@@ -66,7 +64,7 @@ _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
 class Declaration(NamedTuple):
     """The declaration of a named type: the JSON object, the namespace around it, and its JSON Pointer."""
 
-    value: dict[str, Any]
+    value: JsonObject
     namespace: str | None
     pointer: Pointer
 
@@ -96,7 +94,7 @@ def _declared(declaration: Declaration, found: dict[str, Declaration]) -> str | 
     return space
 
 
-def _parts(value: dict[str, Any]) -> Iterator[tuple[Pointer, Json]]:
+def _parts(value: JsonObject) -> Iterator[tuple[Pointer, Json]]:
     """Yield the types inside a declaration, each with the steps to it."""
     fields = value.get("fields")
     for index, field in enumerate(fields if isinstance(fields, list) else ()):

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple, assert_never
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, assert_never
 
 from counterfoil.schema.change import Change, ChangeKind
+from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.avro.paths import short_name
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import (
     NO_DEFAULT,
     AvroArray,
     AvroEnum,
+    AvroField,
     AvroFixed,
     AvroMap,
     AvroPrimitive,
     AvroRecord,
+    AvroType,
     AvroUnion,
+    NamedType,
     branch_name,
 )
-from counterfoil.schema.paths import ITEMS, VALUES, member
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, member
 from counterfoil.schema.paths import branch as branch_step
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType, Json, NamedType
-    from counterfoil.schema.paths import FieldPath
-
 
 # The texts of types and values in descriptions of changes.
 

@@ -6,18 +6,20 @@ itself nor a type ``error``, and they ignore tags of types, of items and of valu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from counterfoil.schema.languages.avro.compare.meaning import logical_type_of
-from counterfoil.schema.languages.avro.types import AvroArray, AvroKind, AvroMap, AvroRecord, AvroUnion
-from counterfoil.schema.marks import ROOT, Mark, TaggedPlace, WalkLimit, known_tags_in, tags_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType
-    from counterfoil.schema.marks import FieldTags
+from counterfoil.schema.languages.avro.schema import AvroSchema
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroField,
+    AvroKind,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+)
+from counterfoil.schema.marks import ROOT, FieldTags, Mark, TaggedPlace, WalkLimit, known_tags_in, tags_in
 
 
 class AvroMarks:

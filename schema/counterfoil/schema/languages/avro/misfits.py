@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Final, TypeAlias
 
-from counterfoil.schema.compatibility.misfits import Misfit, MisfitEffect, PairMisfits, is_prefix, stated_by
-from counterfoil.schema.compatibility.policies import steps_for
+from counterfoil.schema.compatibility import Steps, steps_for
+from counterfoil.schema.compatibility.misfits import Misfit, MisfitEffect, Misfits, PairMisfits, is_prefix, stated_by
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.avro.attributes import is_usable_default, show
 from counterfoil.schema.languages.avro.compare import rules
 from counterfoil.schema.languages.avro.compare.differences import (
+    Branches,
+    CertainVerdicts,
     DescribedType,
     ambiguous_alias,
     match_field,
+    matching_fields,
+    may_read,
     missing_branch,
     missing_field,
     name_mismatch,
@@ -29,30 +34,22 @@ from counterfoil.schema.languages.avro.compare.meaning import (
     logical_type_of,
 )
 from counterfoil.schema.languages.avro.compare.places import AvroDifference, TypePair
-from counterfoil.schema.languages.avro.compare.readable import Branches, CertainVerdicts, matching_fields, may_read
 from counterfoil.schema.languages.avro.paths import short_name
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
+    AvroField,
     AvroFixed,
     AvroKind,
     AvroMap,
     AvroPrimitive,
     AvroRecord,
+    AvroType,
     AvroUnion,
     branch_name,
 )
-from counterfoil.schema.paths import ITEMS, VALUES, StepKind, branch, member
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-
-    from counterfoil.schema.compatibility.misfits import Misfits
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType
-    from counterfoil.schema.paths import FieldPath, Step
-
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, Step, StepKind, branch, member
 
 # The additions of the policy SOUND: differences that the reference accepts although records are misread.
 #

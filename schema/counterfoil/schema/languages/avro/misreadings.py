@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from counterfoil.schema.compatibility.rules import Sentence
-from counterfoil.schema.languages.avro import decoder
+from counterfoil.schema.compatibility import Steps
+from counterfoil.schema.compatibility.findings import NoWitness, Sentence, Witness
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro import sample_values as decoder
 from counterfoil.schema.languages.avro.compare import rules
 from counterfoil.schema.languages.avro.compare.differences import describe, match_field
 from counterfoil.schema.languages.avro.compare.meaning import (
@@ -17,27 +20,29 @@ from counterfoil.schema.languages.avro.compare.meaning import (
     logical_type_of,
     meaning_of,
 )
-from counterfoil.schema.languages.avro.decoder import branch_name, spell_writer
+from counterfoil.schema.languages.avro.compare.places import AvroDifference
 from counterfoil.schema.languages.avro.misfits import ReadingBranches
 from counterfoil.schema.languages.avro.sample_values import (
     DataBuilder,
     NoDatum,
     SampleValues,
+    branch_name,
     plain_json,
+    spell_writer,
     step_in_words,
     words_to,
 )
-from counterfoil.schema.languages.avro.types import AvroArray, AvroFixed, AvroKind, AvroMap, AvroRecord, AvroUnion
-from counterfoil.schema.witness import NoWitness, Witness
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.languages.avro.compare.places import AvroDifference
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType
-
+from counterfoil.schema.languages.avro.schema import AvroSchema
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroField,
+    AvroFixed,
+    AvroKind,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+)
 
 # The comparison of a record as a reader gets it with what was written: the first value with another meaning.
 #
@@ -60,8 +65,8 @@ class _Part(NamedTuple):
 
     reader: AvroType
     writer: AvroType
-    wrote: Any
-    got: Any
+    wrote: Datum
+    got: Datum
     way: tuple[str, ...]
 
 
@@ -96,7 +101,7 @@ class RecordComparison:
         self._branches = ReadingBranches(steps)
         self._telling = self._find_telling()
 
-    def misreadings(self, wrote: Any, got: Any) -> Iterator[AvroMisreading]:
+    def misreadings(self, wrote: object, got: object) -> Iterator[AvroMisreading]:
         """Yield each value of ``wrote`` (in the encoder's form) that ``got`` (in the decoder's form) has otherwise."""
         return self._misreadings(_Part(*self._root, wrote, got, ()))
 
@@ -133,7 +138,7 @@ class RecordComparison:
                 return [_Part(reader.values, writer.values, one, got[key], inner) for key, one in wrote.items()]
         return []
 
-    def _read_with(self, reader: AvroUnion, writer: AvroType, got: Any) -> list[AvroType]:
+    def _read_with(self, reader: AvroUnion, writer: AvroType, got: Datum) -> list[AvroType]:
         """Return the branch with which ``got`` was read, in a list; empty if unknown.
 
         Of several records fastavro takes one by rules of its own; the fields of the result show which.
@@ -228,7 +233,7 @@ def _field_names(record: AvroRecord) -> frozenset[str]:
     return frozenset(field.name for field in record.fields)
 
 
-def _misread_text(reader: AvroType, writer: AvroType, wrote: Any, got: Any) -> str:
+def _misread_text(reader: AvroType, writer: AvroType, wrote: Datum, got: Datum) -> str:
     """Return the description of a misreading of a value without parts; empty if the meanings are equal."""
     was, now = logical_type_of(writer), logical_type_of(reader)
     if was is not None and now is not None:
@@ -289,7 +294,7 @@ def _stop(found: AvroDifference, said: str) -> Sentence:
     return Sentence.of("{way}: {said}" if way else "{said}", {"way": way, "said": said})
 
 
-def _values(found: AvroDifference) -> Iterator[Any]:
+def _values(found: AvroDifference) -> Iterator[Datum]:
     """Yield values at the place of the finding that may show it, the most revealing first."""
     if found.kind is rules.BYTES_AS_STRING:
         yield _NO_UTF8
@@ -298,7 +303,7 @@ def _values(found: AvroDifference) -> Iterator[Any]:
         yield from (samples.next_of(found.place.writer) for _ in range(_MOST_TRIED))
 
 
-def _misread(found: AvroDifference, value: Any, steps: Steps) -> str | None:
+def _misread(found: AvroDifference, value: object, steps: Steps) -> str | None:
     """Return the description of the reader's misreading of ``value``; None if it is read correctly."""
     reader, writer = found.place.reader, found.place.writer
     body = decoder.write(value, _bare(writer))
@@ -310,6 +315,6 @@ def _misread(found: AvroDifference, value: Any, steps: Steps) -> str | None:
     return next((one.text for one in RecordComparison(reader, writer, steps).misreadings(value, got)), None)
 
 
-def _bare(node: AvroType) -> dict[str, Any]:
+def _bare(node: AvroType) -> dict[str, Datum]:
     named = {"name": "_.value", "size": node.size} if isinstance(node, AvroFixed) else {}
     return {"type": node.kind.value, **named}

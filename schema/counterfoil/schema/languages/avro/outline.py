@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from counterfoil.schema.entity import Entity, EntityKind
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.jsontext.java import print_json
-from counterfoil.schema.jsontext.reading import read_json, read_tags, write_tags
+from counterfoil.schema.jsontext import print_json, read_json, read_tags, write_tags
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import PRIMITIVE_KINDS, AvroKind
-from counterfoil.schema.languages.references import FileReferences, FileTarget
-from counterfoil.schema.outline import Outline, Use
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.schema.entity import TagEdit
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.references import Files
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.languages.references import FileReferences, Files, FileTarget, Outline, Use
+from counterfoil.schema.marks import Entity, EntityKind, TagEdit
+from counterfoil.schema.texts import Pointer
 
 # The outline of an Avro schema: the named types that it declares, and those that it uses.
 
@@ -48,7 +41,7 @@ class _Walk:
     declared: set[str] = field(default_factory=set)
     used: dict[tuple[str, ...], Pointer] = field(default_factory=dict)
 
-    def visit(self, node: Any, namespace: str, pointer: Pointer) -> None:
+    def visit(self, node: object, namespace: str, pointer: Pointer) -> None:
         """Collect the names at and below ``node``, which is at ``pointer`` inside ``namespace``."""
         if isinstance(node, str):
             self._use(node, namespace, pointer)
@@ -58,7 +51,7 @@ class _Walk:
         elif isinstance(node, dict):
             self._visit_object(node, namespace, pointer)
 
-    def _visit_object(self, node: dict[str, Any], namespace: str, pointer: Pointer) -> None:
+    def _visit_object(self, node: JsonObject, namespace: str, pointer: Pointer) -> None:
         kind = node.get("type")
         if _is_named(node):
             full_name = _full_name(node, namespace)
@@ -80,7 +73,7 @@ class _Walk:
         self.used.setdefault((qualified,) if qualified == name else (qualified, name), pointer)
 
 
-def _full_name(node: dict[str, Any], namespace: str) -> str:
+def _full_name(node: JsonObject, namespace: str) -> str:
     name = str(node["name"])
     if "." in name:
         return name
@@ -88,11 +81,11 @@ def _full_name(node: dict[str, Any], namespace: str) -> str:
     return f"{own}.{name}" if own and isinstance(own, str) else name
 
 
-def _top_level_name(node: Any) -> str | None:
+def _top_level_name(node: object) -> str | None:
     return _full_name(node, "") if isinstance(node, dict) and _is_named(node) else None
 
 
-def _is_named(node: dict[str, Any]) -> bool:
+def _is_named(node: JsonObject) -> bool:
     kind = node.get("type")
     return isinstance(kind, str) and kind in _NAMED and isinstance(node.get("name"), str)
 
@@ -141,7 +134,7 @@ def edit_tags(schema: AvroSchema, edit: TagEdit) -> str:
     return print_json(document)
 
 
-def _declarations(node: Any, namespace: str = "") -> Iterator[tuple[Entity, dict[str, Any]]]:
+def _declarations(node: object, namespace: str = "") -> Iterator[tuple[Entity, JsonObject]]:
     """Yield the records and fields of an Avro document, each with the JSON object that declares it."""
     if isinstance(node, list):
         for branch in node:
@@ -153,7 +146,7 @@ def _declarations(node: Any, namespace: str = "") -> Iterator[tuple[Entity, dict
             yield from _declarations(node.get(part), namespace)
 
 
-def _of_record(node: dict[str, Any], namespace: str) -> Iterator[tuple[Entity, dict[str, Any]]]:
+def _of_record(node: JsonObject, namespace: str) -> Iterator[tuple[Entity, JsonObject]]:
     name = str(node.get("name", ""))
     own = str(node.get("namespace", namespace)) if "." not in name else name.rpartition(".")[0]
     full = f"{own}.{name}" if own and "." not in name else name

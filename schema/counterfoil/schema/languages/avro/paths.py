@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
 
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
+    AvroField,
     AvroFixed,
     AvroKind,
     AvroMap,
     AvroRecord,
+    AvroType,
     AvroUnion,
     branch_name,
 )
-from counterfoil.schema.paths import ITEMS, VALUES, PathFault, PathTarget, StepKind, branch, follow, member
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType
-    from counterfoil.schema.paths import FieldPath, Step
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.paths import (
+    ITEMS,
+    VALUES,
+    FieldPath,
+    PathFault,
+    PathTarget,
+    Step,
+    StepKind,
+    branch,
+    follow,
+    member,
+)
+from counterfoil.schema.texts import Pointer
 
 T = TypeVar("T")
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.caches import RecentValues
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy, steps_for
-from counterfoil.schema.languages.avro.compare.differences import FEW_STEPS, walked
-
-if TYPE_CHECKING:
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.languages.avro.compare.differences import Walked
-    from counterfoil.schema.languages.avro.compare.places import AvroDifference
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-
+from counterfoil.schema.compatibility import CompatibilityPolicy, Steps, steps_for
+from counterfoil.schema.compatibility.findings import Difference
+from counterfoil.schema.languages.avro.compare.differences import FEW_STEPS, Walked, walked
+from counterfoil.schema.languages.avro.compare.places import AvroDifference
+from counterfoil.schema.languages.avro.schema import AvroSchema
 
 _CACHE_CHARS: Final = 250_000
 """The characters of the pairs of schemas of which walks are remembered; at least both directions of one question."""

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from counterfoil.schema.jsontext.java import print_float, print_json
+from counterfoil.schema.datum import Json
+from counterfoil.schema.jsontext import print_float, print_json
 from counterfoil.schema.languages.avro.attributes import SchemaFault
 from counterfoil.schema.languages.avro.declarations import TypeReader
 from counterfoil.schema.languages.avro.types import (
     WORD_BY_KIND,
     AvroArray,
     AvroEnum,
+    AvroField,
     AvroFixed,
     AvroKind,
     AvroMap,
     AvroPrimitive,
     AvroRecord,
+    AvroType,
     AvroUnion,
+    NamedType,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType, Json, NamedType
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer
 
 # The canonical text of an Avro schema: the one spelling that a registry stores and returns.
 #

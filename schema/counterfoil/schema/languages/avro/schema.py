@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.jsontext.reading import TextIndex, read_json
+from counterfoil.schema.jsontext import TextIndex, read_json
 from counterfoil.schema.languages.avro.attributes import LOGICAL_TYPE_NAMES, SchemaFault, is_usable_default, show
 from counterfoil.schema.languages.avro.declarations import TypeReader
 from counterfoil.schema.languages.avro.printing import equivalence_key, print_canonical, print_normalized
@@ -18,19 +19,17 @@ from counterfoil.schema.languages.avro.types import (
     AvroFixed,
     AvroMap,
     AvroRecord,
+    AvroType,
     AvroUnion,
+    Leaves,
+    NamedType,
 )
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.model import ResolvedReference, SchemaType
 from counterfoil.schema.parsed import ParsedSchema, SchemaWarning, Validation, invalid_reference
+from counterfoil.schema.texts import Pointer, Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.languages.avro.types import AvroType, Leaves, NamedType
-    from counterfoil.schema.model import ResolvedReference
     from counterfoil.schema.paths import FieldPath, PathTarget
-    from counterfoil.schema.texts import Pointer, Position
-
 
 # Warnings about what the Avro specification forbids or ignores although the reference registry accepts it.
 #

@@ -6,26 +6,31 @@ enum is a string.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from counterfoil.schema.compatibility.report import DifferenceOrigin
+from counterfoil.schema.compatibility.findings import DifferenceOrigin
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
+    AvroField,
     AvroFixed,
     AvroKind,
     AvroMap,
     AvroRecord,
+    AvroType,
     AvroUnion,
 )
-from counterfoil.schema.languages.table_types import Column, NotATable, TableList, TableMap, TableRow, TableScalar
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType
-    from counterfoil.schema.languages.table_types import TableType
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.languages.table_types import (
+    Column,
+    NotATable,
+    TableList,
+    TableMap,
+    TableRow,
+    TableScalar,
+    TableType,
+)
+from counterfoil.schema.texts import Pointer
 
 _STRING: Final = TableScalar("string")
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from counterfoil.schema.caches import Attempt, cached_by_size
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy, OutOfSteps, Steps, steps_for
-from counterfoil.schema.compatibility.rules import Sentence
+from counterfoil.schema.compatibility import CompatibilityPolicy, OutOfSteps, Steps, steps_for
+from counterfoil.schema.compatibility.findings import (
+    BEYOND_LIMITS,
+    Confirmation,
+    Difference,
+    NoWitness,
+    Sentence,
+    Witness,
+)
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.languages.avro import decoder
+from counterfoil.schema.languages.avro import sample_values as decoder
 from counterfoil.schema.languages.avro.compare import rules
-from counterfoil.schema.languages.avro.compare.differences import walk
-from counterfoil.schema.languages.avro.compare.places import TypePair
-from counterfoil.schema.languages.avro.compare.readable import have_matching_names, missing_symbols
-from counterfoil.schema.languages.avro.decoder import spell_reader, spell_reader_at, spell_writer
+from counterfoil.schema.languages.avro.compare.differences import have_matching_names, missing_symbols, walk
+from counterfoil.schema.languages.avro.compare.places import AvroDifference, TypePair
 from counterfoil.schema.languages.avro.misreadings import MISREADINGS, RecordComparison, search_for_misreading
 from counterfoil.schema.languages.avro.policies import find_all
 from counterfoil.schema.languages.avro.sample_values import (
@@ -25,19 +32,21 @@ from counterfoil.schema.languages.avro.sample_values import (
     NoDatum,
     SampleValues,
     plain_json,
+    spell_reader,
+    spell_reader_at,
+    spell_writer,
     step_in_words,
 )
-from counterfoil.schema.languages.avro.types import AvroArray, AvroEnum, AvroFixed, AvroMap, AvroRecord, AvroUnion
-from counterfoil.schema.witness import BEYOND_LIMITS, Confirmation, NoWitness, Witness
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.languages.avro.compare.places import AvroDifference
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroType
-
+from counterfoil.schema.languages.avro.schema import AvroSchema
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+)
 
 # The causes of a missing union branch: why each branch of the reader's union does not read the writer's type.
 
@@ -229,12 +238,12 @@ class _Pair:
         return self._found_by_pair.setdefault(steps, {})
 
     @property
-    def writer(self) -> Any:
+    def writer(self) -> Datum:
         """The writer's schema for fastavro; raises ``DecoderRefuses`` if fastavro does not accept it."""
         return self._writer.result()
 
     @property
-    def reader(self) -> Any:
+    def reader(self) -> Datum:
         """The reader's schema for fastavro; raises ``DecoderRefuses`` if fastavro does not accept it."""
         return self._reader.result()
 
@@ -310,7 +319,7 @@ class _Search:
             return NoWitness(1, f"{reason}; {decoder.decoder_name()} refuses this one" if failure else reason)
         return NoWitness(0, reason)
 
-    def _confirm(self, datum: Any) -> Witness | None:
+    def _confirm(self, datum: object) -> Witness | None:
         self._steps.spend(self._pair.steps_a_datum)
         writer = self._pair.writer
         body = decoder.write(datum, writer)
@@ -327,7 +336,7 @@ class _Search:
         )
 
 
-def _data(leaves: Iterable[AvroDifference]) -> Iterator[Any]:
+def _data(leaves: Iterable[AvroDifference]) -> Iterator[Datum]:
     """Yield data that reach one of ``leaves``."""
     for leaf in leaves:
         for value in _values(leaf):
@@ -382,7 +391,7 @@ def confirm_compatible(reader: AvroSchema, writer: AvroSchema, count: int) -> Co
     return Confirmation(done)
 
 
-def written(writer: AvroSchema, count: int) -> Iterator[tuple[Any, bytes]]:
+def written(writer: AvroSchema, count: int) -> Iterator[tuple[Datum, bytes]]:
     """Yield ``count`` values of ``writer`` and their encodings.
 
     Raises ``NoDatum`` or ``DecoderRefuses`` if a value cannot be built or written.
@@ -394,11 +403,11 @@ def written(writer: AvroSchema, count: int) -> Iterator[tuple[Any, bytes]]:
         yield datum, decoder.write({_ONLY_FIELD: datum}, spelt)
 
 
-def _spelled_writer(writer: AvroSchema) -> Any:
+def _spelled_writer(writer: AvroSchema) -> Datum:
     return decoder.prepared(_as_field(_without_defaults(spell_writer(writer.root))))
 
 
-def _as_field(spelt: Any) -> Any:
+def _as_field(spelt: Datum) -> Datum:
     """Return the schema of a record with one field of the type ``spelt``; its values have the same encodings.
 
     fastavro remembers that it has parsed a record, and parses a union anew for each value.
@@ -406,7 +415,7 @@ def _as_field(spelt: Any) -> Any:
     return {"type": "record", "name": "_.root", "fields": [{"name": _ONLY_FIELD, "type": spelt}]}
 
 
-def _read(body: bytes, writer: Any, reader: Any) -> tuple[Any, str | None]:
+def _read(body: bytes, writer: Datum, reader: Datum) -> tuple[Datum, str | None]:
     """Return the value of the only field as decoded; bytes that are not UTF-8 count as a failure."""
     try:
         got, failure = decoder.resolve(body, writer, reader)
@@ -417,7 +426,7 @@ def _read(body: bytes, writer: Any, reader: Any) -> tuple[Any, str | None]:
         raise
 
 
-def _without_defaults(spelt: Any) -> Any:
+def _without_defaults(spelt: object) -> Datum:
     """Return a writer's schema without defaults: a writer does not use them, and fastavro refuses some valid ones."""
     match spelt:
         case list():
@@ -434,5 +443,5 @@ def _stopped(failure: str) -> Sentence:
     return Sentence.of("the decoder stops: {failure}", {"failure": failure})
 
 
-def _counter_witness(datum: Any, body: bytes, stop: Sentence, said: str) -> Witness:
+def _counter_witness(datum: object, body: bytes, stop: Sentence, said: str) -> Witness:
     return Witness(datum_json=plain_json(datum), body=body, stop=stop, confirmed_by=f"{decoder.decoder_name()}: {said}")

@@ -7,9 +7,11 @@ compared where they are first used, and unused ones by their names.
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from counterfoil.schema.change import Change, ChangeKind
+from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.jsonschema.json_values import (
     alike,
@@ -21,19 +23,12 @@ from counterfoil.schema.languages.jsonschema.json_values import (
     value_words,
 )
 from counterfoil.schema.languages.jsonschema.paths import NAMED_STEPS, definition_step
-from counterfoil.schema.languages.jsonschema.view.written import root_of
-from counterfoil.schema.paths import ITEMS, VALUES, dependency, item, member
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
+from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, Step, dependency, item, member
 from counterfoil.schema.paths import branch as branch_step
 from counterfoil.schema.paths import value as map_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema
-    from counterfoil.schema.paths import FieldPath, Step
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer
 
 _LOWER: Final = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"})
 _UPPER: Final = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"})
@@ -181,7 +176,7 @@ class _Walk:
             was, now = at.earlier.keywords.get(keyword, _ABSENT), at.later.keywords.get(keyword, _ABSENT)
             self._constraint(keyword, at, was, now)
 
-    def _constraint(self, keyword: str, at: _At, was: Any, now: Any, *, name: str = "") -> None:
+    def _constraint(self, keyword: str, at: _At, was: object, now: object, *, name: str = "") -> None:
         """Add the change of a keyword, or of the entry ``name`` in it."""
         if alike(was) == alike(now):
             return
@@ -325,7 +320,7 @@ def _followed(schema: WrittenSchema, pointer: Pointer) -> tuple[WrittenSchema, P
     return schema, pointer
 
 
-def _direction(keyword: str, was: Any, now: Any) -> ChangeKind:
+def _direction(keyword: str, was: object, now: object) -> ChangeKind:
     """Return whether a limit was tightened or relaxed; only that it was changed if neither is known."""
     if keyword in _LOWER | _UPPER and is_number(was) and is_number(now):
         is_tighter = (now > was) == (keyword in _LOWER)
@@ -367,24 +362,24 @@ def _ordered(at: _At, keywords: frozenset[str] | set[str]) -> Iterator[str]:
     yield from (keyword for keyword in dict.fromkeys((*at.later.keywords, *at.earlier.keywords)) if keyword in keywords)
 
 
-def _types(keywords: Mapping[str, Any]) -> frozenset[Any] | None:
+def _types(keywords: Mapping[str, object]) -> frozenset[Json] | None:
     named = keywords.get("type")
     return None if named is None else frozenset(map(alike, named if isinstance(named, list) else [named]))
 
 
-def _values(keywords: Mapping[str, Any]) -> list[Any] | None:
+def _values(keywords: Mapping[str, object]) -> list[Json] | None:
     held = keywords.get("enum")
     return held if isinstance(held, list) else None
 
 
-def _names(value: Any) -> list[str]:
+def _names(value: object) -> list[str]:
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
-def _mapping(schema: WrittenSchema, keyword: str) -> Mapping[str, Any]:
+def _mapping(schema: WrittenSchema, keyword: str) -> Mapping[str, Json]:
     held = schema.keywords.get(keyword)
     return held if isinstance(held, dict) else {}
 
 
-def _words(value: Any) -> str | None:
+def _words(value: object) -> str | None:
     return None if value is _ABSENT else value_words(value)

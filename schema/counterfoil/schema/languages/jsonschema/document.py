@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 from urllib.parse import unquote, urljoin
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.texts import print_pointer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer, print_pointer
 
 # The drafts of JSON Schema: which one a document uses, and the names of its keywords.
 #
@@ -55,7 +51,7 @@ _DRAFT_BY_URI: Final[Mapping[str, Draft]] = {
 }
 
 
-def draft_of(document: Any, *, default: Draft = DEFAULT_DRAFT) -> Draft:
+def draft_of(document: object, *, default: Draft = DEFAULT_DRAFT) -> Draft:
     """Return the draft that a document's ``$schema`` names; ``default`` if it is absent or unknown.
 
     >>> draft_of({"$schema": "http://json-schema.org/draft-04/schema#"})
@@ -65,7 +61,7 @@ def draft_of(document: Any, *, default: Draft = DEFAULT_DRAFT) -> Draft:
     return _DRAFT_BY_URI.get(named.strip().rstrip("#"), default) if isinstance(named, str) else default
 
 
-def metaschema(uri: str) -> Any | None:
+def metaschema(uri: str) -> Json | None:
     """Return the document of a draft's metaschema, or of one of its vocabularies, by URI; None for any other URI.
 
     The documents are in an installed package; nothing is fetched.
@@ -77,7 +73,7 @@ def metaschema(uri: str) -> Any | None:
     return resource.contents if resource else None
 
 
-def specifications() -> Any:
+def specifications() -> Json:
     """Return the registry of the package ``referencing`` that contains the metaschemas of every draft."""
     from jsonschema import validators
 
@@ -115,7 +111,7 @@ SCHEMA_MAP: Final = frozenset(
 """Keywords whose value is an object of schemas; ``dependencies`` may also contain lists of names."""
 
 
-def subschemas(schema: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+def subschemas(schema: object) -> Iterator[tuple[tuple[str | int, ...], Json]]:
     """Yield the schemas directly inside ``schema``, each with its steps; values of a wrong shape are left out.
 
     >>> [steps for steps, _ in subschemas({"items": [True], "properties": {"a": {}}, "not": {}})]
@@ -185,22 +181,22 @@ class UnresolvedReference(InvalidSchema):
 class ReferenceResolver:
     """The resolver of one schema's references: in its own document and in those of its references, by name."""
 
-    def __init__(self, document: Any, documents: Mapping[str, Any], draft: Draft) -> None:
-        self._documents: dict[str, Any] = {"": document, **documents}
+    def __init__(self, document: object, documents: Mapping[str, object], draft: Draft) -> None:
+        self._documents: JsonObject = {"": document, **documents}
         self._known = tuple(documents)
         self._draft = draft
-        self._place_by_uri: dict[str, tuple[Any, Base]] = {}
-        self._place_by_anchor: dict[tuple[str, str], tuple[Any, Base]] = {}
-        self._place_by_dynamic_anchor: dict[tuple[str, str], tuple[Any, Base]] = {}
+        self._place_by_uri: dict[str, tuple[Json, Base]] = {}
+        self._place_by_anchor: dict[tuple[str, str], tuple[Json, Base]] = {}
+        self._place_by_dynamic_anchor: dict[tuple[str, str], tuple[Json, Base]] = {}
         self.root = self.enter(document, Base("", (), "", draft))
         self._is_indexed = False
 
     @property
-    def documents(self) -> Mapping[str, Any]:
+    def documents(self) -> Mapping[str, Json]:
         """The documents by name: the schema's own under the empty name, and those of its references."""
         return self._documents
 
-    def enter(self, value: Any, base: Base) -> Base:
+    def enter(self, value: object, base: Base) -> Base:
         """Return ``base`` with the URI of the schema's ``$id`` and the draft of its ``$schema``, if it has them."""
         if not isinstance(value, dict):
             return base
@@ -211,14 +207,14 @@ class ReferenceResolver:
             return replace(base, uri=_join(base.uri, identity)[0], draft=draft)
         return base if draft is base.draft else replace(base, draft=draft)
 
-    def resolve(self, reference: str, base: Base) -> tuple[Any, Base]:
+    def resolve(self, reference: str, base: Base) -> tuple[Json, Base]:
         """Return the value to which ``reference`` at ``base`` leads, and the position of that value.
 
         Raises ``UnresolvedReference``.
         """
         uri, fragment = _join(base.uri, reference)
         if base.document == "" and reference.startswith("#/") and base.uri == self.root.uri:
-            found: tuple[Any, Base] | None = (self._documents[""], self.root)
+            found: tuple[Json, Base] | None = (self._documents[""], self.root)
         else:
             self._index_all()
             found = self._resource(uri, reference, base)
@@ -228,7 +224,7 @@ class ReferenceResolver:
                 return value, place
         raise UnresolvedReference(reference, base, self._known)
 
-    def resolve_dynamic(self, reference: str, base: Base) -> tuple[Any, Base]:
+    def resolve_dynamic(self, reference: str, base: Base) -> tuple[Json, Base]:
         """Return the target of a ``$dynamicRef`` or ``$recursiveRef``, when the schema's own document is evaluated.
 
         The first target is replaced by the dynamic anchor of the same name in the schema's own document, if both exist,
@@ -252,7 +248,7 @@ class ReferenceResolver:
         self._index_all()
         return len(self._place_by_uri) == 1
 
-    def _resource(self, uri: str, reference: str, base: Base) -> tuple[Any, Base] | None:
+    def _resource(self, uri: str, reference: str, base: Base) -> tuple[Json, Base] | None:
         """Return the document, or the part of one with its own ``$id``, for a URI; None if it is unknown."""
         if reference.startswith("#") and uri == self.base_of(base.document).uri and uri not in self._place_by_uri:
             return self._documents[base.document], self.base_of(base.document)
@@ -271,7 +267,7 @@ class ReferenceResolver:
         document = self._documents[name]
         return self.enter(document, Base(name, (), name, self._draft))
 
-    def _load_metaschema(self, uri: str) -> tuple[Any, Base] | None:
+    def _load_metaschema(self, uri: str) -> tuple[Json, Base] | None:
         document = metaschema(uri)
         if document is None:
             return None
@@ -279,7 +275,7 @@ class ReferenceResolver:
         self._index(uri)
         return document, self.base_of(uri)
 
-    def _in_resource(self, resource: tuple[Any, Base], uri: str, fragment: str) -> tuple[Any, Base]:
+    def _in_resource(self, resource: tuple[Json, Base], uri: str, fragment: str) -> tuple[Json, Base]:
         value, base = resource
         if not base.pointer:
             fragment = _in_definitions(value, fragment)
@@ -306,7 +302,7 @@ class ReferenceResolver:
         """Index every ``$id`` and anchor of a document; each schema is visited once, without recursion."""
         root = self.root if name == "" else self.base_of(name)
         self._place_by_uri[root.uri] = (self._documents[name], root)
-        waiting: list[tuple[Any, Base]] = [(self._documents[name], root)]
+        waiting: list[tuple[Json, Base]] = [(self._documents[name], root)]
         while waiting:
             value, base = waiting.pop()
             if isinstance(value, dict):
@@ -315,7 +311,7 @@ class ReferenceResolver:
                     if isinstance(child, dict):
                         waiting.append((child, self.enter(child, base.below(*steps))))
 
-    def _note(self, value: dict[str, Any], base: Base) -> None:
+    def _note(self, value: JsonObject, base: Base) -> None:
         identity = value.get(base.draft.id_keyword)
         if isinstance(identity, str) and ("$ref" not in value or base.draft.is_modern):
             if not identity.startswith("#"):
@@ -331,7 +327,7 @@ class ReferenceResolver:
             self._place_by_dynamic_anchor.setdefault((base.uri, dynamic), (value, base))
 
 
-def step_into(document: Any, pointer: Pointer) -> Any:
+def step_into(document: object, pointer: Pointer) -> Json:
     """Return the value at a pointer that leads to one in ``document``."""
     for step in pointer:
         document = _inside(document, step)
@@ -354,7 +350,7 @@ def join_uris(base_uri: str, reference: str) -> str:
         return reference
 
 
-def _in_definitions(document: Any, fragment: str) -> str:
+def _in_definitions(document: object, fragment: str) -> str:
     """Return the fragment with ``definitions`` for ``$defs``, if only the former has the first name in the document."""
     if not fragment.startswith("/$defs/") or not isinstance(document, dict):
         return fragment
@@ -379,7 +375,7 @@ def _is_index(name: str) -> bool:
     return name.isascii() and name.isdigit() and len(name) < len("1" * 10)
 
 
-def _inside(value: Any, key: str | int) -> Any:
+def _inside(value: Json, key: str | int) -> Json:
     if isinstance(value, dict):
         return value.get(key, _NOTHING)
     is_there = isinstance(value, list) and isinstance(key, int) and key < len(value)

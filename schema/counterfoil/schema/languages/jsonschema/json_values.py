@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias, TypeGuard
+from typing import Final, NoReturn, Protocol, Self, TypeAlias, TypeGuard
 
-from counterfoil.schema.jsontext.java import print_string
-from counterfoil.schema.jsontext.reading import MAX_DEPTH, MAX_NUMBER_LENGTH, JsonScanner
+from counterfoil.schema.datum import Json
+from counterfoil.schema.jsontext import MAX_DEPTH, MAX_NUMBER_LENGTH, JsonScanner, print_string
 from counterfoil.schema.languages.jsonschema.document import Draft
 from counterfoil.schema.texts import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import NoReturn
-
 
 # JSON values as schemas compare them.
 #
@@ -34,7 +30,7 @@ _MAX_WHOLE: Final = 400
 """The largest number of digits of a number that is converted to an int."""
 
 
-def type_of(value: Any) -> str:
+def type_of(value: object) -> str:
     """Return the type of a value."""
     match value:
         case None:
@@ -50,14 +46,14 @@ def type_of(value: Any) -> str:
     return "number"
 
 
-def is_integer(value: Any, *, with_fraction: bool = True) -> bool:
+def is_integer(value: object, *, with_fraction: bool = True) -> bool:
     """Return whether a number is an integer; ``1.0`` is one if ``with_fraction`` is set (since draft-06)."""
     if isinstance(value, Decimal):
         return with_fraction and (value.as_tuple().exponent == 0 or value == value.to_integral_value())
     return isinstance(value, int)
 
 
-def are_equal(left: Any, right: Any) -> bool:
+def are_equal(left: Json, right: Json) -> bool:
     """Return whether two values are equal for a schema."""
     kind = type_of(left)
     if kind != type_of(right):
@@ -69,7 +65,7 @@ def are_equal(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def is_number(value: Any) -> TypeGuard[Number]:
+def is_number(value: object) -> TypeGuard[Number]:
     """Return whether a JSON value is a number."""
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
@@ -87,7 +83,7 @@ def is_multiple(number: Number, of: Number) -> bool:
     return not Context(prec=2 * _MAX_DIGITS).remainder(dividend, divisor)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Json:
     """Return a value with every whole number as an int, however it was written."""
     match value:
         case Decimal():
@@ -100,7 +96,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def alike(value: Any) -> Any:
+def alike(value: object) -> Json:
     """Return a key that is the same for equal JSON values: 1 and 1.0 are equal, 1 and true are not."""
     match value:
         case bool():
@@ -117,7 +113,7 @@ def alike(value: Any) -> Any:
 # Source: ``java.math.BigDecimal.toString``, whose spelling Python's ``Decimal`` shares, and Jackson's default output.
 
 
-def print_exact(value: Any, *, sort_keys: bool = False) -> str:
+def print_exact(value: object, *, sort_keys: bool = False) -> str:
     """Return the text of a JSON value without white space.
 
     ``sort_keys`` puts the keys of every object in Java's order.
@@ -150,7 +146,7 @@ def _java_order(key: str) -> bytes:
     return key.encode("utf-16-be", "surrogatepass")
 
 
-def _print(value: Any, write: Callable[[str], Any], *, sort_keys: bool) -> None:
+def _print(value: Json, write: Callable[[str], Json], *, sort_keys: bool) -> None:
     match value:
         case str():
             write(print_string(value))
@@ -185,7 +181,7 @@ _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _RAW_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def read_exact_json(text: str) -> Any:
+def read_exact_json(text: str) -> Json:
     """Return the value of the JSON document ``text``.
 
     A number with a point or an exponent is a ``Decimal``, any other an ``int``. Of two equal keys the last one counts.
@@ -211,7 +207,7 @@ class _ExactScanner(JsonScanner):
         if match:
             self._at = match.end()
 
-    def _read_number(self, match: re.Match[str]) -> Any:
+    def _read_number(self, match: re.Match[str]) -> Json:
         start = self._at
         super()._read_number(match)
         if not match.group(1) and not match.group(2):
@@ -239,7 +235,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)  # NaN and Infinity are part of Python's JSON, not of JSON
 
 
-def _is_too_deep(value: Any) -> bool:
+def _is_too_deep(value: object) -> bool:
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         level = [
@@ -272,11 +268,11 @@ class Readable(Protocol):
     """A schema at its place, as far as its text needs it."""
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Json:
         """The schema: an object, true or false."""
 
     @property
-    def keywords(self) -> Mapping[str, Any]:
+    def keywords(self) -> Mapping[str, Json]:
         """The keywords that apply."""
 
     @property
@@ -295,12 +291,12 @@ def draft_words(draft: Draft) -> str:
     return _DRAFT_WORDS[draft]
 
 
-def value_words(value: Any) -> str:
+def value_words(value: object) -> str:
     """Return a value as JSON with sorted keys, cut if it is long."""
     return excerpt(print_exact(value, sort_keys=True), 80)
 
 
-def said(keyword: str, value: Any) -> str:
+def said(keyword: str, value: object) -> str:
     """Return a keyword with its value: ``maxLength 10``."""
     return f"{keyword} {value_words(value)}"
 
@@ -327,6 +323,6 @@ def type_words(schema: Readable, depth: int = 0) -> str:
     return "object" if "properties" in keywords else "anything"
 
 
-def _name_words(name: Any, schema: Readable, depth: int) -> str:
+def _name_words(name: object, schema: Readable, depth: int) -> str:
     items = schema.one("items") if name == "array" else None
     return f"array<{type_words(items, depth + 1)}>" if items else str(name)

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.languages.jsonschema.document import Draft, is_copied, subschemas
+from counterfoil.schema.languages.jsonschema.document import Base, Draft, ReferenceResolver, is_copied, subschemas
 from counterfoil.schema.languages.jsonschema.json_values import is_number, print_number
 from counterfoil.schema.parsed import SchemaWarning
 from counterfoil.schema.patterns.matching import compile_pattern, fault_of_pattern, is_too_large
-from counterfoil.schema.texts import excerpt, print_pointer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from counterfoil.schema.languages.jsonschema.document import Base, ReferenceResolver
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer, excerpt, print_pointer
 
 # The required shape of each keyword's value, by draft: a table, and a check for each shape.
 #
@@ -142,7 +137,7 @@ _ALL_TYPES: Final = ""
 """The key for a schema without a type: the keywords of every type are checked."""
 
 
-def shapes_of(schema: Mapping[str, Any], draft: Draft) -> Mapping[str, KeywordShape]:
+def shapes_of(schema: Mapping[str, object], draft: Draft) -> Mapping[str, KeywordShape]:
     """Return the keywords that are checked in ``schema``, with their shapes."""
     named = schema.get("type", _ALL_TYPES)
     if isinstance(named, str):
@@ -172,7 +167,7 @@ def _in_draft_4(keyword: str, shape: KeywordShape) -> KeywordShape:
     return KeywordShape.BOOLEAN if keyword in ("exclusiveMinimum", "exclusiveMaximum") else shape
 
 
-def has_shape(value: Any, shape: KeywordShape, draft: Draft) -> bool:
+def has_shape(value: object, shape: KeywordShape, draft: Draft) -> bool:
     """Return whether a keyword's value has its shape; the content of schemas inside it is not checked."""
     match shape:
         case KeywordShape.STRING:
@@ -196,7 +191,7 @@ def has_shape(value: Any, shape: KeywordShape, draft: Draft) -> bool:
     return _has_schema_shape(value, shape, draft)
 
 
-def _has_schema_shape(value: Any, shape: KeywordShape, draft: Draft) -> bool:
+def _has_schema_shape(value: Json, shape: KeywordShape, draft: Draft) -> bool:
     match shape:
         case KeywordShape.SCHEMA | KeywordShape.FLAG_OR_SCHEMA:
             return isinstance(value, dict | bool)
@@ -219,15 +214,15 @@ def _has_schema_shape(value: Any, shape: KeywordShape, draft: Draft) -> bool:
     raise ValueError(shape)
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[Json]:
     return value if isinstance(value, list) else [value]
 
 
-def _are_strings(value: Any) -> bool:
+def _are_strings(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _is_schema(value: Any, draft: Draft) -> bool:
+def _is_schema(value: object, draft: Draft) -> bool:
     """Return whether ``value`` is a schema in ``items`` or ``dependencies``; in draft-04, a boolean is not."""
     return isinstance(value, dict if draft is Draft.DRAFT_4 else dict | bool)
 
@@ -244,10 +239,10 @@ _OBJECTS_IN_DRAFT_4: Final = frozenset({"definitions", "not", "patternProperties
 """The keywords of draft-04 whose value is a schema and may not be true or false."""
 
 
-def find_warnings(document: Any, resolver: ReferenceResolver) -> list[SchemaWarning]:
+def find_warnings(document: object, resolver: ReferenceResolver) -> list[SchemaWarning]:
     """Return everything that the specification forbids in ``document``, the schema's own text, in its order."""
     found: list[SchemaWarning] = []
-    waiting: list[tuple[Any, Base]] = [(document, resolver.root)]
+    waiting: list[tuple[Json, Base]] = [(document, resolver.root)]
     while waiting:
         value, base = waiting.pop()
         if not isinstance(value, dict):
@@ -260,7 +255,7 @@ def find_warnings(document: Any, resolver: ReferenceResolver) -> list[SchemaWarn
     return found
 
 
-def _warnings(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, str, Pointer]]:
+def _warnings(schema: JsonObject, draft: Draft) -> Iterator[tuple[str, str, Pointer]]:
     yield from _limits(schema)
     yield from _lists(schema, draft)
     if draft is Draft.DRAFT_4:
@@ -280,7 +275,7 @@ def _warnings(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, str, 
             yield "unreadable-pattern", f"the pattern {text!r} cannot be read here; it is taken to match anything", at
 
 
-def _limits(schema: dict[str, Any]) -> Iterator[tuple[str, str, Pointer]]:
+def _limits(schema: JsonObject) -> Iterator[tuple[str, str, Pointer]]:
     for keyword in (*_COUNTS, "multipleOf"):
         value = schema.get(keyword)
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
@@ -291,7 +286,7 @@ def _limits(schema: dict[str, Any]) -> Iterator[tuple[str, str, Pointer]]:
             yield "fractional-limit", f"{keyword} is {print_number(value)}; it must be a whole number", (keyword,)
 
 
-def _lists(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, str, Pointer]]:
+def _lists(schema: JsonObject, draft: Draft) -> Iterator[tuple[str, str, Pointer]]:
     for keyword in ("type", *_COMBINING_KEYWORDS, "enum", *(["required"] if draft is Draft.DRAFT_4 else [])):
         if schema.get(keyword) == []:
             yield "empty-list", f"{keyword} is empty; it must have an entry", (keyword,)
@@ -302,7 +297,7 @@ def _lists(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, str, Poi
             yield "repeated-name", f"{keyword} says {name!r} more than once", (keyword,)
 
 
-def _boolean_schemas(schema: dict[str, Any]) -> Iterator[tuple[str, str, Pointer]]:
+def _boolean_schemas(schema: JsonObject) -> Iterator[tuple[str, str, Pointer]]:
     """Yield the schemas that are true or false, which exist since draft-06."""
     for steps, child in subschemas(schema):
         if isinstance(child, bool) and steps[0] in _OBJECTS_IN_DRAFT_4:
@@ -314,7 +309,7 @@ def _boolean_schemas(schema: dict[str, Any]) -> Iterator[tuple[str, str, Pointer
 
 
 def _doubtful_reference(
-    schema: dict[str, Any], base: Base, resolve: Callable[[str, Base], tuple[Any, Base]]
+    schema: JsonObject, base: Base, resolve: Callable[[str, Base], tuple[Json, Base]]
 ) -> Iterator[SchemaWarning]:
     reference = schema.get("$ref")
     if not isinstance(reference, str):

@@ -8,29 +8,25 @@ whose type is not named by the schema, or stands beside branches.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.document import subschemas
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.view.evaluation import (
+    Certain,
     certain_beside,
     certain_of_item,
     certain_of_property,
     certain_of_unlisted,
     may_be_text,
 )
-from counterfoil.schema.languages.jsonschema.view.facts import ANYTHING
+from counterfoil.schema.languages.jsonschema.view.facts import ANYTHING, ConstrainedSchema, KeywordFacts
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.marks import ROOT, TAGS, FieldTags, Mark, TaggedPlace, WalkLimit, known_tags_in, tags_in
 from counterfoil.schema.patterns.matching import holds_match
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.view.evaluation import Certain
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
-
 
 ANY_KEY: Final = "*"
 """Stands, in full names, for the names of properties that a schema does not list."""
@@ -226,7 +222,7 @@ def tags_of(schema: ConstrainedSchema) -> frozenset[str]:
     return tags_in(written(schema))
 
 
-def written(schema: ConstrainedSchema) -> Mapping[str, Any]:
+def written(schema: ConstrainedSchema) -> Mapping[str, Json]:
     """Return the keywords of a schema as they are written, also those beside a reference."""
     return schema.value if isinstance(schema, WrittenSchema) and isinstance(schema.value, dict) else {}
 
@@ -281,7 +277,7 @@ def _unfollowed_tags(schema: ConstrainedSchema) -> frozenset[str]:
     return frozenset(found)
 
 
-def _tags_below(node: Any) -> set[str]:
+def _tags_below(node: object) -> set[str]:
     """Return the tags in a part of a text, definitions included."""
     found: set[str] = set()
     waiting = [node]
@@ -473,7 +469,7 @@ class _Places:
 
 def _all_tags(root: WrittenSchema) -> frozenset[str]:
     found: set[str] = set()
-    waiting: list[Any] = [*root.source.resolver.documents.values()]
+    waiting: list[Json] = [*root.source.resolver.documents.values()]
     while waiting:
         each = waiting.pop()
         if isinstance(each, dict):

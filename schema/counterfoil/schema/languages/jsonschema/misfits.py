@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, OPTIONAL, Misfit, MisfitEffect
+from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, OPTIONAL, Misfit, MisfitEffect, Misfits
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.compare import rule_table as rules
 from counterfoil.schema.languages.jsonschema.json_values import (
     TYPES,
@@ -19,23 +21,18 @@ from counterfoil.schema.languages.jsonschema.json_values import (
     value_words,
 )
 from counterfoil.schema.languages.jsonschema.paths import steps_through
-from counterfoil.schema.languages.jsonschema.sound.misreadings import find_misreadings, places_of_other_meanings
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
+from counterfoil.schema.languages.jsonschema.sound.inclusion import RefusalReason
+from counterfoil.schema.languages.jsonschema.sound.misreadings import (
+    JsonMisreading,
+    find_misreadings,
+    places_of_other_meanings,
+)
 from counterfoil.schema.languages.jsonschema.sound.parts import OptionalSpelling, part_of, written_of
 from counterfoil.schema.languages.jsonschema.sound.policy import decide, difference_of, is_proved
-from counterfoil.schema.languages.jsonschema.view.facts import MAX_WIDTH, KeywordFacts, spread
+from counterfoil.schema.languages.jsonschema.view.facts import MAX_WIDTH, ConstrainedSchema, KeywordFacts, spread
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
-from counterfoil.schema.paths import ITEMS, VALUES, StepKind, member
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from counterfoil.schema.compatibility.misfits import Misfits
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.sound.inclusion import RefusalReason
-    from counterfoil.schema.languages.jsonschema.sound.misreadings import JsonMisreading
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
-    from counterfoil.schema.paths import FieldPath, Step
-
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, Step, StepKind, member
 
 # Which kinds of values a writer's schemas allow at a place: the types, and the values that enums list.
 #
@@ -44,7 +41,7 @@ if TYPE_CHECKING:
 
 _NUMBERS: Final = frozenset({"integer", "number"})
 _ALL: Final = frozenset({*TYPES, "integer"})
-_FEW_VALUES: Final[Mapping[str, tuple[Any, ...]]] = {"null": (None,), "boolean": (False, True)}
+_FEW_VALUES: Final[Mapping[str, tuple[Json, ...]]] = {"null": (None,), "boolean": (False, True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +49,14 @@ class WrittenKinds:
     """Types of which values may be written, and ``listed`` values: those of enums. A number may be an integer."""
 
     types: frozenset[str]
-    listed: tuple[Any, ...] = ()
+    listed: tuple[Json, ...] = ()
 
     @property
     def all_types(self) -> frozenset[str]:
         """The types, also those of listed values."""
         return self.types | {kind_of(each) for each in self.listed}
 
-    def has(self, value: Any) -> bool:
+    def has(self, value: object) -> bool:
         """Return whether a value may be written."""
         return kind_of(value) in self.types or any(are_equal(value, each) for each in self.listed)
 
@@ -89,7 +86,7 @@ _NO_KINDS: Final = WrittenKinds(frozenset())
 _ANYTHING: Final = WrittenKinds(_ALL)
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """Return the type of a value; of an integer, that."""
     found = type_of(value)
     return "integer" if found == "number" and is_integer(value) else found

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import copy
 import posixpath
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
-from counterfoil.schema.entity import Entity, EntityKind
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.jsontext.reading import read_json, read_tags, write_tags
+from counterfoil.schema.jsontext import read_json, read_tags, write_tags
 from counterfoil.schema.languages.jsonschema.json_values import print_exact
-from counterfoil.schema.languages.references import FileReferences, FileTarget, distance, nearest
-from counterfoil.schema.outline import Outline, Use
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.schema.entity import TagEdit
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.references import Files
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
+from counterfoil.schema.languages.references import FileReferences, Files, FileTarget, Outline, Use, distance, nearest
+from counterfoil.schema.marks import Entity, EntityKind, TagEdit
+from counterfoil.schema.texts import Pointer
 
 # The outline of a JSON schema: its ``$id``, those of its parts, and the documents that it refers to.
 #
@@ -61,7 +55,7 @@ class _Walk:
     declared: set[str] = field(default_factory=set)
     used: dict[tuple[str, ...], Pointer] = field(default_factory=dict)
 
-    def visit(self, node: Any, base: str, pointer: Pointer) -> None:
+    def visit(self, node: object, base: str, pointer: Pointer) -> None:
         """Collect the identifiers at and below ``node``, whose references are relative to the URI ``base``."""
         if isinstance(node, list):
             for index, inner in enumerate(node):
@@ -78,7 +72,7 @@ class _Walk:
                 elif key not in _DATA:
                     self.visit(inner, base, below)
 
-    def _enter(self, node: dict[str, Any], base: str) -> str:
+    def _enter(self, node: JsonObject, base: str) -> str:
         identity = node.get(self.id_keyword)
         if not isinstance(identity, str) or identity.startswith("#"):
             return base
@@ -86,7 +80,7 @@ class _Walk:
         self.declared.add(uri)
         return uri
 
-    def _use(self, reference: Any, base: str, pointer: Pointer) -> None:
+    def _use(self, reference: object, base: str, pointer: Pointer) -> None:
         if isinstance(reference, str) and not reference.startswith("#"):
             uri, text = _join(base, reference)
             self.used.setdefault((uri, text), pointer)
@@ -101,12 +95,12 @@ def _join(base: str, reference: str) -> tuple[str, str]:
         return text, text
 
 
-def _id_keyword(document: Any) -> str:
+def _id_keyword(document: object) -> str:
     dialect = document.get("$schema") if isinstance(document, dict) else None
     return "id" if isinstance(dialect, str) and "draft-04" in dialect else "$id"
 
 
-def _name(document: Any, id_keyword: str) -> str | None:
+def _name(document: object, id_keyword: str) -> str | None:
     """Return the schema's identifier, or else its title."""
     names = (document.get(keyword) for keyword in (id_keyword, "title")) if isinstance(document, dict) else ()
     return next((name for name in names if isinstance(name, str) and name), None)
@@ -179,7 +173,7 @@ def edit_tags(schema: JsonSchema, edit: TagEdit) -> str:
     return print_exact(document)
 
 
-def _declarations(node: Any, around: str = "") -> Iterator[tuple[Entity, dict[str, Any]]]:
+def _declarations(node: object, around: str = "") -> Iterator[tuple[Entity, JsonObject]]:
     """Yield the objects and properties of a JSON schema, each with the JSON object that declares it.
 
     A path alternates kinds and names: ``object`` is the schema itself, ``object.lines.array.object.price`` a property
@@ -197,7 +191,7 @@ def _declarations(node: Any, around: str = "") -> Iterator[tuple[Entity, dict[st
             yield from _declarations(branch, _below(around, f"{word.lower()}.{index}"))
 
 
-def _of_object(node: dict[str, Any], path: str) -> Iterator[tuple[Entity, dict[str, Any]]]:
+def _of_object(node: JsonObject, path: str) -> Iterator[tuple[Entity, JsonObject]]:
     yield Entity(path, EntityKind.RECORD), node
     properties = node.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():

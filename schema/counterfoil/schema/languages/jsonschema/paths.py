@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.languages.jsonschema.document import Base, ReferenceResolver
 from counterfoil.schema.languages.jsonschema.json_values import type_words
-from counterfoil.schema.paths import ITEMS, VALUES, PathFault, PathTarget, StepKind, branch, follow, item, member, value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.languages.jsonschema.document import Base, ReferenceResolver
-    from counterfoil.schema.paths import FieldPath, Step
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.paths import (
+    ITEMS,
+    VALUES,
+    FieldPath,
+    PathFault,
+    PathTarget,
+    Step,
+    StepKind,
+    branch,
+    follow,
+    item,
+    member,
+    value,
+)
+from counterfoil.schema.texts import Pointer
 
 _NULL: Final = {"type": "null"}
 _DEFINITIONS: Final = ("$defs", "definitions")
@@ -91,7 +100,7 @@ def definition_step(name: str) -> Step:
     return branch(f"definition {name}")
 
 
-def target_of(document: Any, resolver: ReferenceResolver, path: FieldPath) -> PathTarget:
+def target_of(document: object, resolver: ReferenceResolver, path: FieldPath) -> PathTarget:
     """Return the target of ``path``; raise ``PathFault`` for a step without a target.
 
     The targets of references and the branches of ``allOf`` count as part of the schema, as does a single branch of
@@ -111,19 +120,19 @@ def target_of(document: Any, resolver: ReferenceResolver, path: FieldPath) -> Pa
 class _SchemaAt(NamedTuple):
     """A schema, its position, and the resolver of the whole document."""
 
-    value: Any
+    value: Json
     base: Base
     whole: ReferenceResolver
 
     @property
-    def keywords(self) -> Mapping[str, Any]:
+    def keywords(self) -> Mapping[str, Json]:
         """The keywords of the schema; only ``$ref`` beside a ``$ref`` in drafts up to 7."""
         value = self.value if isinstance(self.value, dict) else {}
         return {"$ref": value["$ref"]} if "$ref" in value and not self.base.draft.is_modern else value
 
     def one(self, *steps: str | int) -> _SchemaAt | None:
         """Return the schema at keys and indexes inside this one; None if there is none."""
-        value: Any = self.keywords
+        value: Json = self.keywords
         for step in steps:
             is_there = step in value if isinstance(value, dict) else isinstance(step, int) and isinstance(value, list)
             if not is_there or (isinstance(value, list) and isinstance(step, int) and step >= len(value)):

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility import CompatibilityPolicy, Steps
+from counterfoil.schema.compatibility.findings import Difference
 from counterfoil.schema.languages.jsonschema.compare.differences import walk
 from counterfoil.schema.languages.jsonschema.compare.rules import UNRESOLVED_REFERENCE
-
-if TYPE_CHECKING:
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 
 
 def find_differences(

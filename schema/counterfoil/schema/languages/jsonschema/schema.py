@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.jsontext.reading import TextIndex, locate
-from counterfoil.schema.languages.jsonschema.document import ReferenceResolver, UnresolvedReference, draft_of
+from counterfoil.schema.jsontext import TextIndex, locate
+from counterfoil.schema.languages.jsonschema.document import Base, ReferenceResolver, UnresolvedReference, draft_of
 from counterfoil.schema.languages.jsonschema.json_values import print_exact, read_exact_json
 from counterfoil.schema.languages.jsonschema.keyword_checks import KeywordShape, has_shape, shapes_of
-from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsed import ParsedSchema, Validation, invalid_reference
+from counterfoil.schema.model import ResolvedReference, SchemaType
+from counterfoil.schema.parsed import ParsedSchema, SchemaWarning, Validation, invalid_reference
 from counterfoil.schema.patterns.matching import fault_of_pattern
-from counterfoil.schema.texts import excerpt, print_pointer
+from counterfoil.schema.texts import Pointer, Position, excerpt, print_pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from counterfoil.schema.languages.jsonschema.document import Base
-    from counterfoil.schema.model import ResolvedReference
-    from counterfoil.schema.parsed import SchemaWarning
     from counterfoil.schema.paths import FieldPath, PathTarget
-    from counterfoil.schema.texts import Pointer, Position
-
 
 # A parsed JSON schema: the document, its references, and its texts.
 
@@ -38,11 +33,11 @@ class JsonSchema(ParsedSchema):
 
     schema_type = SchemaType.JSON
 
-    def __init__(self, text: str, document: Any, references: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, text: str, document: object, references: Mapping[str, object] | None = None) -> None:
         self.text = text
         self.document = document
         self.draft = draft_of(document)
-        self.references: Mapping[str, Any] = MappingProxyType(dict(references or {}))
+        self.references: Mapping[str, Json] = MappingProxyType(dict(references or {}))
 
     @property
     def name(self) -> str | None:
@@ -130,7 +125,7 @@ def check_validity(schema: JsonSchema) -> None:
 class _Check:
     def __init__(self, schema: JsonSchema) -> None:
         self._schema = schema
-        self._waiting: list[tuple[Any, Base]] = [(schema.document, schema.base)]
+        self._waiting: list[tuple[Json, Base]] = [(schema.document, schema.base)]
         self._seen: set[int] = set()
 
     def run(self) -> None:
@@ -153,7 +148,7 @@ class _Check:
         if named is not None and not isinstance(named, str):
             raise self._fault(base.below("$schema"), f"$schema is {_shown(named)}", "a string: the URI of a draft")
 
-    def _next_of(self, value: dict[str, Any], base: Base) -> Iterator[tuple[Any, Base]]:
+    def _next_of(self, value: JsonObject, base: Base) -> Iterator[tuple[Json, Base]]:
         """Yield the schemas in ``value`` and of its reference, after checking its own keywords."""
         for keyword in ("$ref", "$dynamicRef") if base.draft.is_modern else ("$ref",):
             if keyword in value:
@@ -170,7 +165,7 @@ class _Check:
             for steps, child in _children(held, shape) if isinstance(held, dict | list) else ():
                 yield child, self._schema.resolver.enter(child, base.below(keyword, *steps))
 
-    def _referred(self, reference: Any, keyword: str, base: Base) -> Iterator[tuple[Any, Base]]:
+    def _referred(self, reference: object, keyword: str, base: Base) -> Iterator[tuple[Json, Base]]:
         if not isinstance(reference, str):
             raise self._fault(base.below(keyword), f"{keyword} is {_shown(reference)}", "a string")
         try:
@@ -186,7 +181,7 @@ class _Check:
                 f"a place in this document, or one of the names of its references ({known})",
             ) from unresolved
 
-    def _wrong_shape(self, held: Any, shape: KeywordShape, at: Base) -> SchemaParseError:
+    def _wrong_shape(self, held: object, shape: KeywordShape, at: Base) -> SchemaParseError:
         """Return the fault of a value, with the place as exact as possible."""
         keyword = at.pointer[-1]
         if shape in _MAPS and isinstance(held, dict):
@@ -214,7 +209,7 @@ class _Check:
         return SchemaParseError(problem, position=position, path=path, expected=expected)
 
 
-def _children(held: Any, shape: KeywordShape) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+def _children(held: object, shape: KeywordShape) -> Iterator[tuple[tuple[str | int, ...], Json]]:
     if shape in _LISTS and isinstance(held, list):
         yield from (((index,), item) for index, item in enumerate(held))
     elif shape in _MAPS and isinstance(held, dict):
@@ -223,7 +218,7 @@ def _children(held: Any, shape: KeywordShape) -> Iterator[tuple[tuple[str | int,
         yield (), held
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     from counterfoil.schema.languages.jsonschema.json_values import print_exact
 
     return excerpt(print_exact(value))
@@ -249,7 +244,7 @@ def parse_json_schema(
     return schema
 
 
-def _read(text: str) -> Any:
+def _read(text: str) -> Json:
     document = read_exact_json(text)
     if not isinstance(document, dict | bool):
         raise SchemaParseError(
@@ -258,7 +253,7 @@ def _read(text: str) -> Any:
     return document
 
 
-def _read_reference(reference: ResolvedReference) -> Any:
+def _read_reference(reference: ResolvedReference) -> Json:
     try:
         return _read(reference.text)
     except SchemaParseError as error:

@@ -6,21 +6,25 @@ required, or may be null, is nullable. Unions of several types, tuples and recur
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from counterfoil.schema.compatibility.report import DifferenceOrigin
-from counterfoil.schema.languages.jsonschema.compare.places import pointer_in
-from counterfoil.schema.languages.table_types import Column, NotATable, TableList, TableMap, TableRow, TableScalar
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.languages.jsonschema.document import Base
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.table_types import TableType
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.compatibility.findings import DifferenceOrigin
+from counterfoil.schema.datum import Json
+from counterfoil.schema.languages.jsonschema.compare.findings import pointer_in
+from counterfoil.schema.languages.jsonschema.document import Base
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
+from counterfoil.schema.languages.table_types import (
+    Column,
+    NotATable,
+    TableList,
+    TableMap,
+    TableRow,
+    TableScalar,
+    TableType,
+)
+from counterfoil.schema.texts import Pointer
 
 _STRING: Final = TableScalar("string")
 _SCALAR_BY_TYPE: Final[Mapping[str, TableScalar]] = {
@@ -47,7 +51,7 @@ class _Where(NamedTuple):
     pointer: Pointer
     is_own: bool = True
 
-    def at(self, value: Any, *steps: str) -> _Where:
+    def at(self, value: object, *steps: str) -> _Where:
         """Return the place of ``steps`` in the schema ``value``, which is at this place."""
         return _Where(pointer_in(self.pointer, value, steps)) if self.is_own else self
 
@@ -56,7 +60,7 @@ class _Reader:
     def __init__(self, schema: JsonSchema) -> None:
         self._schema = schema
 
-    def column(self, name: str, value: Any, base: Base, where: _Where, around: tuple[int, ...]) -> Column:
+    def column(self, name: str, value: object, base: Base, where: _Where, around: tuple[int, ...]) -> Column:
         """Return the schema ``value`` at the place ``where`` as a column."""
         outer = where
         while isinstance(value, dict) and isinstance(value.get("$ref"), str):
@@ -78,7 +82,7 @@ class _Reader:
         has_default = "default" in inner
         return Column(name, table_type, nullable, has_default, outer.pointer, type_pointer, origin=_origin(base))
 
-    def _without_null(self, value: Mapping[str, Any], where: _Where) -> tuple[Mapping[str, Any], _Where, bool]:
+    def _without_null(self, value: Mapping[str, object], where: _Where) -> tuple[Mapping[str, Json], _Where, bool]:
         """Return the schema without its alternative null, its place, and whether it had that alternative."""
         for key in ("oneOf", "anyOf"):
             branches = value.get(key)
@@ -97,7 +101,7 @@ class _Reader:
             return {**value, "type": named[0]}, where, len(named) < len(types)
         return value, where, False
 
-    def _type(self, value: Mapping[str, Any], base: Base, where: _Where, around: tuple[int, ...]) -> TableType:
+    def _type(self, value: Mapping[str, Json], base: Base, where: _Where, around: tuple[int, ...]) -> TableType:
         kind = value.get("type")
         if kind == "object" or (kind is None and "properties" in value):
             return self._object(value, base, where, around)
@@ -121,7 +125,7 @@ class _Reader:
             raise NotATable("a schema without a type has no table type", where.pointer)
         return found
 
-    def _object(self, value: Mapping[str, Any], base: Base, where: _Where, around: tuple[int, ...]) -> TableType:
+    def _object(self, value: Mapping[str, Json], base: Base, where: _Where, around: tuple[int, ...]) -> TableType:
         properties = value.get("properties") or {}
         extra = value.get("additionalProperties")
         if not properties and isinstance(extra, dict):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import quote
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.languages.jsonschema.document import (
+    Base,
     Draft,
     UnresolvedReference,
     metaschema,
@@ -19,18 +22,14 @@ from counterfoil.schema.languages.jsonschema.document import (
     subschemas,
 )
 from counterfoil.schema.languages.jsonschema.json_values import is_integer, is_multiple, plain, type_of
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.patterns.matching import holds_match, spelled_pattern
 from counterfoil.schema.patterns.syntax import PatternDialect
 from counterfoil.schema.texts import excerpt, print_pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
-
-    from counterfoil.schema.languages.jsonschema.document import Base
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 
 
 # A schema and the documents that its references lead to, as validators of other projects need them.
@@ -56,8 +55,8 @@ class BundledSchema:
     Without the identifiers, to which nothing refers any more, and without annotations that some validators assert.
     """
 
-    root: Any
-    documents: dict[str, Any]
+    root: Json
+    documents: JsonObject
 
 
 def bundle(
@@ -80,8 +79,8 @@ class _Bundling:
         self._respell = respell
         self._only_names = only_names
         self._resolver = schema.resolver
-        self._copy_by_name: dict[str, Any] = {}
-        self._waiting: list[tuple[Any, Base]] = [(self._copy(""), schema.base)]
+        self._copy_by_name: JsonObject = {}
+        self._waiting: list[tuple[Json, Base]] = [(self._copy(""), schema.base)]
         self._seen: set[int] = set()
         self._keeps_identifiers = False
         self._refers_through_patterns = False
@@ -106,7 +105,7 @@ class _Bundling:
         documents = {self._uri(name): copy for name, copy in self._copy_by_name.items()}
         return BundledSchema(documents.pop(ROOT_URI), documents)
 
-    def _copy(self, name: str) -> Any:
+    def _copy(self, name: str) -> Json:
         """Return the copy of a document, which names its draft."""
         if name not in self._copy_by_name:
             document = self._schema.references[name] if name else self._schema.document
@@ -119,7 +118,7 @@ class _Bundling:
     def _uri(self, name: str) -> str:
         return f"{ROOT_URI}{[*self._schema.references].index(name)}" if name else ROOT_URI
 
-    def _enter(self, value: dict[str, Any], base: Base) -> None:
+    def _enter(self, value: JsonObject, base: Base) -> None:
         self._waiting += [
             (child, self._resolver.enter(child, base.below(*steps))) for steps, child in subschemas(value)
         ]
@@ -141,12 +140,12 @@ class _Bundling:
             self._waiting.append((step_into(self._copy(place.document), place.pointer), place))
 
 
-def _respell_names(value: dict[str, Any], respell: Callable[[str], str]) -> bool:
+def _respell_names(value: JsonObject, respell: Callable[[str], str]) -> bool:
     """Write the patterns in ``patternProperties`` of a schema in another way; return whether one of them changed."""
     held = value.get("patternProperties")
     if not isinstance(held, dict) or not held:
         return False
-    spelled: dict[str, Any] = {}
+    spelled: JsonObject = {}
     for each, below in held.items():
         text = respell(each)
         spelled[text] = {"allOf": [spelled[text], below]} if text in spelled else below  # two that mean the same
@@ -174,10 +173,10 @@ def has_keyword(schema: JsonSchema, keyword: str) -> bool:
     return any(keyword in value for value in _followed(schema))
 
 
-def _followed(schema: JsonSchema) -> Iterator[dict[str, Any]]:
+def _followed(schema: JsonSchema) -> Iterator[JsonObject]:
     """Yield the schemas that a validator may apply, each once."""
     resolver = schema.resolver
-    waiting: list[tuple[Any, Base]] = [(schema.document, schema.base)]
+    waiting: list[tuple[Json, Base]] = [(schema.document, schema.base)]
     seen: set[int] = set()
     while waiting:
         value, base = waiting.pop()
@@ -194,7 +193,7 @@ def _followed(schema: JsonSchema) -> Iterator[dict[str, Any]]:
             )
 
 
-def _references_of(value: dict[str, Any]) -> Iterator[str]:
+def _references_of(value: JsonObject) -> Iterator[str]:
     for keyword in ("$ref", *_DYNAMIC):
         if isinstance(value.get(keyword), str):
             yield value[keyword]
@@ -221,7 +220,7 @@ class ValidationFailure:
 
     path: tuple[str | int, ...]
     keyword: str
-    limit: Any
+    limit: Json
     message: str
     is_inner: bool
 
@@ -235,14 +234,14 @@ class SchemaValidator:
         except Exception as refused:  # such as an identifier that is not a string
             raise ValidatorRefuses(f"jsonschema does not take the schema: {quote_exception(refused)}") from refused
 
-    def accepts(self, value: Any) -> bool:
+    def accepts(self, value: Json) -> bool:
         """Return whether ``value`` is valid; raise ``ValidatorRefuses`` if the package cannot decide."""
         try:
             return bool(self._validator.is_valid(value))
         except Exception as refused:  # an exception because of a pattern, a number or a reference proves nothing
             raise ValidatorRefuses(f"jsonschema cannot tell: {quote_exception(refused)}") from refused
 
-    def failures(self, value: Any) -> list[ValidationFailure]:
+    def failures(self, value: Json) -> list[ValidationFailure]:
         """Return all failures of ``value``, including those inside combinations; empty if it is valid."""
         try:
             return [*_failures(self._validator.iter_errors(value))][:_MAX_FAILURES]
@@ -320,12 +319,12 @@ def _class_for(draft: Draft) -> type[Validator]:
     return cast("type[Validator]", extended)
 
 
-def _descend_of(validator_class: Any) -> Callable[..., Iterator[ValidationError]]:
+def _descend_of(validator_class: Json) -> Callable[..., Iterator[ValidationError]]:
     """Return the method ``descend``, whose errors at the schema ``false`` have their place and their keyword, too."""
     descend = validator_class.descend
 
     def placed(
-        self: Any, instance: Any, schema: Any, *, path: Any = None, schema_path: Any = None, resolver: Any = None
+        self: Json, instance: Json, schema: Json, *, path: Json = None, schema_path: Json = None, resolver: Json = None
     ) -> Iterator[ValidationError]:
         from jsonschema import ValidationError
 
@@ -347,7 +346,7 @@ def _searches(pattern: str, text: str) -> bool:
     return found
 
 
-def _is_integer(value: Any, *, with_fraction: bool) -> bool:
+def _is_integer(value: object, *, with_fraction: bool) -> bool:
     """Return whether a value is an integer.
 
     The package counts no ``Decimal`` as an integer.
@@ -355,7 +354,7 @@ def _is_integer(value: Any, *, with_fraction: bool) -> bool:
     return type_of(value) == "number" and is_integer(value, with_fraction=with_fraction)
 
 
-def _multiple_of(validator: Any, of: Any, value: Any, _: Any) -> Iterator[ValidationError]:
+def _multiple_of(validator: Json, of: Json, value: Json, _: Json) -> Iterator[ValidationError]:
     """Validate ``multipleOf`` in exact arithmetic, since the package's own check fails beyond 28 digits."""
     from jsonschema import ValidationError
 
@@ -363,14 +362,14 @@ def _multiple_of(validator: Any, of: Any, value: Any, _: Any) -> Iterator[Valida
         yield ValidationError(f"{value} is not a multiple of {of}")
 
 
-def _pattern(validator: Any, pattern: str, value: Any, _: Any) -> Iterator[ValidationError]:
+def _pattern(validator: Json, pattern: str, value: Json, _: Json) -> Iterator[ValidationError]:
     from jsonschema import ValidationError
 
     if validator.is_type(value, "string") and not _searches(pattern, value):
         yield ValidationError(f"{value!r} does not match {pattern!r}")
 
 
-def _pattern_properties(validator: Any, schemas: dict[str, Any], value: Any, _: Any) -> Iterator[ValidationError]:
+def _pattern_properties(validator: Json, schemas: JsonObject, value: Json, _: Json) -> Iterator[ValidationError]:
     if not validator.is_type(value, "object"):
         return
     for pattern, schema in schemas.items():
@@ -379,7 +378,7 @@ def _pattern_properties(validator: Any, schemas: dict[str, Any], value: Any, _: 
                 yield from validator.descend(item, schema, path=name, schema_path=pattern)
 
 
-def _items(validator: Any, items: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
+def _items(validator: Json, items: Json, value: Json, schema: Json) -> Iterator[ValidationError]:
     """Validate ``items`` of 2020-12, where the package's own error for ``false`` has no place."""
     if validator.is_type(value, "array"):
         begin = len(schema.get("prefixItems", ()))
@@ -387,7 +386,7 @@ def _items(validator: Any, items: Any, value: Any, schema: Any) -> Iterator[Vali
             yield from validator.descend(item, items, path=index)
 
 
-def _additional_properties(validator: Any, rest: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
+def _additional_properties(validator: Json, rest: Json, value: Json, schema: Json) -> Iterator[ValidationError]:
     from jsonschema import ValidationError
 
     if not validator.is_type(value, "object"):

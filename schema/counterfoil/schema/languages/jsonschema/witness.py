@@ -3,39 +3,47 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from counterfoil.schema.caches import cached_by_size
-from counterfoil.schema.compatibility.policies import OutOfSteps, Steps, steps_for
-from counterfoil.schema.compatibility.rules import Sentence
+from counterfoil.schema.compatibility import OutOfSteps, Steps, steps_for
+from counterfoil.schema.compatibility.findings import (
+    BEYOND_LIMITS,
+    Confirmation,
+    Difference,
+    NoWitness,
+    Sentence,
+    Witness,
+)
+from counterfoil.schema.datum import Json
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.jsonschema.compare.rule_table import CONTENT_MISREAD, FORMAT_MISREAD
 from counterfoil.schema.languages.jsonschema.json_values import print_exact
-from counterfoil.schema.languages.jsonschema.schema import check_validity
-from counterfoil.schema.languages.jsonschema.sound.misreadings import VALUES_A_PLACE, Meanings, find_misreadings
-from counterfoil.schema.languages.jsonschema.validator import SchemaValidator, ValidatorRefuses, validator_name
-from counterfoil.schema.languages.jsonschema.values.samples import MAX_BUILT, MAX_VARIATIONS, Sampler
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema, check_validity
+from counterfoil.schema.languages.jsonschema.sound.misreadings import (
+    VALUES_A_PLACE,
+    JsonMisreading,
+    Meanings,
+    find_misreadings,
+)
+from counterfoil.schema.languages.jsonschema.validator import (
+    SchemaValidator,
+    ValidationFailure,
+    ValidatorRefuses,
+    validator_name,
+)
+from counterfoil.schema.languages.jsonschema.values.samples import MAX_BUILT, MAX_VARIATIONS, Sampler, Step
 from counterfoil.schema.languages.jsonschema.values.solver import Solver
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
 from counterfoil.schema.languages.jsonschema.view.written import root_of
+from counterfoil.schema.paths import Step as SchemaStep
 from counterfoil.schema.paths import StepKind
 from counterfoil.schema.texts import excerpt
-from counterfoil.schema.witness import BEYOND_LIMITS, Confirmation, NoWitness, Witness
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.sound.misreadings import JsonMisreading
-    from counterfoil.schema.languages.jsonschema.validator import ValidationFailure
-    from counterfoil.schema.languages.jsonschema.values.samples import Step
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
-    from counterfoil.schema.paths import Step as SchemaStep
-
 
 # The place in a value that a difference concerns, and whether a validation failure comes from it.
 #
@@ -184,12 +192,12 @@ def way_in_words(path: Sequence[str | int]) -> str:
     return ", ".join(f"item {step}" if isinstance(step, int) else f"property {step}" for step in path)
 
 
-def value_text(value: Any) -> str:
+def value_text(value: object) -> str:
     """Return a value as JSON text, with exact numbers."""
     return print_exact(value)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return excerpt(print_exact(value) if isinstance(value, dict | list | Decimal | str) else json.dumps(value))
 
 
@@ -198,7 +206,7 @@ def _shown(value: Any) -> str:
 _MAX_DEPTH: Final = 20
 
 
-def smaller(value: Any, depth: int = 0) -> Iterator[Any]:
+def smaller(value: object, depth: int = 0) -> Iterator[Json]:
     """Yield variants of a value with one thing removed, the largest removals first.
 
     >>> [*smaller({"a": [1]})]
@@ -311,7 +319,7 @@ class Search:
     def for_difference(self, difference: Difference) -> Witness | NoWitness:
         """Return a witness that certainly comes from ``difference``, or else one that may come from it."""
         place = place_of(difference)
-        second: tuple[Any, ValidationFailure] | None = None
+        second: tuple[Json, ValidationFailure] | None = None
         left = max(1, int(MAX_TRIED * self._share))
         for value in self._values([place.steps, ()] if place.steps else [()]):
             if left == 0 or self._refusals > MAX_REFUSALS:
@@ -363,7 +371,7 @@ class Search:
             return Confirmation(accepted, reason=str(refused))
         return Confirmation(accepted, reason=self._reason or "no more values of an acceptable size are found")
 
-    def _values(self, ways: list[tuple[Step, ...]], *, variations: int = MAX_VARIATIONS) -> Iterator[Any]:
+    def _values(self, ways: list[tuple[Step, ...]], *, variations: int = MAX_VARIATIONS) -> Iterator[Json]:
         for steps in ways:
             try:
                 yield from Sampler(
@@ -374,7 +382,7 @@ class Search:
         if not self._tried:
             self._reason = "no value of the writer's schema was found"
 
-    def _failures(self, value: Any) -> list[ValidationFailure]:
+    def _failures(self, value: object) -> list[ValidationFailure]:
         """Return the failures of ``value`` for the reader; empty also if the validator cannot decide."""
         self._tried += 1
         try:
@@ -385,7 +393,7 @@ class Search:
             self._reason = str(refused)
             return []
 
-    def _bound(self, value: Any, root: ConstrainedSchema) -> None:
+    def _bound(self, value: object, root: ConstrainedSchema) -> None:
         """Raise ``ValidatorRefuses`` if a validator would evaluate too many schemas for ``value``."""
         self._judged.refill(MAX_LOOKS_A_VALUE)
         try:
@@ -397,7 +405,7 @@ class Search:
         finally:
             self._steps.spend(_STEPS_A_VALUE + _STEPS_A_LOOK * (MAX_LOOKS_A_VALUE - max(0, self._judged.left)))
 
-    def _is_written(self, value: Any) -> bool:
+    def _is_written(self, value: object) -> bool:
         try:
             self._bound(value, self._writer_root)
             return self._writer.accepts(value)
@@ -406,7 +414,7 @@ class Search:
             return False
 
     def _witness(
-        self, value: Any, failure: ValidationFailure, is_meant: Callable[[ValidationFailure], bool]
+        self, value: object, failure: ValidationFailure, is_meant: Callable[[ValidationFailure], bool]
     ) -> Witness:
         with suppress(OutOfSteps):
             value, failure = self._smallest(value, failure, is_meant)
@@ -419,8 +427,8 @@ class Search:
         )
 
     def _smallest(
-        self, value: Any, failure: ValidationFailure, is_meant: Callable[[ValidationFailure], bool]
-    ) -> tuple[Any, ValidationFailure]:
+        self, value: object, failure: ValidationFailure, is_meant: Callable[[ValidationFailure], bool]
+    ) -> tuple[Json, ValidationFailure]:
         """Return a smaller value with a failure that is meant, too."""
         most = int(MAX_SHRINKINGS * self._share)
         for _ in range(most):

@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from counterfoil.schema.change import Change, ChangeKind
-from counterfoil.schema.languages.protobuf.read.symbols import PACKAGE_POINTER, option_pointer
+from counterfoil.schema.languages.protobuf.read.symbols import PACKAGE_POINTER, EnumType, option_pointer
 from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     Aggregate,
     EnumConstant,
+    ExtensionRange,
     ListValue,
+    OptionValue,
     ProtoField,
+    ProtoFile,
+    ProtoOption,
     ProtoRange,
+    Reserved,
+    Rpc,
+    Service,
     ValueKind,
 )
-from counterfoil.schema.paths import item, member
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-
-    from counterfoil.schema.languages.protobuf.read.symbols import EnumType
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import (
-        ExtensionRange,
-        OptionValue,
-        ProtoFile,
-        ProtoOption,
-        Reserved,
-        Rpc,
-        Service,
-    )
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
+from counterfoil.schema.paths import FieldPath, item, member
+from counterfoil.schema.texts import Pointer
 
 # Matching of the messages, enums, fields and oneofs of an earlier and a later Protobuf file.
 

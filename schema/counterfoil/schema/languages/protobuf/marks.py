@@ -7,22 +7,18 @@ The tags of an option are read whatever pool declares it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from counterfoil.schema.languages.protobuf.runtime import is_map, pooled_file
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, MessageClass, is_map, pooled_file
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 from counterfoil.schema.marks import FieldTags, Mark, TaggedPlace, WalkLimit
 from counterfoil.schema.parsed import Validation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, MessageClass
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-
 
 VALUE_PACKAGES: Final = ("google.protobuf.", "google.type.", "confluent.type.")
 """The packages of messages that stand for a value."""
@@ -97,7 +93,7 @@ def value_field(field: AnyField) -> AnyField:
     return field.message_type.fields_by_name["value"] if is_map(field) else field
 
 
-def meta_of(descriptor: Any) -> Any:
+def meta_of(descriptor: Datum) -> Datum:
     """Return the option ``confluent.field_meta``, ``message_meta``, ``file_meta`` …, whatever pool declares it."""
     options = descriptor.GetOptions()
     return _options_class().FromString(options.SerializeToString()).meta
@@ -152,14 +148,14 @@ def places_in(message: AnyDescriptor, tags: FieldTags) -> Iterator[TaggedPlace]:
         yield from places_of(each, tags)
 
 
-def _declared(messages: Any) -> Iterator[AnyDescriptor]:
+def _declared(messages: Datum) -> Iterator[AnyDescriptor]:
     for each in messages:
         if not each.GetOptions().map_entry:
             yield each
             yield from _declared(each.nested_types)
 
 
-def _enum_tags(enum: Any) -> frozenset[str]:
+def _enum_tags(enum: Datum) -> frozenset[str]:
     return frozenset(meta_of(enum).tags).union(*(meta_of(each).tags for each in enum.values))
 
 

@@ -13,29 +13,27 @@ Source: the Protocol Buffers encoding guide, "Updating a message type", and the 
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from counterfoil.schema.compatibility.misfits import MISSING, Misfit, MisfitEffect, PairMisfits, stated_by
-from counterfoil.schema.compatibility.policies import steps_for
+from counterfoil.schema.compatibility import Steps, steps_for
+from counterfoil.schema.compatibility.misfits import MISSING, Misfit, MisfitEffect, Misfits, PairMisfits, stated_by
 from counterfoil.schema.languages.protobuf.compare import confluent_rules as rules
 from counterfoil.schema.languages.protobuf.compare import rules as sound
+from counterfoil.schema.languages.protobuf.compare.findings import ProtobufDifference
 from counterfoil.schema.languages.protobuf.compare.sound import extensions_by_message, renamed_first, walk_sound
 from counterfoil.schema.languages.protobuf.read.symbols import EnumType
-from counterfoil.schema.languages.protobuf.types import ENTRY_KEY, ENTRY_VALUE, MessageType
-from counterfoil.schema.paths import ITEMS, VALUES, StepKind, branch, member, print_path
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-
-    from counterfoil.schema.compatibility.misfits import Misfits
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.languages.protobuf.compare.findings import ProtobufDifference
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.languages.protobuf.types import FieldValueType, NumberedField
-    from counterfoil.schema.paths import FieldPath, Step
-
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.types import (
+    ENTRY_KEY,
+    ENTRY_VALUE,
+    FieldValueType,
+    MessageType,
+    NumberedField,
+)
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, Step, StepKind, branch, member, print_path
 
 _Key: TypeAlias = tuple[int, int]
 

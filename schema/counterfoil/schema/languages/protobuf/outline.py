@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.schema.entity import Entity, EntityKind
 from counterfoil.schema.languages.protobuf.printing import print_file
 from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     Aggregate,
     AggregateEntry,
     ListValue,
+    OptionValue,
+    ProtoField,
+    ProtoFile,
     ProtoImport,
+    ProtoMessage,
     ProtoOption,
     ScalarLiteral,
     ValueKind,
 )
-from counterfoil.schema.languages.references import FileReferences, distance, nearest
-from counterfoil.schema.outline import Outline, Use
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.references import FileReferences, Files, FileTarget, Outline, Use, distance, nearest
+from counterfoil.schema.marks import Entity, EntityKind, TagEdit
 from counterfoil.schema.texts import Position
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.schema.entity import TagEdit
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import OptionValue, ProtoField, ProtoFile, ProtoMessage
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.languages.references import Files, FileTarget
-
 
 # The outline of a ``.proto`` file: its package, its first message, and what it imports.
 #

@@ -6,20 +6,14 @@ with the full name of an extended message as an item: ``[shop.Order].note``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
 
 from counterfoil.schema.languages.protobuf.read.symbols import EnumType
-from counterfoil.schema.languages.protobuf.read.syntax_tree import EnumConstant
-from counterfoil.schema.languages.protobuf.types import MessageType, NumberedField
-from counterfoil.schema.paths import PathFault, PathTarget, StepKind, follow, item, member
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import ProtoOneOf, Service
-    from counterfoil.schema.languages.protobuf.types import FieldValueType, FileTypes
-    from counterfoil.schema.paths import FieldPath, Step
-    from counterfoil.schema.texts import Pointer
+from counterfoil.schema.languages.protobuf.read.syntax_tree import EnumConstant, ProtoOneOf, Service
+from counterfoil.schema.languages.protobuf.types import FieldValueType, FileTypes, MessageType, NumberedField
+from counterfoil.schema.paths import FieldPath, PathFault, PathTarget, Step, StepKind, follow, item, member
+from counterfoil.schema.texts import Pointer
 
 
 class HeldIn(NamedTuple):

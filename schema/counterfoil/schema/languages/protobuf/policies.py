@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy, steps_for
+from counterfoil.schema.compatibility import CompatibilityPolicy, Steps, steps_for
+from counterfoil.schema.compatibility.findings import Difference
 from counterfoil.schema.languages.protobuf.compare.differences import walk
-
-if TYPE_CHECKING:
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.languages.protobuf.compare.findings import ProtobufDifference
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.compare.findings import ProtobufDifference
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 
 
 def find_differences(

@@ -4,47 +4,40 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.schema.languages.protobuf.read.symbols import SCALARS
+from counterfoil.schema.languages.protobuf.read.symbols import SCALARS, SymbolTable
 from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     MAX_TAG,
     SPECIAL_OPTIONS,
     Aggregate,
     AggregateEntry,
+    EnumConstant,
+    Extend,
+    ExtensionRange,
     ImportKind,
     ListValue,
+    OptionValue,
+    ProtoEnum,
+    ProtoField,
+    ProtoFile,
     ProtoMapType,
+    ProtoMessage,
+    ProtoOneOf,
     ProtoOption,
     ProtoRange,
     Reserved,
+    Rpc,
     ScalarLiteral,
+    Service,
     ValueKind,
     bounds,
     merge_options,
 )
 from counterfoil.schema.languages.protobuf.read.tokens import parse_int
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from counterfoil.schema.languages.protobuf.read.symbols import SymbolTable
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import (
-        EnumConstant,
-        Extend,
-        ExtensionRange,
-        OptionValue,
-        ProtoEnum,
-        ProtoField,
-        ProtoFile,
-        ProtoMessage,
-        ProtoOneOf,
-        Rpc,
-        Service,
-    )
-
 
 # Printing of a syntax tree in one layout without comments, as registries store it.
 #

@@ -5,32 +5,28 @@ from __future__ import annotations
 import binascii
 import re
 from base64 import b64decode
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.languages.protobuf.describe.known_files import known_file
 from counterfoil.schema.languages.protobuf.printing import print_file
 from counterfoil.schema.languages.protobuf.read.parser import parse_file
-from counterfoil.schema.languages.protobuf.read.symbols import MAP_KEYS, SCALARS, missing_imports
-from counterfoil.schema.languages.protobuf.read.syntax_tree import Label, ScalarLiteral, ValueKind
-from counterfoil.schema.texts import excerpt, print_pointer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from counterfoil.schema.languages.protobuf.read.symbols import FileWithImports
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import (
-        Extend,
-        ProtoEnum,
-        ProtoField,
-        ProtoFile,
-        ProtoMessage,
-        Service,
-    )
-    from counterfoil.schema.model import ResolvedReference
-    from counterfoil.schema.texts import Pointer, Position
-
+from counterfoil.schema.languages.protobuf.read.symbols import MAP_KEYS, SCALARS, FileWithImports, missing_imports
+from counterfoil.schema.languages.protobuf.read.syntax_tree import (
+    Extend,
+    Label,
+    ProtoEnum,
+    ProtoField,
+    ProtoFile,
+    ProtoMessage,
+    ScalarLiteral,
+    Service,
+    ValueKind,
+)
+from counterfoil.schema.model import ResolvedReference
+from counterfoil.schema.texts import Pointer, Position, excerpt, print_pointer
 
 # Reading of a schema's text, or of its descriptor in base64, as a syntax tree.
 #

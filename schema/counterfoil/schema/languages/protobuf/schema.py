@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.languages.protobuf.read.symbols import SymbolTable, position_by_pointer, visible_files
-from counterfoil.schema.languages.protobuf.read.syntax_tree import ImportKind
+from counterfoil.schema.languages.protobuf.read.syntax_tree import Extend, ImportKind, ProtoFile, ProtoMessage
 from counterfoil.schema.languages.protobuf.reading import check_valid, read_text, resolve_imports
-from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsed import ParsedSchema, Validation
+from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
+from counterfoil.schema.parsed import ParsedSchema, SchemaWarning, Validation
+from counterfoil.schema.paths import FieldPath, PathTarget
+from counterfoil.schema.texts import Pointer, Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import Extend, ProtoFile, ProtoMessage
     from counterfoil.schema.languages.protobuf.types import TypeIndex
-    from counterfoil.schema.model import Reference, ResolvedReference
-    from counterfoil.schema.parsed import SchemaWarning
-    from counterfoil.schema.paths import FieldPath, PathTarget
-    from counterfoil.schema.texts import Pointer, Position
-
 
 # Weak imports, which are in the stored text only if the file uses a type of one of them.
 

@@ -6,19 +6,22 @@ string. A message that contains itself has no table type.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
-from counterfoil.schema.compatibility.report import DifferenceOrigin
-from counterfoil.schema.languages.table_types import Column, NotATable, TableList, TableMap, TableRow, TableScalar
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
-    from counterfoil.schema.languages.table_types import TableType
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.compatibility.findings import DifferenceOrigin
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
+from counterfoil.schema.languages.table_types import (
+    Column,
+    NotATable,
+    TableList,
+    TableMap,
+    TableRow,
+    TableScalar,
+    TableType,
+)
+from counterfoil.schema.texts import Pointer
 
 _STRING: Final = TableScalar("string")
 _TIMESTAMP: Final = "google.protobuf.Timestamp"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.languages.protobuf.read.symbols import (
     MAP_KEYS,
     SCALARS,
+    Features,
+    FileWithImports,
+    Symbol,
     features_of,
     import_pointer,
     missing_imports,
@@ -17,34 +21,26 @@ from counterfoil.schema.languages.protobuf.read.symbols import (
 )
 from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     MAX_TAG,
+    EnumConstant,
+    Extend,
+    ExtensionRange,
     Label,
+    OptionValue,
     ProtoEnum,
+    ProtoField,
+    ProtoFile,
+    ProtoMessage,
+    ProtoOneOf,
     ProtoRange,
+    Reserved,
+    Rpc,
     ScalarLiteral,
+    Service,
     ValueKind,
     json_name_of,
 )
 from counterfoil.schema.languages.protobuf.read.tokens import parse_int
 from counterfoil.schema.parsed import SchemaWarning
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from counterfoil.schema.languages.protobuf.read.symbols import Features, FileWithImports, Symbol
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import (
-        EnumConstant,
-        Extend,
-        ExtensionRange,
-        OptionValue,
-        ProtoField,
-        ProtoFile,
-        ProtoMessage,
-        ProtoOneOf,
-        Reserved,
-        Rpc,
-        Service,
-    )
-
 
 # The check that a default fits the type of its field.
 #
@@ -114,8 +110,7 @@ def _is_number(text: str) -> bool:
 #
 # Source: the Protocol Buffers language specifications, proto2, proto3 and editions, and the behaviour of ``protoc``.
 
-if TYPE_CHECKING:
-    Named = ProtoMessage | ProtoField | ProtoOneOf | ProtoEnum | EnumConstant | Service | Rpc
+Named = ProtoMessage | ProtoField | ProtoOneOf | ProtoEnum | EnumConstant | Service | Rpc
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RUNTIME_TAGS: Final = range(19_000, 20_000)

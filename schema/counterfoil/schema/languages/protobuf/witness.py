@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, islice
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from counterfoil.schema.caches import Attempt, cached_by_size
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy, OutOfSteps, Steps, steps_for
-from counterfoil.schema.compatibility.rules import Sentence
+from counterfoil.schema.compatibility import CompatibilityPolicy, OutOfSteps, Steps, steps_for
+from counterfoil.schema.compatibility.findings import (
+    BEYOND_LIMITS,
+    Confirmation,
+    Difference,
+    NoWitness,
+    Sentence,
+    Witness,
+)
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.protobuf import messages as runtime
 from counterfoil.schema.languages.protobuf.compare import confluent_rules as rules
-from counterfoil.schema.languages.protobuf.compare.findings import oneof_origins
+from counterfoil.schema.languages.protobuf.compare.findings import ProtobufDifference, oneof_origins
 from counterfoil.schema.languages.protobuf.compare.sound import renamed_first
-from counterfoil.schema.languages.protobuf.losses import losses
-from counterfoil.schema.languages.protobuf.messages import NoMessage, minimal, probes, samples, wrap
+from counterfoil.schema.languages.protobuf.messages import (
+    MessageLoss,
+    NoMessage,
+    losses,
+    minimal,
+    probes,
+    samples,
+    wrap,
+)
 from counterfoil.schema.languages.protobuf.policies import find_all
-from counterfoil.schema.witness import BEYOND_LIMITS, Confirmation, NoWitness, Witness
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.languages.protobuf.compare.findings import ProtobufDifference
-    from counterfoil.schema.languages.protobuf.losses import MessageLoss
-    from counterfoil.schema.languages.protobuf.runtime import AnyMessage
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
-
+from counterfoil.schema.languages.protobuf.runtime import AnyMessage
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
 
 # The fields that lead from a record to a message inside it, in reader and writer.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.languages.jsonschema.marks import written
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema
 from counterfoil.schema.marks import ROOT, WalkLimit, known_tags_in

@@ -7,7 +7,7 @@ from copy import deepcopy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.languages.jsonschema.document import UnresolvedReference
 from counterfoil.schema.languages.jsonschema.validator import (
     ROOT_URI,

@@ -18,7 +18,7 @@ from counterfoil.sdk.serde.rules.stages import RuleRecord, compile_stage, has_ru
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from counterfoil.schema.entity import EntityKind
+    from counterfoil.schema.marks import EntityKind
     from counterfoil.schema.model import ResolvedReference, RuleSet, Schema
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.script import Script
@@ -97,7 +97,7 @@ def find_field_tags(schema: Schema, references: Sequence[ResolvedReference]) -> 
     by_path = schema.metadata.tags if schema.metadata is not None else {}
     if schema.schema_type is not SchemaType.AVRO:
         return FieldTags({}, by_path)
-    from counterfoil.schema.entity import EntityKind
+    from counterfoil.schema.marks import EntityKind
 
     fields, types = (_inline_tags(schema, references, kind) for kind in (EntityKind.FIELD, EntityKind.RECORD))
     return FieldTags(fields, by_path, types)

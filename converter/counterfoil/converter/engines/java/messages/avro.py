@@ -5,16 +5,18 @@ The steps are those of the SDK's codec (:mod:`counterfoil.sdk.serde.avro.plan`),
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from counterfoil.converter.engines.java.generator import writers_by_ids
 from counterfoil.converter.engines.java.messages.builder import Builder
 from counterfoil.converter.engines.java.messages.operations import constant
-from counterfoil.converter.engines.java.source import ENGINE, block, indented, quoted, signed
+from counterfoil.converter.engines.java.source import ENGINE, JavaClass, block, indented, quoted, signed
 from counterfoil.converter.engines.protocol import EngineCannot
+from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.plans.avro import base_schema, tree_of
 from counterfoil.schema.plans.derivations import derive_resolution, rounds_to_float
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, NullType, RecordType, UnionType
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, NullType, RecordType, UnionType
 from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.serde.avro.logical_types import PROMOTE_TO_FLOAT
 from counterfoil.sdk.serde.avro.plan import (
@@ -30,21 +32,13 @@ from counterfoil.sdk.serde.avro.plan import (
     RawStep,
     RealStep,
     RecordStep,
+    Step,
     TextStep,
     UnionStep,
     UnreadableStep,
 )
 from counterfoil.sdk.serde.avro.resolve import resolve
 from counterfoil.sdk.serde.avro.tagged import TaggingResolver
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.converter.engines.java.source import JavaClass
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.plans.tree import Node
-    from counterfoil.sdk.serde.avro.plan import Step
-
 
 _KIND_BY_STEP: Final = {NullStep: "NULL", BooleanStep: "BOOLEAN", BytesStep: "BYTES", TextStep: "STRING"}
 _INT_BITS: Final = 32

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from counterfoil.converter.engines.java.messages.operations import OBJECT, JavaPlace, MessageOperations, constant
-from counterfoil.converter.engines.java.source import ENGINE, block, quoted
+from counterfoil.converter.engines.java.operations import JavaValue
+from counterfoil.converter.engines.java.source import ENGINE, JavaClass, block, quoted
 from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.schema.plans.assign import shapes_of
 from counterfoil.schema.plans.model import (
@@ -18,6 +20,7 @@ from counterfoil.schema.plans.model import (
     MapItems,
     MapTagged,
     MapValues,
+    Op,
     Read,
     ReplaceNull,
     RequireValue,
@@ -25,17 +28,8 @@ from counterfoil.schema.plans.model import (
     ValueShape,
     Widen,
 )
-from counterfoil.schema.plans.tree import ArrayType, MapType, Opaque, RecordType, UnionType
+from counterfoil.schema.plans.tree import ArrayType, MapType, Node, Opaque, RecordType, UnionType
 from counterfoil.schema.plans.types import same_values, split_null
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from counterfoil.converter.engines.java.operations import JavaValue
-    from counterfoil.converter.engines.java.source import JavaClass
-    from counterfoil.schema.plans.model import Op
-    from counterfoil.schema.plans.tree import Node
-
 
 # Generating methods that copy values with parts to an equal type, whose fields may be in another order.
 

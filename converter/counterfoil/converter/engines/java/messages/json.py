@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from json.encoder import encode_basestring
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from counterfoil.converter.engines.java.messages.json_tests import JsonTests, pattern_of, size_of
 from counterfoil.converter.engines.java.messages.operations import constant
-from counterfoil.converter.engines.java.source import ENGINE, block, joined, quoted, signed
+from counterfoil.converter.engines.java.source import ENGINE, JavaClass, block, joined, quoted, signed
 from counterfoil.converter.engines.protocol import EngineCannot
-from counterfoil.schema.languages.jsonschema.view.facts import ANYTHING, KeywordFacts
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.jsonschema.document import Draft
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
+from counterfoil.schema.languages.jsonschema.view.facts import ANYTHING, ConstrainedSchema, KeywordFacts
 from counterfoil.schema.languages.jsonschema.view.written import root_of
 from counterfoil.schema.plans.jsonschema import layers_of, test_of, tree_of
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, NullType, Opaque, RecordType, UnionType
+from counterfoil.schema.plans.tree import (
+    ArrayType,
+    Leaf,
+    MapType,
+    Node,
+    NullType,
+    Opaque,
+    RecordField,
+    RecordType,
+    UnionType,
+)
 from counterfoil.schema.plans.types import WHOLE, describe, range_of, split_null, value_of_json
 from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.serde.json.text import path_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from counterfoil.converter.engines.java.source import JavaClass
-    from counterfoil.schema.languages.jsonschema.document import Draft
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
-    from counterfoil.schema.plans.tree import Node, RecordField
-
 
 # The limits of JSON schemas beyond their types that Java checks while it walks a value, and the refusal of others.
 #
@@ -188,7 +192,7 @@ def _spelt(facts: KeywordFacts, inner: Node | None, where: str) -> str:
     return spelt
 
 
-def _limit(limit: Any) -> str:
+def _limit(limit: Datum) -> str:
     if limit is None:
         return "null"
     return f"new JsonLimit({quoted(str(limit[0]))}, {'true' if limit[1] else 'false'})"
@@ -264,7 +268,7 @@ class _Types:
             return made("ANY")
         return self._leaf(node, made) if isinstance(node, Leaf) else made("NULL")
 
-    def _leaf(self, node: Leaf, made: Any) -> str:
+    def _leaf(self, node: Leaf, made: Datum) -> str:
         scalar = node.scalar
         if scalar.base in WHOLE:
             low, high = range_of(scalar)

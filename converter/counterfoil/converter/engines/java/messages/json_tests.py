@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from counterfoil.converter.engines.java.source import ENGINE, joined, quoted
+from counterfoil.converter.engines.java.source import ENGINE, JavaClass, joined, quoted
 from counterfoil.converter.engines.protocol import EngineCannot
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.jsonschema.document import Draft
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
 from counterfoil.schema.patterns.matching import expression_of, groups_of, needs_own_search
 from counterfoil.schema.patterns.syntax import (
     Alternatives,
@@ -16,25 +19,19 @@ from counterfoil.schema.patterns.syntax import (
     BackReference,
     BoundaryAssertion,
     Characters,
+    Expression,
     Look,
     NumberedGroup,
     PatternDialect,
     PatternSequence,
     Repeated,
+    Span,
     UnicodeProperty,
     complement,
     parts_of,
     spans_of,
     spell,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.converter.engines.java.source import JavaClass
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
-    from counterfoil.schema.patterns.syntax import Expression, Span
-
 
 # Patterns of JSON schemas as automata in Java (``runtime/Automaton.java``).
 #
@@ -274,7 +271,7 @@ class JsonTests:
         yield from self._properties(facts, where)
         yield from self._combined(facts, where)
 
-    def _values(self, values: Sequence[Any], where: str) -> str:
+    def _values(self, values: Sequence[Datum], where: str) -> str:
         """Return the values that a schema lists as a Java array."""
         if values and all(isinstance(each, str) for each in values):
             return self._java.words(values)
@@ -282,7 +279,7 @@ class JsonTests:
             raise EngineCannot(ENGINE, field=where, why="a list of values that is too long for a Java method")
         return f"new Object[] {{{', '.join(map(self._value, values))}}}"
 
-    def _value(self, value: Any) -> str:
+    def _value(self, value: object) -> str:
         """Return a JSON value that a schema lists as a Java expression."""
         match value:
             case None:
@@ -404,12 +401,12 @@ def _word(value: bool) -> str:  # noqa: FBT001 - the value that is spelt
     return "true" if value else "false"
 
 
-def size_of(size: Any) -> str:
+def size_of(size: Datum) -> str:
     """Return a size as a Java expression, -1 for none."""
     return "-1L" if size is None else f"{min(int(size), 2**62)}L"
 
 
-def _size_in_java(value: Any) -> int:
+def _size_in_java(value: object) -> int:
     """Return about how many instructions a value takes."""
     inner = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
     return 1 + sum(map(_size_in_java, inner))

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import ClassVar, Final, cast
 
 from counterfoil.converter.engines.java.operations import JavaValue, Operations, formula
-from counterfoil.converter.engines.java.source import ENGINE, quoted, real
+from counterfoil.converter.engines.java.source import ENGINE, JavaClass, Slot, quoted, real
 from counterfoil.converter.engines.protocol import EngineCannot
-from counterfoil.schema.plans.formulas import Binary, Call, FieldValue, Negate
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.plans.formulas import Binary, Call, Expression, FieldValue, Negate
 from counterfoil.schema.plans.model import Arithmetic, Cast, Format, Parse, Read, Scalar, Widen
 from counterfoil.schema.plans.notation import LONG_RANGE
 from counterfoil.schema.plans.text_forms import form_function
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, RecordType, UnionType
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, RecordType, UnionType
 from counterfoil.schema.plans.types import is_instant, is_text, range_of, split_null, ticks_per_second
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from counterfoil.converter.engines.java.source import JavaClass, Slot
-    from counterfoil.schema.plans.formulas import Expression
-    from counterfoil.schema.plans.tree import Node
-
 
 # Where a generated method finds the source's values: below a Java object of a type of the plan's tree.
 
@@ -65,14 +59,14 @@ class JavaPlace:
 # Base values as constants of a generated class.
 
 
-def constant(java: JavaClass, node: Node, value: Any, where: str) -> str:
+def constant(java: JavaClass, node: Node, value: object, where: str) -> str:
     """Return the name of a constant with a base value of a type, or ``null``."""
     if value is None:
         return "null"
     return java.constant("Object", _spelt(java, split_null(node)[1] or node, value, where))
 
 
-def _spelt(java: JavaClass, node: Node, value: Any, where: str) -> str:
+def _spelt(java: JavaClass, node: Node, value: object, where: str) -> str:
     if isinstance(value, str):
         if not is_text(value):
             raise EngineCannot(ENGINE, field=where, why="a text that UTF-8 cannot hold")
@@ -89,7 +83,7 @@ def _spelt(java: JavaClass, node: Node, value: Any, where: str) -> str:
     return _with_parts(java, node, value, where)
 
 
-def _with_parts(java: JavaClass, node: Node, value: Any, where: str) -> str:
+def _with_parts(java: JavaClass, node: Node, value: Datum, where: str) -> str:
     if isinstance(node, UnionType):
         if isinstance(value, tuple):
             return f"new Tagged({value[0]}, {constant(java, node.branches[value[0]], value[1], where)})"

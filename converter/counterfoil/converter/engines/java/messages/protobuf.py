@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from counterfoil.converter.engines.java.source import ENGINE, block, quoted, signed
+from counterfoil.converter.engines.java.source import ENGINE, JavaClass, block, quoted, signed
 from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.converter.messages.protobuf import PooledSchema, pack
-from counterfoil.schema.languages.protobuf.runtime import is_map
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, RecordType
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, is_map
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.types import MessageType, NumberedField
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, RecordType
 from counterfoil.schema.plans.types import split_null
 from counterfoil.schema.wire import encode_message_indexes, id_prefix
 from counterfoil.sdk.errors import IncompatibleReader
 from counterfoil.sdk.serde.protobuf.codec import ProtobufCodec
 from counterfoil.sdk.serde.protobuf.message_types import path_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.converter.engines.java.source import JavaClass
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.languages.protobuf.types import MessageType, NumberedField
-    from counterfoil.schema.plans.tree import Node
-
 
 _KIND_BY_TYPE: Final = {
     getattr(FieldDescriptor, f"TYPE_{word}"): word

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 from uuid import UUID
 
-from counterfoil.schema.languages.avro.types import AvroFixed, AvroKind, LogicalType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.languages.avro.types import AvroType
-
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import AvroFixed, AvroKind, AvroType, LogicalType
 
 # The meaning of a number, a text or bytes by their logical type: an instant, a date, a decimal, a duration.
 #
@@ -87,7 +83,7 @@ def describe_logical(logical: LogicalType) -> str:
     return f"{logical.name}{digits}"
 
 
-def meaning_of(logical: LogicalType, value: Any) -> Meaning:
+def meaning_of(logical: LogicalType, value: Datum) -> Meaning:
     """Return the meaning of ``value``, which has the form without the logical type.
 
     An invalid value has a meaning of its own kind. A decimal is rounded to its precision, as decoders do.
@@ -192,7 +188,7 @@ _MEANING_BY_NAME: Final[Mapping[str, Callable[[int, str], Meaning]]] = {
     "timestamp": _instant,
     "local-timestamp": _local_time,
 }
-_MEANING_OF_OTHERS: Final[Mapping[str, Callable[[LogicalType, Any], Meaning]]] = {
+_MEANING_OF_OTHERS: Final[Mapping[str, Callable[[LogicalType, Datum], Meaning]]] = {
     "date": _date,
     "duration": _duration,
     "decimal": _decimal,
@@ -217,7 +213,7 @@ _UUID: Final = 0x6F1C2A34_5B6D_4E7F_8A9B_0C1D2E3F4A5B
 _DURATIONS: Final = ((1, 2, 3_000), (0, 0, 0), (0, 0, 1), (2**32 - 1, 0, 0))
 
 
-def logical_value(logical: LogicalType, node: AvroType, number: int) -> Any:
+def logical_value(logical: LogicalType, node: AvroType, number: int) -> Datum:
     """Return the value number ``number`` of a type with this logical type."""
     base, _, unit = logical.name.rpartition("-")
     if unit in NANOS_BY_UNIT:

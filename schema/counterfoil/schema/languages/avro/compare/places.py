@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
-from counterfoil.schema.compatibility.report import Difference, DifferenceOrigin
-from counterfoil.schema.compatibility.rules import Sentence
+from counterfoil.schema.compatibility.findings import Difference, DifferenceOrigin, Sentence
 from counterfoil.schema.languages.avro.paths import short_name
-from counterfoil.schema.languages.avro.types import AvroArray, AvroEnum, AvroFixed, AvroMap, AvroRecord, AvroUnion
-from counterfoil.schema.paths import ITEMS, VALUES, branch, member
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType
-    from counterfoil.schema.paths import FieldPath, Step
-    from counterfoil.schema.texts import Pointer
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroEnum,
+    AvroField,
+    AvroFixed,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+)
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, Step, branch, member
+from counterfoil.schema.texts import Pointer
 
 
 @dataclass(eq=False, slots=True)

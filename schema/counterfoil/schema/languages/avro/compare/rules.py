@@ -11,8 +11,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.compatibility.rules import CompatibilityRule
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import CompatibilityRule
 from counterfoil.schema.model import SchemaType
 
 rule: Final = partial(CompatibilityRule, schema_type=SchemaType.AVRO)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from counterfoil.schema.jsontext.java import java_hash_order
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import CompatibilityRule
+from counterfoil.schema.jsontext import java_hash_order
 from counterfoil.schema.languages.jsonschema.compare import content_rules, rules
 from counterfoil.schema.languages.jsonschema.compare.findings import (
     Comparing,
@@ -16,27 +18,24 @@ from counterfoil.schema.languages.jsonschema.compare.findings import (
     at,
     at_kind,
     below,
+    listed,
     removed,
+    spot_of_value,
 )
-from counterfoil.schema.languages.jsonschema.compare.nodes import EmptySchema, NothingSchema, ObjectSchema
-from counterfoil.schema.languages.jsonschema.compare.places import listed, spot_of_value
+from counterfoil.schema.languages.jsonschema.compare.nodes import (
+    ArraySchema,
+    ConstantSchema,
+    EmptySchema,
+    EnumSchema,
+    Node,
+    NothingSchema,
+    NumericSchema,
+    ObjectSchema,
+    Rest,
+    TextSchema,
+)
 from counterfoil.schema.languages.jsonschema.compare.rule_table import BOUNDS, RESTS
-from counterfoil.schema.languages.jsonschema.json_values import is_multiple, print_number
-
-if TYPE_CHECKING:
-    from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.languages.jsonschema.compare.nodes import (
-        ArraySchema,
-        ConstantSchema,
-        EnumSchema,
-        Node,
-        NumericSchema,
-        Rest,
-        TextSchema,
-    )
-    from counterfoil.schema.languages.jsonschema.json_values import Number
-
+from counterfoil.schema.languages.jsonschema.json_values import Number, is_multiple, print_number
 
 # Comparison of scalar keywords: limits, patterns, numbers, enumerations.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterfoil.schema.compatibility.rules import CompatibilityRule
+from counterfoil.schema.compatibility.findings import CompatibilityRule
 from counterfoil.schema.languages.jsonschema.compare.rule_table import NOT_LENIENT, breaking, harmless
 
 PROPERTY_REMOVED_FROM_OPEN: Final = harmless(

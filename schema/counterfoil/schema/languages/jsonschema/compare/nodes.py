@@ -11,15 +11,16 @@ Source: recorded answers of Confluent Schema Registry 8.5.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.datum import Json
+from counterfoil.schema.texts import Pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from counterfoil.schema.languages.jsonschema.json_values import Number
-    from counterfoil.schema.texts import Pointer
 
 
 class Criterion(Enum):
@@ -39,7 +40,7 @@ class Site:
 
     document: str
     pointer: Pointer
-    value: Any
+    value: Json
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -55,10 +56,10 @@ class Node:
     identity: str | None = None
     title: str | None = None
     description: str | None = None
-    default: Any = None
+    default: Json = None
     has_default: bool = False
     connect_type: str | None = None
-    source: Any = None
+    source: Json = None
     key: str | None = None
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.compatibility.rules import ALWAYS, NEVER, CompatibilityRule
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import ALWAYS, NEVER, CompatibilityRule
 from counterfoil.schema.model import SchemaType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 # The construction of the rules of JSON Schema: Confluent's error type, with our sentence, reason and fix.
 

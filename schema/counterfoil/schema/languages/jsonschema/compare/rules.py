@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from counterfoil.schema.compatibility.rules import ALWAYS, CompatibilityRule
+from counterfoil.schema.compatibility.findings import ALWAYS, CompatibilityRule
 from counterfoil.schema.languages.jsonschema.compare import content_rules
 from counterfoil.schema.languages.jsonschema.compare.rule_table import (
     BOUND_RULES,

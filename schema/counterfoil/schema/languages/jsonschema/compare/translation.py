@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.compare.nodes import (
     ANYTHING,
     ArraySchema,
@@ -26,17 +28,10 @@ from counterfoil.schema.languages.jsonschema.compare.nodes import (
     Site,
     TextSchema,
 )
-from counterfoil.schema.languages.jsonschema.document import Draft
-from counterfoil.schema.languages.jsonschema.json_values import is_number, print_exact
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from counterfoil.schema.languages.jsonschema.document import Base, ReferenceResolver
-    from counterfoil.schema.languages.jsonschema.json_values import Number
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.languages.jsonschema.document import Base, Draft, ReferenceResolver
+from counterfoil.schema.languages.jsonschema.json_values import Number, is_number, print_exact
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
+from counterfoil.schema.texts import Pointer
 
 # The division of one schema's keywords into nodes.
 #
@@ -108,7 +103,7 @@ class ReferenceTrail(NamedTuple):
 class Translation(Protocol):
     """The translation of the schemas inside a schema."""
 
-    def below(self, value: Any, around: SchemaKeywords, *steps: str | int) -> Node:
+    def below(self, value: Json, around: SchemaKeywords, *steps: str | int) -> Node:
         """Return the node of the schema ``value``, which is at ``steps`` in ``around``."""
 
     def meant(self, text: str, around: SchemaKeywords, *, is_dynamic: bool) -> Node:
@@ -121,7 +116,7 @@ class SchemaKeywords:
     def __init__(
         self,
         translation: Translation,
-        value: Mapping[str, Any],
+        value: Mapping[str, Json],
         base: Base,
         site: Site,
         trail: ReferenceTrail,
@@ -196,7 +191,7 @@ class SchemaKeywords:
         groups = self._group_by_kind
         return [make() for kind, make in makers.items() if kind not in taken and present & groups[kind]]
 
-    def _typed(self, name: Any) -> Node | None:
+    def _typed(self, name: Json) -> Node | None:
         makers: dict[str, Callable[[], Node]] = {
             "string": self._text,
             "number": lambda: self._number(is_integer=False),
@@ -222,7 +217,7 @@ class SchemaKeywords:
         return found
 
     def _below(self, *steps: str | int) -> Node:
-        value: Any = self._value
+        value: Json = self._value
         for step in steps:
             value = value[step]
         return self._translation.below(value, self, *steps)
@@ -328,7 +323,7 @@ class SchemaKeywords:
         value = self._value.get(keyword, default)
         return value if is_number(value) else None
 
-    def _names(self, value: Any) -> Iterable[str]:
+    def _names(self, value: Json) -> Iterable[str]:
         return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
@@ -336,7 +331,7 @@ def _spliced(branch: Node) -> tuple[Node, ...]:
     return branch.branches if isinstance(branch, CombinationSchema) and branch.is_synthetic else (branch,)
 
 
-def value_text(value: Any) -> str:
+def value_text(value: Json) -> str:
     """Return a text that is the same for equal values, whatever the order of their keys."""
     return print_exact(value, sort_keys=True)
 
@@ -369,7 +364,7 @@ class _Translation:
         self._resolver = resolver
         self._node_by_place: dict[tuple[Location, bool], Node] = {}
 
-    def translate(self, value: Any, base: Base, trail: ReferenceTrail) -> Node:
+    def translate(self, value: Json, base: Base, trail: ReferenceTrail) -> Node:
         """Return the node of the schema ``value``; ``trail`` has the places of the references that led here."""
         site = Site(base.document, base.pointer, value)
         if not isinstance(value, dict):
@@ -389,7 +384,7 @@ class _Translation:
                 node.identity = identity
         return node
 
-    def below(self, value: Any, around: SchemaKeywords, *steps: str | int) -> Node:
+    def below(self, value: Json, around: SchemaKeywords, *steps: str | int) -> Node:
         """Return the node of the schema ``value``, which is at ``steps`` in ``around``."""
         base = self._resolver.enter(value, around.base.below(*steps))
         return self.translate(value, base, around.trail)

@@ -6,25 +6,22 @@ other constraint; a value that fits the writer's schema and not this one shows t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
+from counterfoil.schema.compatibility.findings import CompatibilityRule
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.compare import rule_table as rules
 from counterfoil.schema.languages.jsonschema.json_values import TYPES
 from counterfoil.schema.languages.jsonschema.values.literals import asks_for_integers
+from counterfoil.schema.languages.jsonschema.values.solver import Solver
 from counterfoil.schema.languages.jsonschema.view.facts import ANYTHING, ConstrainedSchema, KeywordFacts, spread
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema
 from counterfoil.schema.patterns.matching import holds_match
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.languages.jsonschema.values.solver import Solver
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer
 
 MAX_REASONS: Final = 50
 """The largest number of reasons; if there may be more, all differences of STRICT are reported."""
@@ -49,7 +46,7 @@ class RefusalReason:
     reader: ConstrainedSchema
     keyword: str = ""
     name: str = ""
-    values: tuple[Any, ...] = ()
+    values: tuple[Json, ...] = ()
     writer_pointer: Pointer = ()
     elsewhere: tuple[tuple[str, ...], ...] = ()
     writers: tuple[ConstrainedSchema, ...] = ()
@@ -106,7 +103,7 @@ class Inclusion:
         self._writer = writer
         self._reader = reader
 
-    def reasons(self, value: Any) -> tuple[tuple[RefusalReason, ...], bool]:
+    def reasons(self, value: object) -> tuple[tuple[RefusalReason, ...], bool]:
         """Return the reasons, at least one, and whether they are all; ``value`` is a value that the reader refuses."""
         found: list[RefusalReason] = []
         is_all = True
@@ -130,7 +127,7 @@ class Inclusion:
             )
         return tuple(found), is_all
 
-    def _value(self, schema: ConstrainedSchema, *beside: ConstrainedSchema) -> list[Any]:
+    def _value(self, schema: ConstrainedSchema, *beside: ConstrainedSchema) -> list[Json]:
         """Return a list of a value that the writer and ``beside`` accept and ``schema`` refuses; empty if unknown."""
         return self._solver.value([(self._writer, True), (schema, False), *((one, True) for one in beside)])
 
@@ -157,7 +154,7 @@ class Inclusion:
         value = self._value(place.wrapped(ConstrainedSchema(part.asked)))
         return self._reason_of(place, part, value[0]) if value else None
 
-    def _reason_of(self, place: _ReaderPlace, part: _Part, value: Any) -> RefusalReason:
+    def _reason_of(self, place: _ReaderPlace, part: _Part, value: object) -> RefusalReason:
         return RefusalReason(
             place.rule or part.rule,
             place.steps + part.steps,
@@ -187,7 +184,7 @@ class Inclusion:
             reason = self._reason_of(place, _Part(facts, (keyword,)), value[0])
             yield replace(reason, elsewhere=tuple((*place.steps, "properties", name) for name in names))
 
-    def _names_refused(self, place: _ReaderPlace, value: Any) -> list[str]:
+    def _names_refused(self, place: _ReaderPlace, value: object) -> list[str]:
         """Return the properties whose removal would make the reader accept the object; only for the root."""
         if place.steps or not isinstance(value, dict):
             return []

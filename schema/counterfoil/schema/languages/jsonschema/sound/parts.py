@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.languages.jsonschema.view.facts import ANYTHING, ConstrainedSchema, KeywordFacts, scalars_of
-from counterfoil.schema.paths import StepKind
+from counterfoil.schema.paths import FieldPath, Step, StepKind
 from counterfoil.schema.patterns.matching import holds_match
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.paths import FieldPath, Step
-
 
 # The part of a schema that a reader of one path relies on: the constraints on the way to it, and all of those there.
 #

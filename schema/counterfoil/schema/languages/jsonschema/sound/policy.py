@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps, Steps
+from counterfoil.schema.compatibility.findings import Difference
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.languages.jsonschema.compare import rule_table as rules
-from counterfoil.schema.languages.jsonschema.compare.findings import ValueDifference
-from counterfoil.schema.languages.jsonschema.compare.places import pointer_in
+from counterfoil.schema.languages.jsonschema.compare.findings import ValueDifference, pointer_in
 from counterfoil.schema.languages.jsonschema.document import step_into
 from counterfoil.schema.languages.jsonschema.json_values import print_exact
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.sound.inclusion import Inclusion, RefusalReason
 from counterfoil.schema.languages.jsonschema.values.samples import Sampler
 from counterfoil.schema.languages.jsonschema.values.solver import Solver
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
-from counterfoil.schema.texts import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer, excerpt
 
 # The place inside a condition or a combination where two schemas differ: the branch that changed, not the whole.
 #
@@ -57,7 +51,7 @@ def changed_place(
     return (*pointer, *steps[0]), (*pointer, *steps[1])
 
 
-def _in_objects(mine: dict[str, Any], theirs: dict[str, Any], changed: Sequence[str]) -> tuple[Pointer, Pointer]:
+def _in_objects(mine: JsonObject, theirs: JsonObject, changed: Sequence[str]) -> tuple[Pointer, Pointer]:
     """Return the steps on both sides to the first of the changed members, or to what differs inside it."""
     key = next((each for each in changed if each in mine and each in theirs), changed[0])
     if key not in mine or key not in theirs:
@@ -66,7 +60,7 @@ def _in_objects(mine: dict[str, Any], theirs: dict[str, Any], changed: Sequence[
     return (key, *inner[0]), (key, *inner[1])
 
 
-def _below(mine: Any, theirs: Any) -> tuple[Pointer, Pointer]:
+def _below(mine: object, theirs: object) -> tuple[Pointer, Pointer]:
     if isinstance(mine, dict) and isinstance(theirs, dict):
         changed = [key for key in dict.fromkeys((*mine, *theirs)) if mine.get(key) != theirs.get(key)]
         return _in_objects(mine, theirs, changed) if changed else ((), ())
@@ -80,7 +74,7 @@ def _below(mine: Any, theirs: Any) -> tuple[Pointer, Pointer]:
     return (), ()
 
 
-def _only_in(items: list[Any], others: list[Any]) -> Pointer:
+def _only_in(items: list[Json], others: list[Json]) -> Pointer:
     """Return the step to the first item that the other list does not have; none if it has all of them."""
     return next(((index,) for index, item in enumerate(items) if item not in others), ())
 
@@ -329,7 +323,7 @@ def _at_the_change(reason: RefusalReason, reader: JsonSchema, writer: JsonSchema
 
 def difference_of(reason: RefusalReason) -> Difference:
     """Return the difference of SOUND that a reason is."""
-    value: Any = reason.values[0]
+    value: Json = reason.values[0]
     facts = {"value": excerpt(print_exact(value), 200), "name": reason.name}
     gist = "{name}" if reason.name else "{value}"
     return ValueDifference(reason.rule, facts, gist, reason.steps, (_pointer(reason), reason.writer_pointer))
@@ -348,13 +342,13 @@ def _pointer(reason: RefusalReason) -> Pointer:
     return pointer_in(schema.pointer, schema.value, steps)
 
 
-def _limiting_keyword(keyword: str, value: Any) -> str:
+def _limiting_keyword(keyword: str, value: object) -> str:
     """Return the boolean ``exclusiveMaximum`` or ``exclusiveMinimum`` of draft-04 if it is true, else ``keyword``."""
     exclusive = f"exclusive{keyword[:1].upper()}{keyword[1:]}"
     return exclusive if isinstance(value, dict) and value.get(exclusive) is True else keyword
 
 
-def _deciding_keyword(value: Any) -> str:
+def _deciding_keyword(value: object) -> str:
     """Return the first of ``enum``, ``const`` and ``type`` that a schema has; empty if it has none."""
     keywords = value if isinstance(value, dict) else {}
     return next((keyword for keyword in ("enum", "const", "type") if keyword in keywords), "")

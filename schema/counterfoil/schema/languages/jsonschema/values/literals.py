@@ -6,25 +6,23 @@ minLength 3" is "maxLength 2"); the others have a class here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from counterfoil.schema.languages.jsonschema.json_values import type_of
+from counterfoil.schema.datum import Json
+from counterfoil.schema.languages.jsonschema.json_values import Number, type_of
 from counterfoil.schema.languages.jsonschema.view.facts import (
     ANYTHING,
     ConstrainedSchema,
+    HoldingWay,
     KeywordFacts,
+    Literal,
     NegatedSchema,
     is_unevaluated_asked,
     remainder,
     unevaluated_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from counterfoil.schema.languages.jsonschema.json_values import Number
-    from counterfoil.schema.languages.jsonschema.view.facts import HoldingWay, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class NoMatch:
 class NoneOf:
     """A value other than these."""
 
-    values: tuple[Any, ...]
+    values: tuple[Json, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +120,7 @@ Demand = (
     | Absence
     | MisfitProperty
 )
-if TYPE_CHECKING:
-    Option = tuple[Literal | Demand, ...]
+Option = tuple[Literal | Demand, ...]
 
 NOTHING: Final = ConstrainedSchema(KeywordFacts(is_false=True), text="false")
 """The schema that no value fits."""

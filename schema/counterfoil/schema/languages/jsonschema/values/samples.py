@@ -7,24 +7,19 @@ the variation to one place: the path from the root to the value that is varied.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.languages.jsonschema.json_values import TYPES, alike, plain
-from counterfoil.schema.languages.jsonschema.values.arrays import Arrays
-from counterfoil.schema.languages.jsonschema.values.objects import STRING, Objects
+from counterfoil.schema.languages.jsonschema.values.containers import STRING, Arrays, Objects
 from counterfoil.schema.languages.jsonschema.values.scalars import number_values, text_values
-from counterfoil.schema.languages.jsonschema.view.facts import spread
+from counterfoil.schema.languages.jsonschema.values.solver import Solver
+from counterfoil.schema.languages.jsonschema.values.state import ValueState
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts, Literal, spread
 from counterfoil.schema.patterns.samples import matching_strings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from counterfoil.schema.languages.jsonschema.values.solver import Solver
-    from counterfoil.schema.languages.jsonschema.values.state import ValueState
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts, Literal
-
 
 MAX_DEPTH: Final = 14
 """The largest nesting depth of a value."""
@@ -87,7 +82,7 @@ class Sampler:
         near: Iterable[ConstrainedSchema],
         steps: tuple[Step, ...] = (),
         depth: int = 0,
-    ) -> Iterator[Any]:
+    ) -> Iterator[Json]:
         """Yield values that fit all ``literals``, as far as the solver knows, varied near the limits of ``near``.
 
         Only the place at the end of ``steps``, and everything inside it, is varied. Raises ``OutOfSteps``.
@@ -103,7 +98,7 @@ class Sampler:
         ]
         if not steps:
             sources += self._refused(literals, aim)
-        seen: set[Any] = set()
+        seen: set[Json] = set()
         misses = 0
         for value in _in_turn(sources):
             self._left -= 1
@@ -119,7 +114,7 @@ class Sampler:
             seen.add(key)
             yield value
 
-    def _refused(self, literals: Sequence[Literal], aim: _Aim) -> Iterator[Iterator[Any]]:
+    def _refused(self, literals: Sequence[Literal], aim: _Aim) -> Iterator[Iterator[Json]]:
         """Yield sources of values that ``near`` refuses by ``not``, or that fit two branches of its ``oneOf``."""
         unwanted: list[tuple[ConstrainedSchema, ...]] = []
         for facts in aim.near:
@@ -129,7 +124,7 @@ class Sampler:
             both = (*literals, *((schema, True) for schema in schemas))
             yield islice(self.values(both, (), (), aim.depth + 1), MAX_VARIATIONS)
 
-    def _of_state(self, state: ValueState, aim: _Aim) -> Iterator[Any]:
+    def _of_state(self, state: ValueState, aim: _Aim) -> Iterator[Json]:
         if state.listed is not None:
             yield from map(plain, state.listed_values())
             return
@@ -145,7 +140,7 @@ class Sampler:
             case _:
                 yield from state.listed_values()
 
-    def _objects(self, state: ValueState, aim: _Aim) -> Iterator[dict[str, Any]]:
+    def _objects(self, state: ValueState, aim: _Aim) -> Iterator[JsonObject]:
         objects = Objects(self._solver, state)
         base = objects.smallest()
         if base is None:
@@ -160,7 +155,7 @@ class Sampler:
         if not aim.steps:
             yield from self._mixed(objects, base, names, aim)
 
-    def _mixed(self, objects: Objects, base: dict[str, Any], names: list[str], aim: _Aim) -> Iterator[dict[str, Any]]:
+    def _mixed(self, objects: Objects, base: JsonObject, names: list[str], aim: _Aim) -> Iterator[JsonObject]:
         """Yield objects in which all properties vary, each with a period of its own."""
         values = {
             name: [*islice(self.values(objects.property(name), (), (), aim.depth + 1), MAX_MIXED)] for name in names
@@ -174,14 +169,12 @@ class Sampler:
                     mixed[name] = found[turn % len(found)]
             yield mixed
 
-    def _of_property(self, objects: Objects, name: str, aim: _Aim) -> Iterator[Any]:
+    def _of_property(self, objects: Objects, name: str, aim: _Aim) -> Iterator[Json]:
         self._solver.evaluator.work(_STEPS_A_SCHEMA * len(aim.near))
         watching = [schema for facts in aim.near for schema in facts.property(name)]
         return islice(self.values(objects.property(name), watching, aim.steps[1:], aim.depth + 1), self._variations)
 
-    def _of_sizes(
-        self, objects: Objects, base: dict[str, Any], names: list[str], aim: _Aim
-    ) -> Iterator[dict[str, Any]]:
+    def _of_sizes(self, objects: Objects, base: JsonObject, names: list[str], aim: _Aim) -> Iterator[JsonObject]:
         """Yield objects with one property more than ``near`` allows, and one with all ``names``."""
         sizes = sorted(int(each.max_properties) + 1 for each in aim.near if each.max_properties is not None)
         for size in sizes:
@@ -215,7 +208,7 @@ class Sampler:
             yield from islice(self.values((*objects.names, (STRING, True)), watching, (), aim.depth + 1), MAX_NAMES)
         yield from _FRESH_NAMES
 
-    def _arrays(self, state: ValueState, aim: _Aim) -> Iterator[list[Any]]:
+    def _arrays(self, state: ValueState, aim: _Aim) -> Iterator[list[Json]]:
         arrays = Arrays(self._solver, state)
         base = arrays.smallest()
         if base is None:
@@ -233,11 +226,11 @@ class Sampler:
             for size in range(2, len(items)):
                 yield from ([*base, *items[start : start + size]] for start in range(len(items) - size))
 
-    def _of_item(self, arrays: Arrays, index: int, aim: _Aim) -> Iterator[Any]:
+    def _of_item(self, arrays: Arrays, index: int, aim: _Aim) -> Iterator[Json]:
         watching = [schema for each in aim.near for schema in (each.item(index), each.contains) if schema is not None]
         return islice(self.values(arrays.item(index), watching, aim.steps[1:], aim.depth + 1), self._variations)
 
-    def _of_lengths(self, arrays: Arrays, base: list[Any], aim: _Aim) -> Iterator[list[Any]]:
+    def _of_lengths(self, arrays: Arrays, base: list[Json], aim: _Aim) -> Iterator[list[Json]]:
         """Yield arrays just outside the lengths that ``near`` allows, with equal items, and with other ``contains``."""
         lengths = [int(each.min_items) - 1 for each in aim.near if each.min_items is not None]
         lengths += [int(each.max_items) + 1 for each in aim.near if each.max_items is not None]
@@ -252,8 +245,8 @@ class Sampler:
                 yield from self._containing(arrays, base, each, each.contains)
 
     def _containing(
-        self, arrays: Arrays, base: list[Any], facts: KeywordFacts, contained: ConstrainedSchema
-    ) -> Iterator[list[Any]]:
+        self, arrays: Arrays, base: list[Json], facts: KeywordFacts, contained: ConstrainedSchema
+    ) -> Iterator[list[Json]]:
         """Yield arrays in which no items, one less than the minimum, or one more than the maximum fit ``contained``."""
         counts = [0, int(facts.min_contains) - 1]
         counts += [] if facts.max_contains is None else [int(facts.max_contains) + 1]
@@ -269,7 +262,7 @@ def _declared(near: list[KeywordFacts]) -> Iterator[str]:
         yield from (*each.properties, *each.needed_names, *each.needed_schemas, *sorted(each.required))
 
 
-def _starts(objects: Objects, base: dict[str, Any], near: list[KeywordFacts]) -> Iterator[dict[str, Any]]:
+def _starts(objects: Objects, base: JsonObject, near: list[KeywordFacts]) -> Iterator[JsonObject]:
     """Yield ``base``, and the smallest objects with a property on which ``near`` makes a schema depend."""
     yield base
     for name in (name for each in near for name in each.needed_schemas if name not in base):
@@ -278,7 +271,7 @@ def _starts(objects: Objects, base: dict[str, Any], near: list[KeywordFacts]) ->
             yield from [grown] if grown is not None else []
 
 
-def _indexes(step: Step, base: list[Any], behind: int) -> list[int]:
+def _indexes(step: Step, base: list[Json], behind: int) -> list[int]:
     """Return the indexes for a step.
 
     For None, each index up to ``behind``, and the one after the base.
@@ -288,20 +281,18 @@ def _indexes(step: Step, base: list[Any], behind: int) -> list[int]:
     return [step] if isinstance(step, int) else []
 
 
-def _with_property(
-    objects: Objects, base: dict[str, Any], name: str, values: Iterator[Any]
-) -> Iterator[dict[str, Any]]:
+def _with_property(objects: Objects, base: JsonObject, name: str, values: Iterator[object]) -> Iterator[JsonObject]:
     for value in values:
         grown = objects.completed({**base, name: value})
         yield from [grown] if grown is not None else []
 
 
-def _with_item(arrays: Arrays, base: list[Any], index: int, values: Iterator[Any]) -> Iterator[list[Any]]:
+def _with_item(arrays: Arrays, base: list[Json], index: int, values: Iterator[object]) -> Iterator[list[Json]]:
     before = base[:index] if index <= len(base) else arrays.of_size(index)
     yield from ([*before, value, *base[index + 1 :]] for value in values if before is not None)
 
 
-def _in_turn(sources: list[Iterator[Any]]) -> Iterator[Any]:
+def _in_turn(sources: list[Iterator[Json]]) -> Iterator[Json]:
     """Yield the first value of each source, then the second of each, and so on."""
     while sources:
         left = []

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain
 from math import ceil, floor, gcd, lcm
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.json_values import are_equal
 from counterfoil.schema.languages.jsonschema.values.literals import NoInteger, NoMatch, NoMultiple, asks_for_integers
+from counterfoil.schema.languages.jsonschema.values.state import Answering, ValueState
+from counterfoil.schema.languages.jsonschema.view.facts import KeywordFacts
 from counterfoil.schema.patterns.matching import holds_match
 from counterfoil.schema.patterns.samples import matching_strings, stretched
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from counterfoil.schema.languages.jsonschema.values.state import Answering, ValueState
-    from counterfoil.schema.languages.jsonschema.view.facts import KeywordFacts
-
 
 # Numbers that fit the constraints of a state: the proof that none exists, and candidates.
 
@@ -78,7 +75,7 @@ class NumberRange:
 
 def number_values(
     _: Answering, state: ValueState, near: Sequence[KeywordFacts] = (), *, further: int = 0
-) -> Iterator[Any] | None:
+) -> Iterator[Json] | None:
     """Return candidates for numbers that fit ``state``; None if it is proved that none exists.
 
     Numbers at the limits of ``near`` come first; ``further`` more follow in steps.
@@ -159,7 +156,7 @@ def _distinct(numbers: Iterable[Fraction]) -> Iterator[Fraction]:
             yield number
 
 
-def _some_of(values: Iterable[Any]) -> Iterator[Any] | None:
+def _some_of(values: Iterable[object]) -> Iterator[Json] | None:
     found = [*values]
     return iter(found) if found else None
 
@@ -197,7 +194,7 @@ def _between(between: NumberRange) -> Iterator[Fraction]:
         yield from (high - less for less in (*_SHARES, 1, 2))
 
 
-def spelled(number: Fraction, *, with_fraction: bool) -> Iterator[Any]:
+def spelled(number: Fraction, *, with_fraction: bool) -> Iterator[Json]:
     """Yield a number as a JSON value, unless it has no finite decimal form.
 
     With ``with_fraction``, a whole number has the fraction ``.0``.
@@ -234,7 +231,7 @@ _WORDS: Final = (
 
 def text_values(
     solver: Answering, state: ValueState, near: Sequence[KeywordFacts] = (), *, further: int = MAX_FURTHER
-) -> Iterator[Any] | None:
+) -> Iterator[Json] | None:
     """Return candidates for strings that fit ``state``; None if it is proved that none exists.
 
     Strings near the limits of ``near`` come first; ``further`` numbered ones are last.

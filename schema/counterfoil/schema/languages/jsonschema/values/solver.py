@@ -14,22 +14,24 @@ Programming Languages, chapter 21.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.json_values import TYPES
-from counterfoil.schema.languages.jsonschema.values.arrays import array_values
-from counterfoil.schema.languages.jsonschema.values.objects import object_values
+from counterfoil.schema.languages.jsonschema.values.containers import array_values, object_values
 from counterfoil.schema.languages.jsonschema.values.scalars import number_values, text_values
-from counterfoil.schema.languages.jsonschema.values.state import EMPTY, UNKNOWN, SchemaChoices, SolverAnswer, ValueState
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.languages.jsonschema.values.state import Answering
-    from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
-    from counterfoil.schema.languages.jsonschema.view.facts import Literal
-
+from counterfoil.schema.languages.jsonschema.values.state import (
+    EMPTY,
+    UNKNOWN,
+    Answering,
+    SchemaChoices,
+    SolverAnswer,
+    ValueState,
+)
+from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
+from counterfoil.schema.languages.jsonschema.view.facts import Literal
 
 MAX_CANDIDATES: Final = 24
 """The largest number of candidates that are tried for one state."""
@@ -92,7 +94,7 @@ class Solver:
             self._known[key] = (answer, asked)
         return answer
 
-    def value(self, literals: Iterable[Literal]) -> list[Any]:
+    def value(self, literals: Iterable[Literal]) -> list[Json]:
         """Return a list of one value for which all ``literals`` hold, or an empty list if none is found."""
         return [*self.solve(literals).values]
 
@@ -100,7 +102,7 @@ class Solver:
         """Return whether it is proved that no value exists for which all ``literals`` hold."""
         return self.solve(literals).is_empty
 
-    def fits(self, literals: Iterable[Literal], value: Any) -> bool | None:
+    def fits(self, literals: Iterable[Literal], value: object) -> bool | None:
         """Return whether all ``literals`` hold for ``value``; None if unknown."""
         result: bool | None = True
         for schema, holds in literals:
@@ -120,7 +122,7 @@ class Solver:
         if all(map(state.add, literals)):
             yield from _leaves(state, iter(range(MAX_WAYS_LOOKED_AT)))
 
-    def is_found(self, literals: Iterable[Literal], value: Any) -> bool:
+    def is_found(self, literals: Iterable[Literal], value: object) -> bool:
         """Return whether all ``literals`` hold for ``value``; an unknown result counts as ``trusts_unknown``."""
         fits = self.fits(literals, value)
         return self._trusts_unknown if fits is None else fits
@@ -204,7 +206,7 @@ class _Branching:
                 return SolverAnswer(values=(value,))
         return UNKNOWN
 
-    def _among(self, values: Iterable[Any]) -> SolverAnswer:
+    def _among(self, values: Iterable[object]) -> SolverAnswer:
         result = EMPTY
         for value in values:
             fits = self._solver.fits(self._asked, value)
@@ -226,7 +228,7 @@ def _leaves(state: ValueState, budget: Iterator[int]) -> Iterator[ValueState]:
         yield from _leaves(child, budget)
 
 
-_VALUES_BY_KIND: Final[Mapping[str, Callable[[Answering, ValueState], Iterator[Any] | None]]] = {
+_VALUES_BY_KIND: Final[Mapping[str, Callable[[Answering, ValueState], Iterator[Json] | None]]] = {
     "number": number_values,
     "string": text_values,
     "array": array_values,

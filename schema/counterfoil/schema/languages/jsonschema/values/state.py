@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.json_values import type_of
 from counterfoil.schema.languages.jsonschema.values.literals import (
     NOTHING,
     WITHOUT_CONDITION,
     Absence,
     Afterwards,
+    Demand,
     MisfitProperty,
     NoneOf,
+    Option,
     alternatives,
     failures,
     knows_kind,
 )
+from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.facts import (
+    ConstrainedSchema,
+    HoldingWay,
     KeywordFacts,
+    Literal,
     NegatedSchema,
     TooManyWays,
     is_unevaluated_asked,
     ways_beside,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-
-    from counterfoil.schema.languages.jsonschema.values.literals import Demand, Option
-    from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, HoldingWay, Literal
-
 
 # The constraints on one value of one type, after some choices.
 
@@ -54,7 +54,7 @@ class ValueState:
     def __init__(self, choices: SchemaChoices, evaluator: Evaluator, kind: str) -> None:
         self.kind = kind
         self.facts: list[KeywordFacts] = []
-        self.listed: list[Any] | None = None
+        self.listed: list[Json] | None = None
         self._of_schemas = choices
         self._evaluator = evaluator
         self._demands: list[Demand] = []
@@ -89,7 +89,7 @@ class ValueState:
             if all(child.add(part) for part in option):
                 yield child
 
-    def listed_values(self) -> Iterator[Any]:
+    def listed_values(self) -> Iterator[Json]:
         """Yield all values that remain; for a state with listed values, or of the type null or boolean."""
         if self.listed is None:
             yield from (None,) if self.kind == "null" else (True, False)
@@ -101,7 +101,7 @@ class ValueState:
         return [each for each in self._demands if isinstance(each, kind)]
 
     @property
-    def excluded(self) -> list[Any]:
+    def excluded(self) -> list[Json]:
         """The values that the value must not equal."""
         return [value for each in self.demands(NoneOf) for value in each.values]
 
@@ -297,7 +297,7 @@ class SolverAnswer:
     """The result of a search: proof that no value exists (``is_empty``), a value in ``values``, or neither of them."""
 
     is_empty: bool = False
-    values: tuple[Any, ...] = ()
+    values: tuple[Json, ...] = ()
 
 
 EMPTY = SolverAnswer(is_empty=True)
@@ -314,11 +314,11 @@ class Answering(Protocol):
     def solve(self, literals: Iterable[Literal]) -> SolverAnswer:
         """Search for a value for which all ``literals`` hold, and return the result."""
 
-    def value(self, literals: Iterable[Literal]) -> list[Any]:
+    def value(self, literals: Iterable[Literal]) -> list[Json]:
         """Return a list of one value for which all ``literals`` hold, or an empty list if none is found."""
 
     def is_empty(self, literals: Iterable[Literal]) -> bool:
         """Return whether it is proved that no value exists for which all ``literals`` hold."""
 
-    def fits(self, literals: Iterable[Literal], value: Any) -> bool | None:
+    def fits(self, literals: Iterable[Literal], value: object) -> bool | None:
         """Return whether all ``literals`` hold for ``value``; None if unknown."""

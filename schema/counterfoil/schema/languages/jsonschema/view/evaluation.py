@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps, Steps
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.json_values import are_equal, is_integer, is_multiple, type_of
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
 from counterfoil.schema.patterns.matching import CountedPatterns, holds_match
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
-
 
 # The evaluation of a value against a schema: accepted, refused, or unknown; always in bounded time.
 #
@@ -81,7 +77,7 @@ class Evaluator:
         """Set the number of steps that are left."""
         self._left = steps
 
-    def accepts(self, schema: ConstrainedSchema, value: Any) -> bool | None:
+    def accepts(self, schema: ConstrainedSchema, value: object) -> bool | None:
         """Return whether ``schema`` accepts ``value``; None if unknown."""
         self.spend()
         if schema.accepts_everything:
@@ -103,14 +99,14 @@ class Evaluator:
             self._known[key] = judgement
         return judgement
 
-    def may_accept(self, schema: ConstrainedSchema, value: Any) -> bool:
+    def may_accept(self, schema: ConstrainedSchema, value: object) -> bool:
         """Return whether ``schema`` accepts ``value`` or that is unknown; False if references nest too deeply."""
         try:
             return self.accepts(schema, value) is not False
         except RecursionError:
             return False
 
-    def _judgements(self, facts: KeywordFacts, value: Any) -> Iterator[bool | None]:
+    def _judgements(self, facts: KeywordFacts, value: Json) -> Iterator[bool | None]:
         yield not facts.is_false
         if facts.is_opaque:
             yield None
@@ -139,7 +135,7 @@ class Evaluator:
             yield from self._rest(facts, facts.unevaluated_items, value, dict(enumerate(value)))
 
     def _rest(
-        self, facts: KeywordFacts, schema: ConstrainedSchema, value: Any, parts: Mapping[Any, Any]
+        self, facts: KeywordFacts, schema: ConstrainedSchema, value: object, parts: Mapping[Json, object]
     ) -> Iterator[bool | None]:
         """Yield whether ``schema`` accepts each property or item that no other keyword has evaluated."""
         if schema.accepts_everything:
@@ -149,7 +145,7 @@ class Evaluator:
             if step not in sure:
                 yield self.accepts(schema, part) or (None if step in possible else False)
 
-    def _evaluated(self, facts: KeywordFacts, value: Any) -> tuple[set[Any], set[Any]]:
+    def _evaluated(self, facts: KeywordFacts, value: Json) -> tuple[set[Json], set[Json]]:
         """Return the names or indexes that a schema which holds has certainly evaluated, and those that it may have."""
         self.spend()
         sure, possible = (
@@ -165,7 +161,7 @@ class Evaluator:
                     sure |= inner[0]
         return sure, possible
 
-    def _beside(self, facts: KeywordFacts, value: Any) -> Iterator[tuple[ConstrainedSchema, bool | None]]:
+    def _beside(self, facts: KeywordFacts, value: object) -> Iterator[tuple[ConstrainedSchema, bool | None]]:
         """Yield the schemas that apply to the same value, each with whether it holds."""
         yield from ((schema, True) for schema in facts.all_of)
         for branch in (*(facts.any_of or ()), *(facts.one_of or ())):
@@ -181,7 +177,7 @@ class Evaluator:
             if isinstance(value, dict) and name in value:
                 yield schema, True
 
-    def _own_indexes(self, facts: KeywordFacts, value: list[Any]) -> tuple[set[int], set[int]]:
+    def _own_indexes(self, facts: KeywordFacts, value: list[Json]) -> tuple[set[int], set[int]]:
         if facts.items is not None or facts.unevaluated_items is not None:
             return set(range(len(value))), set(range(len(value)))
         sure = set(range(min(len(facts.prefix), len(value))))
@@ -191,13 +187,13 @@ class Evaluator:
         taken = {index for index, judgement in enumerate(judged) if judgement}
         return sure | taken, sure | {index for index, judgement in enumerate(judged) if judgement is not False}
 
-    def _is_listed(self, facts: KeywordFacts, kind: str, value: Any) -> bool:
+    def _is_listed(self, facts: KeywordFacts, kind: str, value: object) -> bool:
         if kind not in {"array", "object"}:
             return (kind, value) in facts.scalars
         self.spend(len(facts.values or ()))
         return any(are_equal(each, value) for each in facts.values or ())
 
-    def _number(self, facts: KeywordFacts, value: Any) -> Iterator[bool | None]:
+    def _number(self, facts: KeywordFacts, value: Json) -> Iterator[bool | None]:
         if facts.minimum is not None:
             limit, is_exclusive = facts.minimum
             yield value > limit if is_exclusive else value >= limit
@@ -212,7 +208,7 @@ class Evaluator:
         if facts.pattern is not None:
             yield self.holds_match(facts.pattern, value)
 
-    def _array(self, facts: KeywordFacts, value: list[Any]) -> Iterator[bool | None]:
+    def _array(self, facts: KeywordFacts, value: list[Json]) -> Iterator[bool | None]:
         yield _is_within(len(value), facts.min_items, facts.max_items)
         for index, item in enumerate(value):
             schema = facts.prefix[index] if index < len(facts.prefix) else facts.items
@@ -227,7 +223,7 @@ class Evaluator:
             least = _is_within(sure, facts.min_contains, facts.max_contains)
             yield least if least == _is_within(possible, facts.min_contains, facts.max_contains) else None
 
-    def _object(self, facts: KeywordFacts, value: Mapping[str, Any]) -> Iterator[bool | None]:
+    def _object(self, facts: KeywordFacts, value: Mapping[str, object]) -> Iterator[bool | None]:
         yield _is_within(len(value), facts.min_properties, facts.max_properties)
         yield facts.required <= value.keys()
         for name, item in value.items():
@@ -240,7 +236,7 @@ class Evaluator:
             if name in value:
                 yield self.accepts(schema, value)
 
-    def _property(self, facts: KeywordFacts, name: str, item: Any) -> Iterator[bool | None]:
+    def _property(self, facts: KeywordFacts, name: str, item: object) -> Iterator[bool | None]:
         declared = facts.properties.get(name)
         if declared is not None:
             yield self.accepts(declared, item)
@@ -254,7 +250,7 @@ class Evaluator:
             accepted = self.accepts(facts.additional, item)
             yield accepted if None not in matches.values() or accepted else None
 
-    def _combined(self, facts: KeywordFacts, value: Any) -> Iterator[bool | None]:
+    def _combined(self, facts: KeywordFacts, value: object) -> Iterator[bool | None]:
         for schema in facts.all_of:
             yield self.accepts(schema, value)
         if facts.any_of is not None:
@@ -269,7 +265,7 @@ class Evaluator:
         if facts.condition is not None:
             yield self._condition(facts, facts.condition, value)
 
-    def _judged(self, schemas: Iterable[ConstrainedSchema], value: Any, *, enough: int) -> list[bool | None]:
+    def _judged(self, schemas: Iterable[ConstrainedSchema], value: object, *, enough: int) -> list[bool | None]:
         """Return the results of ``schemas`` in order, up to the one at which ``enough`` have accepted the value."""
         judged: list[bool | None] = []
         for schema in schemas:
@@ -278,7 +274,7 @@ class Evaluator:
                 break
         return judged
 
-    def _condition(self, facts: KeywordFacts, condition: ConstrainedSchema, value: Any) -> bool | None:
+    def _condition(self, facts: KeywordFacts, condition: ConstrainedSchema, value: object) -> bool | None:
         holds = self.accepts(condition, value)
         then = True if facts.consequence is None else self.accepts(facts.consequence, value)
         otherwise = True if facts.alternative is None else self.accepts(facts.alternative, value)
@@ -288,7 +284,7 @@ class Evaluator:
 
 
 def _own_names(
-    facts: KeywordFacts, value: Mapping[str, Any], holds: Callable[[str, str], bool | None]
+    facts: KeywordFacts, value: Mapping[str, object], holds: Callable[[str, str], bool | None]
 ) -> tuple[set[str], set[str]]:
     if facts.additional is not None or facts.unevaluated_properties is not None:
         return set(value), set(value)
@@ -298,7 +294,7 @@ def _own_names(
     return sure, sure | {name for name, found in matches.items() if None in found}
 
 
-def _is_within(count: int, least: Any, most: Any) -> bool:
+def _is_within(count: int, least: Json, most: Json) -> bool:
     return (least is None or count >= least) and (most is None or count <= most)
 
 

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from counterfoil.schema.languages.jsonschema.json_values import type_of
+from counterfoil.schema.datum import Json
+from counterfoil.schema.languages.jsonschema.json_values import Number, type_of
 from counterfoil.schema.patterns.matching import holds_match
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from counterfoil.schema.languages.jsonschema.json_values import Number
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer
 
 # The constraints of a schema on values, by keyword, in one form for all drafts.
 
-if TYPE_CHECKING:
-    Limit = tuple[Number, bool]
+Limit = tuple[Number, bool]
 
 
 MAX_WIDTH: Final = 400
@@ -86,7 +81,7 @@ class KeywordFacts:
     counts_fractions: bool = True
     marks_contained: bool = False
     types: frozenset[str] | None = None
-    values: list[Any] | None = None
+    values: list[Json] | None = None
     minimum: Limit | None = None
     maximum: Limit | None = None
     multiple_of: Number | None = None
@@ -116,7 +111,7 @@ class KeywordFacts:
     any_of: tuple[ConstrainedSchema, ...] | None = None
     one_of: tuple[ConstrainedSchema, ...] | None = None
     refused: ConstrainedSchema | None = None
-    scalars: frozenset[tuple[str, Any]] = frozenset()
+    scalars: frozenset[tuple[str, Json]] = frozenset()
     condition: ConstrainedSchema | None = None
     consequence: ConstrainedSchema | None = None
     alternative: ConstrainedSchema | None = None
@@ -177,12 +172,12 @@ ANYTHING: Final = ConstrainedSchema(text="true")
 ANYTHING.accepts_everything = True
 
 
-def listing(values: list[Any], text: str | None = None) -> ConstrainedSchema:
+def listing(values: list[Json], text: str | None = None) -> ConstrainedSchema:
     """Return a schema that accepts exactly these values."""
     return ConstrainedSchema(KeywordFacts(values=values, scalars=scalars_of(values)), text=text)
 
 
-def scalars_of(values: list[Any]) -> frozenset[tuple[str, Any]]:
+def scalars_of(values: list[Json]) -> frozenset[tuple[str, Json]]:
     """Return those of ``values`` that are not arrays or objects, each with its type."""
     return frozenset((type_of(each), each) for each in values if not isinstance(each, dict | list))
 
@@ -195,8 +190,7 @@ def scalars_of(values: list[Any]) -> frozenset[tuple[str, Any]]:
 #
 # Source: the core specifications of 2019-09 and 2020-12, "Unevaluated locations".
 
-if TYPE_CHECKING:
-    Literal = tuple[ConstrainedSchema, bool]
+Literal = tuple[ConstrainedSchema, bool]
 
 MAX_WAYS: Final = 128
 """The largest number of ways in which a schema may hold; a schema with more is not decided."""

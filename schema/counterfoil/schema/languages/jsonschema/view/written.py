@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.document import (
     ONE_SCHEMA,
     SCHEMA_LIST,
     SCHEMA_MAP,
+    Base,
     Draft,
     UnresolvedReference,
     subschemas,
 )
-from counterfoil.schema.languages.jsonschema.json_values import are_equal, is_number, print_exact
+from counterfoil.schema.languages.jsonschema.json_values import Number, are_equal, is_number, print_exact
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts, scalars_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from counterfoil.schema.languages.jsonschema.document import Base
-    from counterfoil.schema.languages.jsonschema.json_values import Number
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer
 
 # The part of a schema that constrains values: the schema without annotations and definitions.
 
@@ -37,7 +33,7 @@ _NOTES: Final = DEFINITIONS | {
 }
 
 
-def without_notes(value: Any) -> Any:
+def without_notes(value: Json) -> Json:
     """Return a schema without annotations and definitions.
 
     Definitions count only where a reference leads to them.
@@ -55,7 +51,7 @@ def without_notes(value: Any) -> Any:
     return kept
 
 
-def refers(value: Any) -> bool:
+def refers(value: Json) -> bool:
     """Return whether a schema, or one inside it, contains a reference."""
     waiting = [value]
     while waiting:
@@ -101,7 +97,7 @@ _OF_ARRAYS: Final = frozenset(
         "uniqueItems",
     }
 )
-_NO_KEYWORDS: Final[Mapping[str, Any]] = {}
+_NO_KEYWORDS: Final[Mapping[str, Json]] = {}
 
 _MAX_REFERRED: Final = 60
 """The largest number of references that are followed to compare schemas by their texts."""
@@ -133,7 +129,7 @@ class WrittenSchemas:
         self._schema_by_place: dict[tuple[str, Pointer], WrittenSchema] = {}
         self.root = self.at(schema.document, schema.base, ())
 
-    def at(self, value: Any, base: Base, origin: Pointer) -> WrittenSchema:
+    def at(self, value: Json, base: Base, origin: Pointer) -> WrittenSchema:
         """Return the schema at ``base``; ``origin`` is the nearest pointer in the schema's own text."""
         place = (base.document, base.pointer)
         known = self._schema_by_place.get(place)
@@ -150,7 +146,7 @@ _EMPTY_TEXTS: Final = {"True": "true", "False": "false", "{}": "{}"}
 class WrittenSchema(ConstrainedSchema):
     """A schema in a text: its ``value`` (an object, true or false) and its ``base``."""
 
-    def __init__(self, source: WrittenSchemas, value: Any, base: Base, pointer: Pointer) -> None:
+    def __init__(self, source: WrittenSchemas, value: Json, base: Base, pointer: Pointer) -> None:
         super().__init__(None, pointer)
         self.source = source
         self.value = value
@@ -158,7 +154,7 @@ class WrittenSchema(ConstrainedSchema):
         self.accepts_everything = value is True or value == {}
 
     @property
-    def keywords(self) -> Mapping[str, Any]:
+    def keywords(self) -> Mapping[str, Json]:
         """The keywords of the schema: none for true and false; in drafts up to 7 only ``$ref`` if it is present."""
         if not isinstance(self.value, dict):
             return _NO_KEYWORDS

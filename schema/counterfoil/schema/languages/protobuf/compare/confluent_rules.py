@@ -15,8 +15,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.compatibility.rules import NEVER, CompatibilityRule
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import NEVER, CompatibilityRule
 from counterfoil.schema.model import SchemaType
 
 LIKE_CONFLUENT: Final = frozenset(

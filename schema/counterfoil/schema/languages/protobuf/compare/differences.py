@@ -15,33 +15,27 @@ Source: recorded answers of Confluent Schema Registry 8.5.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeAlias
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy, steps_for
+from counterfoil.schema.compatibility import CompatibilityPolicy, Steps, steps_for
+from counterfoil.schema.compatibility.findings import CompatibilityRule
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.jsontext.java import java_hash_order
+from counterfoil.schema.jsontext import java_hash_order
 from counterfoil.schema.languages.protobuf.compare import confluent_rules as rules
 from counterfoil.schema.languages.protobuf.compare.findings import (
     ROOT,
     MessagePair,
+    ProtobufDifference,
     found_at,
     is_oneof_gone,
     oneof_differences,
     oneof_field_removed,
 )
-from counterfoil.schema.languages.protobuf.read.symbols import PACKAGE_POINTER, SCALARS
+from counterfoil.schema.languages.protobuf.read.symbols import PACKAGE_POINTER, SCALARS, EnumType
 from counterfoil.schema.languages.protobuf.read.syntax_tree import Label
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.languages.protobuf.compare.findings import ProtobufDifference
-    from counterfoil.schema.languages.protobuf.read.symbols import EnumType
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField, TypeIndex
-
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField, TypeIndex
 
 MAX_DIFFERENCES: Final = 1000
 """The largest number of reported differences; imported messages that use each other could repeat one without limit."""

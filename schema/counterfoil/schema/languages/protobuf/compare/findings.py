@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from counterfoil.schema.compatibility.report import Difference, DifferenceOrigin
+from counterfoil.schema.compatibility.findings import CompatibilityRule, Difference, DifferenceOrigin
 from counterfoil.schema.languages.protobuf.compare import confluent_rules as rules
-from counterfoil.schema.languages.protobuf.read.symbols import option_pointer, path_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.languages.protobuf.read.symbols import EnumType
-    from counterfoil.schema.languages.protobuf.types import MessageType, NumberedField
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.languages.protobuf.read.symbols import EnumType, option_pointer, path_at
+from counterfoil.schema.languages.protobuf.types import MessageType, NumberedField
+from counterfoil.schema.paths import FieldPath
+from counterfoil.schema.texts import Pointer
 
 # Findings of a pair walk of two Protobuf schemas, and their places.
 

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.compatibility.rules import Sentence
+from counterfoil.schema.compatibility import CompatibilityPolicy, Steps
+from counterfoil.schema.compatibility.findings import CompatibilityRule, Sentence
 from counterfoil.schema.languages.protobuf.compare import confluent_rules as rules
 from counterfoil.schema.languages.protobuf.compare import rules as sound
 from counterfoil.schema.languages.protobuf.compare.differences import is_in_group, message_removed, scalar_of, walk
 from counterfoil.schema.languages.protobuf.compare.findings import (
     ROOT,
     MessagePair,
+    ProtobufDifference,
     found_at,
     is_oneof_gone,
     oneof_differences,
     oneof_field_removed,
 )
-from counterfoil.schema.languages.protobuf.compare.values import (
+from counterfoil.schema.languages.protobuf.read.symbols import EnumType
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.types import (
+    ENTRY_KEY,
+    ENTRY_VALUE,
+    FieldValueType,
+    FileTypes,
+    MessageType,
+    NumberedField,
     default_of,
     is_inside,
     mean_different_things,
@@ -27,19 +37,7 @@ from counterfoil.schema.languages.protobuf.compare.values import (
     read_range,
     written_range,
 )
-from counterfoil.schema.languages.protobuf.types import ENTRY_KEY, ENTRY_VALUE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.languages.protobuf.compare.findings import ProtobufDifference
-    from counterfoil.schema.languages.protobuf.read.symbols import EnumType
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.languages.protobuf.types import FieldValueType, FileTypes, MessageType, NumberedField
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer
 
 # The problems of a reader's field with the bytes that a writer's field of the same number writes.
 #

@@ -3,39 +3,45 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from counterfoil.schema.compatibility.rules import Sentence
+from counterfoil.schema.compatibility import Steps
+from counterfoil.schema.compatibility.findings import CompatibilityRule, Sentence
 from counterfoil.schema.languages.protobuf.compare import rules
-from counterfoil.schema.languages.protobuf.compare.findings import ROOT, MessagePair, found_at
+from counterfoil.schema.languages.protobuf.compare.findings import ROOT, MessagePair, ProtobufDifference, found_at
 from counterfoil.schema.languages.protobuf.compare.sound import message_set_differences
-from counterfoil.schema.languages.protobuf.compare.values import default_of
-from counterfoil.schema.languages.protobuf.read.symbols import PACKAGE_POINTER, option_pointer, reserved_pointer
+from counterfoil.schema.languages.protobuf.read.symbols import (
+    PACKAGE_POINTER,
+    EnumType,
+    option_pointer,
+    reserved_pointer,
+)
 from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     Label,
     ProtoField,
     ProtoMapType,
     ProtoMessage,
     ProtoRange,
+    Reserved,
+    Rpc,
     ScalarLiteral,
     json_name_of,
     map_entry_name,
 )
-from counterfoil.schema.languages.protobuf.types import ENTRY_KEY, ENTRY_VALUE, MessageType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.compatibility.policies import Steps
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.languages.protobuf.compare.findings import ProtobufDifference
-    from counterfoil.schema.languages.protobuf.read.symbols import EnumType
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import Reserved, Rpc
-    from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.languages.protobuf.types import FieldValueType, FileTypes, NumberedField, Uses
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
+from counterfoil.schema.languages.protobuf.types import (
+    ENTRY_KEY,
+    ENTRY_VALUE,
+    FieldValueType,
+    FileTypes,
+    MessageType,
+    NumberedField,
+    Uses,
+    default_of,
+)
+from counterfoil.schema.texts import Pointer
 
 # Comparison of fields of one number by the rules of ``buf breaking``: type, cardinality, oneof, default and names.
 #

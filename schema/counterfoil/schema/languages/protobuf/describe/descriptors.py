@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -17,17 +18,17 @@ from counterfoil.schema.languages.protobuf.describe.from_descriptor import file_
 from counterfoil.schema.languages.protobuf.describe.known_files import KNOWN_PATHS, known_file, runtime_descriptor
 from counterfoil.schema.languages.protobuf.describe.to_descriptor import DescriptorBuilder
 from counterfoil.schema.languages.protobuf.read.parser import parse_file
-from counterfoil.schema.languages.protobuf.read.symbols import SymbolTable
-from counterfoil.schema.languages.protobuf.read.syntax_tree import map_entry_name
+from counterfoil.schema.languages.protobuf.read.symbols import FileWithImports, SymbolTable
+from counterfoil.schema.languages.protobuf.read.syntax_tree import (
+    ProtoField,
+    ProtoFile,
+    ProtoMapType,
+    ProtoOption,
+    map_entry_name,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-
     from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
-
-    from counterfoil.schema.languages.protobuf.read.symbols import FileWithImports
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import ProtoField, ProtoFile, ProtoMapType, ProtoOption
-
 
 # The descriptor of a file with its names as they were written, as registries return it.
 #

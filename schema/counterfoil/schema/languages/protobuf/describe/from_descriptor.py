@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from google.protobuf.descriptor import FieldDescriptor
-from google.protobuf.descriptor_pb2 import Edition, FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    Edition,
+    EnumDescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    MethodDescriptorProto,
+    ServiceDescriptorProto,
+)
 from google.protobuf.message import Message
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     MAX_TAG,
     SPECIAL_OPTIONS,
@@ -20,6 +30,7 @@ from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     ImportKind,
     Label,
     ListValue,
+    OptionValue,
     ProtoEnum,
     ProtoField,
     ProtoFile,
@@ -39,18 +50,7 @@ from counterfoil.schema.languages.protobuf.read.syntax_tree import (
 from counterfoil.schema.languages.protobuf.read.tokens import INT32_MAX, Cursor, read_value, unescape_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
     from google.protobuf import descriptor_pb2 as pb
-    from google.protobuf.descriptor_pb2 import (
-        DescriptorProto,
-        EnumDescriptorProto,
-        MethodDescriptorProto,
-        ServiceDescriptorProto,
-    )
-
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import OptionValue
 
 
 # Conversion of the options in descriptors to those of syntax trees.
@@ -145,7 +145,7 @@ def _entries(message: Message) -> Iterator[AggregateEntry]:
             yield AggregateEntry(name, ListValue(tuple(_value(field, each) for each in value)))
 
 
-def _map_entries(field: FieldDescriptor, values: Mapping[Any, object]) -> Iterator[Aggregate]:
+def _map_entries(field: FieldDescriptor, values: Mapping[Datum, object]) -> Iterator[Aggregate]:
     if field.message_type is None:
         return
     parts = field.message_type.fields_by_name

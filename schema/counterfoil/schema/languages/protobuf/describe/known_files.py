@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.languages.protobuf.printing import print_file
 from counterfoil.schema.languages.protobuf.read.parser import parse_file
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import ProtoFile
-
+from counterfoil.schema.languages.protobuf.read.syntax_tree import ProtoFile
 
 # The common types ``google/type/*.proto``, by import path, as texts.
 #

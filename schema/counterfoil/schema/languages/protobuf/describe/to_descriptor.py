@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import partial
 from math import copysign
 from typing import TYPE_CHECKING, Final
@@ -18,17 +19,27 @@ from google.protobuf.descriptor_pb2 import (
     UninterpretedOption,
 )
 from google.protobuf.message import Error as MessageError
+from google.protobuf.message import Message
 
-from counterfoil.schema.languages.protobuf.read.symbols import SCALARS, is_feature
+from counterfoil.schema.languages.protobuf.read.symbols import SCALARS, SymbolTable, is_feature
 from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     SPECIAL_OPTIONS,
     Aggregate,
+    Extend,
     ImportKind,
     Label,
     ListValue,
+    OptionValue,
+    ProtoEnum,
+    ProtoField,
+    ProtoFile,
+    ProtoMapType,
     ProtoMessage,
+    ProtoOption,
     ProtoRange,
+    Reserved,
     ScalarLiteral,
+    Service,
     ValueKind,
     bounds,
     json_name_of,
@@ -36,27 +47,12 @@ from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     synthetic_oneof_name,
 )
 from counterfoil.schema.languages.protobuf.read.tokens import INT32_MAX, parse_int
+from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
-
     from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
-    from google.protobuf.message import Message
 
     from counterfoil.schema.languages.protobuf.describe.from_descriptor import Described
-    from counterfoil.schema.languages.protobuf.read.symbols import SymbolTable
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import (
-        Extend,
-        OptionValue,
-        ProtoEnum,
-        ProtoField,
-        ProtoFile,
-        ProtoMapType,
-        ProtoOption,
-        Reserved,
-        Service,
-    )
-    from counterfoil.schema.texts import Position
 
 
 # Conversion of a file's options to those of descriptors: as fields, or uninterpreted if their extension is unknown.

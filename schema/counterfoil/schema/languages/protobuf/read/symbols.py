@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     Aggregate,
+    Extend,
     ImportKind,
     ProtoEnum,
+    ProtoField,
+    ProtoFile,
+    ProtoImport,
     ProtoMessage,
+    ProtoOption,
+    Reserved,
     ScalarLiteral,
 )
-from counterfoil.schema.paths import member
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import (
-        Extend,
-        ProtoField,
-        ProtoFile,
-        ProtoImport,
-        ProtoOption,
-        Reserved,
-    )
-    from counterfoil.schema.model import Reference
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.texts import Pointer, Position
-
+from counterfoil.schema.model import Reference
+from counterfoil.schema.paths import FieldPath, member
+from counterfoil.schema.texts import Pointer, Position
 
 # The types that a file may name, by full name, and the resolution of names as written.
 #

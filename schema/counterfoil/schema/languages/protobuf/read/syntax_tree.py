@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum as _Enum
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from counterfoil.schema.texts import Position
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
-
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer, Position
 
 # A ``.proto`` file as a syntax tree of frozen nodes, with positions and without interpretation.
 #

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Final, NoReturn
+from collections.abc import Iterator
+from typing import Final, NoReturn
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.languages.protobuf.read.syntax_tree import (
     Aggregate,
     AggregateEntry,
     ListValue,
+    OptionValue,
     ProtoOption,
     ScalarLiteral,
     ValueKind,
 )
-from counterfoil.schema.texts import Position, excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.schema.languages.protobuf.read.syntax_tree import OptionValue
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer, Position, excerpt
 
 # The tokens of a ``.proto`` file, with positions, comments and errors.
 #

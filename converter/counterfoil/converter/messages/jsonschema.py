@@ -7,19 +7,20 @@ the property is left out. Every written value is validated.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from counterfoil.converter.messages.table import TypeTurns, ValueMisfit, each_item, each_value, expected
-from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.compatibility import OutOfSteps
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.plans import ConversionError, FailureCode, shown
 from counterfoil.schema.plans.derivations import derive_resolution
 from counterfoil.schema.plans.jsonschema import test_of, tree_of
-from counterfoil.schema.plans.model import ValueShape
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, NullType, RecordType, UnionType
+from counterfoil.schema.plans.model import Scalar, ValueShape
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, NullType, RecordField, RecordType, UnionType
 from counterfoil.schema.plans.types import WHOLE, describe, range_of, shape_of, split_null, value_of_json
 from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.errors import SerdeError, ValidationError
@@ -27,15 +28,8 @@ from counterfoil.sdk.serde.json import JsonCodec
 from counterfoil.sdk.serde.json.schemas import compile_validator
 from counterfoil.sdk.serde.json.text import exact_numbers
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.plans.model import Scalar
-    from counterfoil.schema.plans.tree import Node, RecordField
-
-
-Turn: TypeAlias = Callable[[Any], Any]
-Content: TypeAlias = "tuple[str, Any, dict[str, Any]]"
+Turn: TypeAlias = Callable[[Datum], Datum]
+Content: TypeAlias = "tuple[str, Datum, dict[str, Datum]]"
 
 _MAX_STEPS: Final = 1_000_000
 _ABSENT: Final = object()
@@ -52,14 +46,14 @@ def reading_problem(source: JsonSchema, writer: JsonSchema) -> str | None:
     return str(problems[0]) if problems else None
 
 
-def make_reader(source: Content, writer_by_id: Mapping[int, Content]) -> Callable[[int, bytes, int], Any]:
+def make_reader(source: Content, writer_by_id: Mapping[int, Content]) -> Callable[[int, bytes, int], Datum]:
     """Return a function ``(schema_id, data, offset)`` that reads a body as a base value of ``source``."""
     del writer_by_id  # a JSON text has no layout that only its writer knows
     schema = JsonSchema(*source)
     decode = JsonCodec(validate=False, adds_defaults=False).decoder(schema, None, b"")
     turn = _Reader().turn(tree_of(schema))
 
-    def read(schema_id: int, data: bytes, offset: int) -> Any:
+    def read(schema_id: int, data: bytes, offset: int) -> Datum:
         del schema_id
         try:
             return turn(decode(data, offset))
@@ -73,7 +67,7 @@ def make_reader(source: Content, writer_by_id: Mapping[int, Content]) -> Callabl
     return read
 
 
-def make_writer(target: Content, target_id: int | None) -> Callable[[Any], bytes]:
+def make_writer(target: Content, target_id: int | None) -> Callable[[Datum], bytes]:
     """Return a function that writes a base value of ``target``, if it is valid, with its schema id in the frame.
 
     Without an id it is plain JSON.
@@ -83,7 +77,7 @@ def make_writer(target: Content, target_id: int | None) -> Callable[[Any], bytes
     turn = _Writer().turn(tree_of(schema))
     validator = cache(lambda: compile_validator(schema))  # for what is wrong with a value
 
-    def write(value: Any) -> bytes:
+    def write(value: object) -> bytes:
         made = None
         try:
             made = turn(value)
@@ -150,7 +144,7 @@ class _Walk(ABC):
             found.setdefault(float, found[int])  # 1.0 is a whole number in JSON
         words = describe(node)
 
-        def turn(value: Any) -> Any:
+        def turn(value: object) -> Datum:
             of_branch = found.get(type(value))
             if of_branch is None:
                 raise expected(words, value)
@@ -176,9 +170,9 @@ class _Reader(_Walk):
     def record(self, node: RecordType) -> Turn:
         members = [(member.name, self.turn(_present(member)), _absent(member)) for member in node.fields]
 
-        def read(value: Any) -> dict[str, Any]:
+        def read(value: object) -> dict[str, Datum]:
             given = _checked(value, dict, node)
-            made: dict[str, Any] = {}
+            made: dict[str, Datum] = {}
             name = ""
             try:
                 for name, turn, absent in members:
@@ -200,7 +194,7 @@ class _Reader(_Walk):
         ]
         has_null = len(branches) < len(node.branches)
 
-        def read(value: Any) -> Any:
+        def read(value: object) -> Datum:
             if value is None and has_null:
                 return None
             exact, evaluator = exact_numbers(value), Evaluator(_MAX_STEPS)
@@ -223,8 +217,8 @@ class _Writer(_Walk):
     def record(self, node: RecordType) -> Turn:
         members = [(member.name, self.turn(member.type), member.has_null) for member in node.fields]
 
-        def write(value: dict[str, Any]) -> dict[str, Any]:
-            made: dict[str, Any] = {}
+        def write(value: dict[str, Datum]) -> dict[str, Datum]:
+            made: dict[str, Datum] = {}
             for name, turn, has_null in members:
                 item = value[name]
                 if item is not None:
@@ -244,7 +238,7 @@ class _Writer(_Walk):
         return lambda value: value
 
 
-def _filled(absent: Any) -> Any:
+def _filled(absent: object) -> Datum:
     if absent is _ABSENT:
         raise ValueMisfit("the property is required, and it is left out")
     return absent
@@ -255,20 +249,20 @@ def _present(member: RecordField) -> Node:
     return member.type if member.has_null else split_null(member.type)[1] or member.type
 
 
-def _absent(member: RecordField) -> Any:
+def _absent(member: RecordField) -> Datum:
     """Return the base value of a property that is left out; ``_ABSENT`` if it may not be."""
     if member.may_be_absent:
         return None
     return value_of_json(member.type, member.default) if member.has_default else _ABSENT
 
 
-def _checked(value: Any, wanted: type, node: Node) -> Any:
+def _checked(value: object, wanted: type, node: Node) -> Datum:
     if not isinstance(value, wanted):
         raise expected(describe(node), value)
     return value
 
 
-def _null(value: Any) -> None:
+def _null(value: object) -> None:
     if value is not None:
         raise expected("null", value)
 
@@ -283,7 +277,7 @@ def _leaf_check(node: Leaf) -> Turn:
         symbols = frozenset(node.symbols)
         words = f"one of {', '.join(node.symbols)}"
 
-        def check(value: Any) -> Any:
+        def check(value: object) -> Datum:
             if not isinstance(value, str) or value not in symbols:
                 raise expected(words, value)
             return value
@@ -293,13 +287,13 @@ def _leaf_check(node: Leaf) -> Turn:
     return lambda value: _checked(value, wanted, node)
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> Datum:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise expected("a number", value)
     return value
 
 
-def _whole(value: Any, scalar: Scalar) -> int:
+def _whole(value: object, scalar: Scalar) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):

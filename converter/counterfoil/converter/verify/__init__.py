@@ -1,1 +1,0 @@
-"""``counterfoil bridge verify``: that every record of the source was written once."""

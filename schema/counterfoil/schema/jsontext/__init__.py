@@ -1,1 +1,0 @@
-"""JSON texts of schemas: reading with positions, and printing as Jackson and Java do."""
