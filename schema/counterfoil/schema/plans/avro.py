@@ -38,8 +38,9 @@ from counterfoil.schema.plans.types import are_distinct
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from counterfoil.schema.datum import Json
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroType, Json, NamedType
+    from counterfoil.schema.languages.avro.types import AvroType, NamedType
     from counterfoil.schema.plans.tree import Node
 
 

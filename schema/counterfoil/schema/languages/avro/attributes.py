@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType, Json
+    from counterfoil.schema.datum import Json
+    from counterfoil.schema.languages.avro.types import AvroField, AvroType
     from counterfoil.schema.texts import Pointer
 
 

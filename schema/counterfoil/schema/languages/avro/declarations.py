@@ -49,7 +49,8 @@ from counterfoil.schema.languages.avro.types import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from counterfoil.schema.languages.avro.types import AvroType, Json, NamedType
+    from counterfoil.schema.datum import Json
+    from counterfoil.schema.languages.avro.types import AvroType, NamedType
     from counterfoil.schema.texts import Pointer
 
 

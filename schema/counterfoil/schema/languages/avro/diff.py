@@ -25,8 +25,9 @@ from counterfoil.schema.paths import branch as branch_step
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from counterfoil.schema.datum import Json
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType, Json, NamedType
+    from counterfoil.schema.languages.avro.types import AvroField, AvroType, NamedType
     from counterfoil.schema.paths import FieldPath
 
 

@@ -24,7 +24,8 @@ from counterfoil.schema.languages.avro.types import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType, Json, NamedType
+    from counterfoil.schema.datum import Json
+    from counterfoil.schema.languages.avro.types import AvroField, AvroType, NamedType
     from counterfoil.schema.texts import Pointer
 
 

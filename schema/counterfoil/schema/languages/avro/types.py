@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from counterfoil.schema.datum import Json
     from counterfoil.schema.texts import Pointer
 
 
@@ -80,9 +81,6 @@ class AvroNoDefault:
 
 
 NO_DEFAULT: Final = AvroNoDefault()
-
-Json: TypeAlias = Any
-"""A JSON value: None, bool, int, float, str, list or dict of such."""
 
 
 @dataclass(frozen=True, slots=True)

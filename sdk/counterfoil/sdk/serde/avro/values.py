@@ -25,8 +25,9 @@ from counterfoil.sdk.serde.avro.plan import TYPE_KEY
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from counterfoil.schema.datum import Json
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroEnum, AvroField, AvroFixed, AvroType, Json
+    from counterfoil.schema.languages.avro.types import AvroEnum, AvroField, AvroFixed, AvroType
 
 
 # Which branches of a union fit a Python value, and how closely.

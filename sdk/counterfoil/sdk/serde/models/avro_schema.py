@@ -45,7 +45,7 @@ from counterfoil.sdk.serde.models.markers import AvroType, TypeName
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from counterfoil.schema.languages.avro.types import Json
+    from counterfoil.schema.datum import Json
     from counterfoil.sdk.serde.models.description import FieldNode, Node
 
 
