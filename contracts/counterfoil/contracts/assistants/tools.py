@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import binascii
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
 from counterfoil.contracts.errors import UsageMistake
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.baselines.baseline import Baseline
     from counterfoil.contracts.project.tree import ReadSchema, SchemaTree
+    from counterfoil.schema.datum import JsonObject
     from counterfoil.sdk.client import Registry
 
 
@@ -34,13 +35,13 @@ class Tools:
     def __init__(self, open_registry: Callable[[], Registry]) -> None:
         self._open = open_registry
 
-    def find_schemas(self, text: str) -> dict[str, Any]:
+    def find_schemas(self, text: str) -> JsonObject:
         """Return the subjects whose names contain ``text``, in any case of letters."""
         with self._open() as registry:
             names = [name for name in registry.subjects() if text.casefold() in name.casefold()]
         return {"subjects": names[:FOUND_AT_MOST], "found": len(names)}
 
-    def read_schema(self, subject: str, version: int | None = None) -> dict[str, Any]:
+    def read_schema(self, subject: str, version: int | None = None) -> JsonObject:
         """Return a version of a subject with its text; without a number the latest."""
         from counterfoil.schema.rest.schemas import schema_document
 
@@ -48,7 +49,7 @@ class Tools:
             found = registry.version(subject, version or "latest")
         return {"subject": found.subject, "version": found.version, "id": found.id, **schema_document(found.schema)}
 
-    def compare_schemas(self, earlier: str, later: str) -> dict[str, Any]:
+    def compare_schemas(self, earlier: str, later: str) -> JsonObject:
         """Return the changes between two versions, each given as ``SUBJECT@VERSION``."""
         from counterfoil.contracts.reports.diff import DiffReport, json_diff
 
@@ -66,7 +67,7 @@ class Tools:
         level: str = "",
         policy: str = "",
         files: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Return the report on a proposed schema: against the versions of ``subject``, or the text ``earlier``.
 
         ``files`` are further schema files that the schema refers to, by path.
@@ -86,14 +87,14 @@ class Tools:
             named = RegistryBaseline(registry, {path: subject}, label="the registry")
             return _report(head, path, named, level=level, policy=policy)
 
-    def who_reads(self, field: str, environment: str = "") -> dict[str, Any]:
+    def who_reads(self, field: str, environment: str = "") -> JsonObject:
         """Return who reads ``SUBJECT`` or ``SUBJECT.PATH``, by declarations and by observation."""
         from counterfoil.contracts.deploy.usage import json_usage, usage_of
 
         with self._open() as registry:
             return _parsed(json_usage(usage_of(registry, field, environment=environment or None)))
 
-    def can_i_deploy(self, application: str, version: str, environment: str) -> dict[str, Any]:
+    def can_i_deploy(self, application: str, version: str, environment: str) -> JsonObject:
         """Return the verdict of the registry on a deployment."""
         from counterfoil.contracts.reports.deployment import DeploymentQuestion, json_verdict
         from counterfoil.sdk import operations
@@ -104,7 +105,7 @@ class Tools:
             json_verdict(DeploymentQuestion(f"{application} {version}", "deployed to", environment), verdict)
         )
 
-    def decode_message(self, message: str, reader: str = "") -> dict[str, Any]:
+    def decode_message(self, message: str, reader: str = "") -> JsonObject:
         """Return the frame, the schema and the value of a message in hexadecimal digits, also as a ``reader`` reads it.
 
         ``reader`` is ``SUBJECT@VERSION``.
@@ -119,7 +120,7 @@ class Tools:
             expected = None if not reader else _version(registry, reader)
             return _parsed(json_decoded(take_apart(data, named=None, registry=registry, reader=expected)))
 
-    def explain_rule(self, rule: str) -> dict[str, Any]:
+    def explain_rule(self, rule: str) -> JsonObject:
         """Return the meaning of a rule of the reports, why it matters, and a way to follow it."""
         from difflib import get_close_matches
 
@@ -130,7 +131,7 @@ class Tools:
         raise UsageMistake(f"there is no rule {rule!r}; similar names: {like}")
 
 
-def _report(head: SchemaTree, path: str, baseline: Baseline, *, level: str, policy: str) -> dict[str, Any]:
+def _report(head: SchemaTree, path: str, baseline: Baseline, *, level: str, policy: str) -> JsonObject:
     from counterfoil.contracts.check.check import check_files, exit_code_of
     from counterfoil.contracts.reports.check import json_report
     from counterfoil.schema.compatibility.policies import parse_level, parse_policy
@@ -172,14 +173,14 @@ def _language(name: str) -> SchemaType:
         raise UsageMistake(f"{name!r} is no schema type; expected one of {', '.join(SchemaType)}") from None
 
 
-def _rules() -> dict[str, dict[str, Any]]:
+def _rules() -> dict[str, JsonObject]:
     """Return the facts of every rule of checks, reads and lint."""
     from counterfoil.contracts.advice import FILE_RULE_BY_ID
     from counterfoil.contracts.lint.rules import LINT_RULE_BY_ID
     from counterfoil.schema.agreements.rules import RULE_BY_ID as READS
     from counterfoil.schema.languages.rules import RULE_BY_ID as COMPATIBILITY
 
-    texts: dict[str, dict[str, Any]] = {
+    texts: dict[str, JsonObject] = {
         name: {"about": "files", "why": rule.why, "fix": rule.fix} for name, rule in LINT_RULE_BY_ID.items()
     }
     texts |= {name: {"about": "files", "why": each.why, "fix": each.fix} for name, each in FILE_RULE_BY_ID.items()}
@@ -196,6 +197,6 @@ def _rules() -> dict[str, dict[str, Any]]:
     return texts
 
 
-def _parsed(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
+def _parsed(text: str) -> JsonObject:
+    found: JsonObject = json.loads(text)
     return found

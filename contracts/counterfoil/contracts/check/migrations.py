@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.check.agreements import Links, TopicSchemas, changes_of, topics_of
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.check.consumers import ConsumerRequest
     from counterfoil.contracts.findings import CheckReport
     from counterfoil.schema.agreements.model import Contract, ExpectedRead, Migration, Promise
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.plans.bridge import BridgeFile
     from counterfoil.schema.plans.model import ConversionPlan
@@ -85,7 +86,7 @@ class Trial:
     new: TrialSide
     is_back: bool
     reads: Mapping[str, Sequence[ExpectedRead] | None] = field(default_factory=dict)
-    recorded: Sequence[Any] = ()
+    recorded: Sequence[Datum] = ()
 
     @property
     def source(self) -> TrialSide:
@@ -168,7 +169,7 @@ class _Run:
         self._source = source
         self._source_tree, self._target_tree = tree_of(plan.source), tree_of(plan.target)
         self._convert = evaluator(plan)
-        self._back: Callable[[Any], Any] | None = None if back is None else evaluator(back)
+        self._back: Callable[[Datum], Datum] | None = None if back is None else evaluator(back)
         self._misfit = misfit_function(trial.target.schema)
         self._source_conditions = Conditions(trial.source.promise, self._source_tree)
         self._target_conditions = Conditions(trial.target.promise, self._target_tree)
@@ -180,7 +181,7 @@ class _Run:
 
     def outcome(self, count: int, lossy: tuple[str, ...]) -> TrialOutcome:
         done = 0
-        numbers: dict[str, set[Any]] = {}
+        numbers: dict[str, set[Datum]] = {}
         try:
             for value in chain(self._trial.recorded, self._generated(count)):
                 if (text := self._failure(value)) is not None:
@@ -198,14 +199,14 @@ class _Run:
             return TrialOutcome(0, TrialFailure(text), lossy)
         return TrialOutcome(done, None, lossy, {path: len(found) for path, found in numbers.items()})
 
-    def _generated(self, count: int) -> Iterator[Any]:
+    def _generated(self, count: int) -> Iterator[Datum]:
         """Yield generated records that keep what the contract promises of them."""
         fields = self._trial.source.promise.fields
         made = generated(self._source, count * _TRIES, self._trial.source.promise.field)
         kept = (each for each in made if next(unkept(self._source_tree, each, fields), None) is None)
         return islice((each for each in kept if next(self._source_conditions.broken(each), None) is None), count)
 
-    def _failure(self, value: Any) -> str | None:
+    def _failure(self, value: object) -> str | None:
         """Return why a record does not pass; None if it does."""
         target = self._trial.target
         try:
@@ -222,7 +223,7 @@ class _Run:
             return self._unread(self._target_tree, converted)
         return self._unread_after_the_way_back(converted)
 
-    def _unread(self, tree: Node, value: Any) -> str | None:
+    def _unread(self, tree: Node, value: object) -> str | None:
         """Return which old consumer does not find what it expects in a record of the old version."""
         for name, reads in self._reads.items():
             problem = next(unkept(tree, value, reads or ()), None)
@@ -230,7 +231,7 @@ class _Run:
                 return f"{name} cannot read the converted record: {problem}"
         return None
 
-    def _unread_after_the_way_back(self, converted: Any) -> str | None:
+    def _unread_after_the_way_back(self, converted: object) -> str | None:
         if self._back is None:
             return None
         try:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.cli.options import ReportWriter
     from counterfoil.contracts.findings import CheckReport
     from counterfoil.contracts.project.documents import ApprovalRecord
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.schema.sketch import TopicSketch
     from counterfoil.sdk.commands.options import RegistryAccess
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 # The options that determine what is compared and how it is judged, and the run that they ask for.
 
-_Command = TypeVar("_Command", bound="Callable[..., Any]")
+_Command = TypeVar("_Command", bound="Callable[..., object]")
 
 LEVELS: Final = (
     "NONE",
@@ -201,7 +202,7 @@ class JudgingOptions(NamedTuple):
         )
         return approve_migrations(report, request)
 
-    def _recorded(self) -> Callable[[str], Sequence[Any]]:
+    def _recorded(self) -> Callable[[str], Sequence[Datum]]:
         """Return the function from a topic to its recorded values. Raises ``InputNotFound`` without such a folder."""
         if self.recorded is None:
             return lambda _: ()

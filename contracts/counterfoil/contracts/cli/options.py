@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.reports.text import ReportForms, TextStyle
     from counterfoil.schema.agreements.model import Agreement
+    from counterfoil.schema.datum import Json
     from counterfoil.schema.reports import Report
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.commands.options import RegistryAccess
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 # Options that the checking commands share, and how their values are read.
 
-_DecoratedCommand = TypeVar("_DecoratedCommand", bound="Callable[..., Any]")
+_DecoratedCommand = TypeVar("_DecoratedCommand", bound="Callable[..., object]")
 
 
 def parse_subjects(values: Sequence[str]) -> dict[str, str]:
@@ -124,7 +125,7 @@ class VersionedName(click.ParamType):
     def __init__(self, form: str) -> None:
         self.name = form
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Versioned:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Versioned:
         """Return the two parts, or fail."""
         if isinstance(value, Versioned):
             return value
@@ -219,7 +220,7 @@ def opened_once(access: RegistryAccess, context: click.Context) -> Callable[[], 
     return client
 
 
-def json_lines(file: str) -> Iterator[tuple[int, Any]]:
+def json_lines(file: str) -> Iterator[tuple[int, Json]]:
     """Yield the number and the JSON value of each line of a file (``-`` is standard input) that is not blank.
 
     A line that is no JSON is a ``ValueError``, which is yielded as the value.
@@ -237,7 +238,7 @@ def json_lines(file: str) -> Iterator[tuple[int, Any]]:
 
 # The options that say in which formats a command writes its report, where, and how its text looks.
 
-_Command = TypeVar("_Command", bound="Callable[..., Any]")
+_Command = TypeVar("_Command", bound="Callable[..., object]")
 
 REPORT_FORMATS: Final = ("text", "json", "junit", "sarif", "github", "gitlab", "markdown", "html")
 """The formats of a report with findings."""

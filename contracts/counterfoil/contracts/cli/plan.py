@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.deploy.plans import StatePlan, StateRegistry
     from counterfoil.contracts.deploy.registration import FileRegistration
     from counterfoil.contracts.reports.text import TextStyle
+    from counterfoil.schema.datum import JsonObject
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.sdk.commands.options import RegistryAccess
 
@@ -237,7 +238,7 @@ def _findings(plan: StatePlan, style: TextStyle) -> str:
     return text_report(plan.report, exit_code=ExitCode.BROKEN, style=style)
 
 
-def _read_plan(path: str) -> dict[str, Any]:
+def _read_plan(path: str) -> JsonObject:
     """Return the document in a file that ``counterfoil plan --out`` wrote."""
     import json
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.contracts.records.topic import NewRecord
-    from counterfoil.contracts.records.writing import RecordMaker
+    from counterfoil.contracts.records.writing import RecordMaker, ValueWriter
+    from counterfoil.schema.datum import JsonObject
     from counterfoil.sdk.commands.options import RegistryAccess
     from counterfoil.sdk.kafka import KafkaAccess
 
@@ -103,7 +104,7 @@ def _put(data: bytes, output: str) -> None:
         Path(output).write_bytes(data)
 
 
-def _written(writer: Any, values: str) -> tuple[list[tuple[int, bytes]], bool]:
+def _written(writer: ValueWriter, values: str) -> tuple[list[tuple[int, bytes]], bool]:
     """Return the messages with the numbers of their lines, and whether a value was refused, which is reported."""
     from counterfoil.sdk.errors import EncodeError, SerdeError
 
@@ -182,7 +183,7 @@ def produce(
     key_as: str | None,
     value_message: str | None,
     key_message: str | None,
-    id_location: Any,
+    id_location: Literal["prefix", "header"] | None,
     partition: int | None,
     any_partition: bool,
     dry_run: bool,
@@ -281,7 +282,7 @@ def _print(
         click.echo(f"line {document['line']}: {size}: {done}")
 
 
-def _document(number: int, record: NewRecord) -> dict[str, Any]:
+def _document(number: int, record: NewRecord) -> JsonObject:
     key, value = record.key, record.value
     return {
         "line": number,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.lint.lint import LintReport
     from counterfoil.contracts.project.subjects import Subjects
     from counterfoil.contracts.project.tree import SchemaTree
+    from counterfoil.schema.datum import JsonObject
     from counterfoil.schema.errors import RegistryError
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.contracts import Publication
@@ -97,7 +98,7 @@ def _named(subject: str | None, version: str | None) -> tuple[str | None, str]:
 
 def _found(
     client: Registry, subject: str | None, version: str, schema_id: int | None, guid: str | None
-) -> tuple[Schema, dict[str, Any]]:
+) -> tuple[Schema, JsonObject]:
     if subject is not None:
         held = client.version(subject, "latest" if version == "latest" else int(version))
         facts = {"subject": held.subject, "version": held.version, "id": held.id}
@@ -243,7 +244,7 @@ def _row(entry: RegistrationEntry) -> tuple[object, ...]:
     return entry.state.value, entry.path, entry.subject, version, schema_id
 
 
-def _document(entry: RegistrationEntry) -> dict[str, Any]:
+def _document(entry: RegistrationEntry) -> JsonObject:
     return {
         "file": entry.path,
         "subject": entry.subject,

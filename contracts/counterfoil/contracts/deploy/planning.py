@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from counterfoil.contracts.deploy.plans import PlannedChange, PlannedChangeKind, StatePlan, WantedSubject
 from counterfoil.contracts.deploy.registration import FileRegistration, RegistrationState
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.project.model import FileMapping, Project
     from counterfoil.contracts.project.subjects import FileSubjects
     from counterfoil.contracts.project.tree import SchemaTree
+    from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.schema.rest.subjects import Association
     from counterfoil.sdk.operations import Operation
 
@@ -222,7 +223,7 @@ class Planning:
 
     def _digest(self, entry: RegistrationEntry) -> str:
         """Return what identifies the text of a file, of all that it refers to, and the declared metadata."""
-        content: Any = self._tree.content(entry.path)
+        content: Json = self._tree.content(entry.path)
         terms = self.registration.terms(entry)
         if terms.metadata is not None or terms.normalize is not None:
             metadata = None if terms.metadata is None else METADATA.write(terms.metadata)
@@ -401,7 +402,7 @@ def _associate(
     undo.callback(registry.call, removal)
 
 
-def _changed(change: PlannedChange, metadata: Metadata) -> dict[str, Any]:
+def _changed(change: PlannedChange, metadata: Metadata) -> JsonObject:
     """Return the members of a config that a change sets."""
     match change.kind:
         case PlannedChangeKind.LEVEL:

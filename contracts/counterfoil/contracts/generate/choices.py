@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from counterfoil.contracts.errors import NoExample
 from counterfoil.schema.caches import cached_by_size
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.schema.agreements.model import FieldPromise, Promise, ValueRange
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.paths import FieldPath
 
 
@@ -218,7 +219,7 @@ class ExampleLimits:
         found = self.at(path)
         return found.range if found is not None and found.range.is_limited else None
 
-    def listed(self, path: FieldPath) -> tuple[Any, ...] | None:
+    def listed(self, path: FieldPath) -> tuple[Datum, ...] | None:
         """Return the promised values of a field; None if they are not listed."""
         found = self.at(path)
         return None if found is None or found.enum is None else tuple(each.value for each in found.enum)
@@ -306,7 +307,7 @@ def whole_limits(limits: ValueRange | None, low: int, high: int, *, scale: int =
     return low, high
 
 
-def _ends(limits: ValueRange | None) -> tuple[Any, Any]:
+def _ends(limits: ValueRange | None) -> tuple[Datum, Datum]:
     return (None, None) if limits is None else (limits.minimum, limits.maximum)
 
 
@@ -331,7 +332,7 @@ def _next_single(number: float, towards: float) -> float:
     return single(number + math.copysign(step, towards))
 
 
-def _moment(limit: Any) -> datetime | None:
+def _moment(limit: object) -> datetime | None:
     if not isinstance(limit, str):
         return None
     try:
@@ -341,7 +342,7 @@ def _moment(limit: Any) -> datetime | None:
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 
-def _clock_micros(limit: Any) -> int | None:
+def _clock_micros(limit: object) -> int | None:
     try:
         found = time.fromisoformat(limit) if isinstance(limit, str) else None
     except ValueError:
@@ -351,7 +352,7 @@ def _clock_micros(limit: Any) -> int | None:
     return ((found.hour * 60 + found.minute) * 60 + found.second) * 1_000_000 + found.microsecond
 
 
-def _some(options: Sequence[Any], path: FieldPath) -> Sequence[Any]:
+def _some(options: Sequence[object], path: FieldPath) -> Sequence[Datum]:
     if not options:
         raise NoExample(f"{print_path(path)} has no value: none of those that are listed is of its type")
     return options

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.check.agreements import Links, read_file
 from counterfoil.contracts.errors import InputNotFound, InvalidOperand, PreconditionFailed
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.project.tree import ReadSchema
     from counterfoil.schema.agreements.model import Expectation, Promise
+    from counterfoil.schema.datum import Json, JsonObject
 
 
 # The contracts of a folder: those that ``counterfoil lint`` checks there, found by id, topic or path.
@@ -213,7 +214,7 @@ def fixture_lines(found: FoundContract, *, count: int, seed: int) -> Iterator[st
     records = found.records()
     for number in range(count):
         made = records.make(choices, USUAL if number else _SPARSE)
-        line: dict[str, Any] = {"topic": found.topic, "key": made.key}
+        line: JsonObject = {"topic": found.topic, "key": made.key}
         if made.key is not None:
             line["keyForm"] = "text" if found.key_examples is None else "schema"
         line |= {"value": made.value, "headers": [{"name": name, "text": text} for name, text in made.headers]}
@@ -231,7 +232,7 @@ def vector_lines(examples: Examples, *, count: int, seed: int, name: str) -> Ite
         value = examples.make(choices, USUAL if number else _SPARSE)
         data = examples.encode_in_order(examples.value(value), prefix)
         decoded = examples.show(data, len(prefix))
-        line: dict[str, Any] = {
+        line: JsonObject = {
             "name": f"{name} {number + 1}",
             "format": examples.schema.schema_type.value,
             "schema": examples.schema.text,
@@ -245,7 +246,7 @@ def vector_lines(examples: Examples, *, count: int, seed: int, name: str) -> Ite
         yield one_line(line)
 
 
-def _in_order(value: Any) -> Any:
+def _in_order(value: object) -> Json:
     """Return a value whose keys are sorted."""
     match value:
         case dict():

@@ -6,7 +6,7 @@ The value, the key and their schemas are ``value``, ``valueForm``, ``valueId``, 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.records.message import json_problem
 from counterfoil.contracts.values.form import misfit_at_top, one_line, read_bytes, shown_bytes
@@ -16,6 +16,7 @@ from counterfoil.sdk.serde.context import misfit, placed
 if TYPE_CHECKING:
     from counterfoil.contracts.records.message import RecordPart
     from counterfoil.contracts.records.topic import KafkaRecord
+    from counterfoil.schema.datum import JsonObject
     from counterfoil.sdk.errors import SerdeError
 
 
@@ -24,7 +25,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MEMBERS: Final = frozenset((*_PARTS, "topic", "partition", "offset", "timestamp", "headers", "errors"))
 
 
-def document_of(record: KafkaRecord, key: RecordPart, value: RecordPart) -> dict[str, Any]:
+def document_of(record: KafkaRecord, key: RecordPart, value: RecordPart) -> JsonObject:
     """Return the JSON of a record; members are only ever added to this form."""
     moment = record.timestamp_ms
     found = {
@@ -56,7 +57,7 @@ def row_of(record: KafkaRecord, key: RecordPart, value: RecordPart) -> str:
     return "  ".join((f"{record.partition}:{record.offset}", *shown))
 
 
-def _facts(field: str, part: RecordPart) -> dict[str, Any]:
+def _facts(field: str, part: RecordPart) -> JsonObject:
     return {
         field: part.shown,
         f"{field}Form": part.form and part.form.value,
@@ -65,7 +66,7 @@ def _facts(field: str, part: RecordPart) -> dict[str, Any]:
     }
 
 
-def _header(name: str, content: bytes | None) -> dict[str, Any]:
+def _header(name: str, content: bytes | None) -> JsonObject:
     if content is None:
         return {"name": name}
     try:
@@ -74,7 +75,7 @@ def _header(name: str, content: bytes | None) -> dict[str, Any]:
         return {"name": name, "base64": shown_bytes(content)}
 
 
-def checked_line(given: Any) -> dict[str, Any]:
+def checked_line(given: object) -> JsonObject:
     """Return a line that has a value and no unknown member. Raises ``EncodeError``."""
     if not isinstance(given, dict) or "value" not in given:
         raise misfit('an object with the member "value"; with --values every line is a value', given)
@@ -84,7 +85,7 @@ def checked_line(given: Any) -> dict[str, Any]:
     return given
 
 
-def read_headers(line: dict[str, Any]) -> list[tuple[str, bytes | None]]:
+def read_headers(line: JsonObject) -> list[tuple[str, bytes | None]]:
     """Return the headers of a line. Raises ``EncodeError``."""
     given = line.get("headers", [])
     if not isinstance(given, list):
@@ -98,7 +99,7 @@ def read_headers(line: dict[str, Any]) -> list[tuple[str, bytes | None]]:
     return found
 
 
-def _read_header(given: Any) -> tuple[str, bytes | None]:
+def _read_header(given: object) -> tuple[str, bytes | None]:
     match given:
         case {"name": str() as name, "text": str() as text, **rest} if not rest:
             return name, text.encode("utf-8", "surrogatepass")
@@ -109,7 +110,7 @@ def _read_header(given: Any) -> tuple[str, bytes | None]:
     raise misfit('{"name": …, "text": …} or {"name": …, "base64": …}', given)
 
 
-def read_moment_ms(line: dict[str, Any]) -> int | None:
+def read_moment_ms(line: JsonObject) -> int | None:
     """Return the timestamp of a line in milliseconds. Raises ``EncodeError``."""
     given = line.get("timestamp")
     if given is None:
@@ -122,7 +123,7 @@ def read_moment_ms(line: dict[str, Any]) -> int | None:
     return since // timedelta(milliseconds=1)
 
 
-def read_partition(line: dict[str, Any]) -> int | None:
+def read_partition(line: JsonObject) -> int | None:
     """Return the partition of a line. Raises ``EncodeError``."""
     given = line.get("partition")
     if given is None or (isinstance(given, int) and not isinstance(given, bool) and given >= 0):

@@ -12,7 +12,7 @@ from counterfoil.schema.errors import needed_by
 from counterfoil.schema.sampling import milliseconds_of
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
 from counterfoil.sdk.kafka import READING, RangeReader
-from counterfoil.sdk.serde.context import read_header
+from counterfoil.sdk.serde.context import Record, read_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -106,7 +106,7 @@ class KafkaTopic:
         for messages in self._reader().read(ranges):
             yield from map(_record_of, messages)
 
-    def sample(self, offsets: Offsets) -> Iterator[list[Any]]:
+    def sample(self, offsets: Offsets) -> Iterator[list[Record]]:
         """Yield lists of the messages at these offsets, as confluent-kafka has them."""
         return self._reader().sample(offsets)
 
@@ -128,7 +128,7 @@ class KafkaTopic:
         done: list[tuple[int, int] | str] = ["the broker did not confirm it in time"] * len(records)
 
         def reporter(index: int) -> Callable[[Any, Any], None]:
-            def report(error: Any, message: Any) -> None:
+            def report(error: Any, message: Record) -> None:
                 done[index] = error.str() if error else (message.partition(), message.offset())
 
             return report
@@ -205,7 +205,7 @@ def _failure(unreadable: str, error: Any) -> Exception:
     return ConnectionError(f"{unreadable}: {error.str()}")
 
 
-def _record_of(message: Any) -> KafkaRecord:
+def _record_of(message: Record) -> KafkaRecord:
     kind, timestamp_ms = message.timestamp()
     return KafkaRecord(
         message.topic(),

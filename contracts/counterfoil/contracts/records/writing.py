@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
 from counterfoil.contracts.baselines.baseline import read_schema
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.contracts.project.tree import ReadSchema
+    from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.schema.model import SchemaType
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.serde.context import Headers
@@ -97,7 +98,7 @@ class ValueWriter:
         self._parsed = parse_read(codec, chosen.found)
         if id_location is None or chosen.id is None:
             encode = codec.encoder(self._parsed)
-            self._write: Callable[[Any, SerializationContext], bytes | None] = lambda value, _: encode(value, b"")
+            self._write: Callable[[Json, SerializationContext], bytes | None] = lambda value, _: encode(value, b"")
         else:
             label = chosen.found.label
             self._write = Serializer(
@@ -109,7 +110,7 @@ class ValueWriter:
             )
 
     def write(
-        self, given: Any, *, topic: str | None = None, field: Field = "value", headers: Headers = None
+        self, given: object, *, topic: str | None = None, field: Field = "value", headers: Headers = None
     ) -> bytes | None:
         """Return the message of a value; None for null, a tombstone.
 
@@ -153,9 +154,9 @@ class RecordMaker:
         self._choices: dict[Field, PartChoice] = {"key": key, "value": value}
         self._registry = registry
         self._id_location = id_location
-        self._writers: dict[tuple[Any, ...], ValueWriter] = {}
+        self._writers: dict[tuple[Json, ...], ValueWriter] = {}
 
-    def make(self, given: Any) -> NewRecord:
+    def make(self, given: object) -> NewRecord:
         """Return the record of a line. Raises ``SerdeError`` for a line or a value that does not fit."""
         line = checked_line(given)
         headers = read_headers(line)
@@ -167,7 +168,7 @@ class RecordMaker:
             read_moment_ms(line),
         )
 
-    def _part(self, line: dict[str, Any], field: Field, headers: list[tuple[str, bytes | None]]) -> bytes | None:
+    def _part(self, line: JsonObject, field: Field, headers: list[tuple[str, bytes | None]]) -> bytes | None:
         given = line.get(field)
         if given is None:
             return None
@@ -184,7 +185,7 @@ class RecordMaker:
         except EncodeError as error:
             raise misfit_at_top(placed(error, field)) from None
 
-    def _form(self, line: dict[str, Any], field: Field) -> PartForm:
+    def _form(self, line: JsonObject, field: Field) -> PartForm:
         choice = self._choices[field]
         named = line.get(f"{field}Form")
         if choice.form is not None:
@@ -199,7 +200,7 @@ class RecordMaker:
         is_framed = field == "value" or any(one is not None for one in names)
         return PartForm.SCHEMA if is_framed else PartForm.TEXT
 
-    def _writer(self, line: dict[str, Any], field: Field, location: Literal["prefix", "header"]) -> ValueWriter:
+    def _writer(self, line: JsonObject, field: Field, location: Literal["prefix", "header"]) -> ValueWriter:
         """Return the writer of the schema that the command, or else the line names, or else of the latest version."""
         choice = self._choices[field]
         schema_id, guid = line.get(f"{field}Id"), line.get(f"{field}Guid")
@@ -218,7 +219,7 @@ class RecordMaker:
             )
         return found
 
-    def _checked_id(self, field: str, schema_id: Any, guid: Any) -> int:
+    def _checked_id(self, field: str, schema_id: object, guid: object) -> int:
         """Return the id of a line; in this registry it has to be the schema that the line's guid names."""
         if schema_id is None:
             return self._registry().ids_of_guid(_checked_guid(field, guid))[0].id
@@ -232,14 +233,14 @@ class RecordMaker:
         return schema_id
 
 
-def _checked_guid(field: str, guid: Any) -> UUID:
+def _checked_guid(field: str, guid: Json) -> UUID:
     try:
         return UUID(guid)
     except (AttributeError, TypeError, ValueError):
         raise misfit_at_top(placed(misfit("the guid of a schema", guid), f"{field}Guid")) from None
 
 
-def _text(given: Any) -> bytes:
+def _text(given: object) -> bytes:
     if not isinstance(given, str):
         raise misfit("a text", given)
     return given.encode("utf-8", "surrogatepass")

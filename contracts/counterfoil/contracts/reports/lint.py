@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.advice import FILE_RULE_BY_ID
 from counterfoil.contracts.errors import UsageMistake
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.lint.rules import Fix
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.reports.text import TextStyle
+    from counterfoil.schema.datum import JsonObject
 
 
 # Which findings of a report count: by ``--rules``, by what the project ignores and accepts, by severity.
@@ -173,7 +174,7 @@ def lint_json_report(report: LintReport, *, exit_code: ExitCode) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _fix(fix: Fix) -> dict[str, Any]:
+def _fix(fix: Fix) -> JsonObject:
     place = {"path": fix.path, "line": fix.repair.position.line, "column": fix.repair.position.column}
     return {"rule": fix.rule, **place, "before": fix.repair.before, "after": fix.repair.after}
 
@@ -219,7 +220,7 @@ def _lint_rule(name: str) -> ReportedRule:
     return ReportedRule(known.why if known else "", f"{PAGE}#{name}")
 
 
-def finding_document(finding: Finding) -> dict[str, Any]:
+def finding_document(finding: Finding) -> JsonObject:
     """Return a finding as values of JSON."""
     return {
         "rule": finding.rule,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.lint.rules import LintRule
 from counterfoil.contracts.values.constraints import MISSING, OneOfValues, Required
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.values.constraints import Constraint
     from counterfoil.schema.agreements.model import FieldPromise
     from counterfoil.schema.compatibility.report import Identity
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.model import Schema
     from counterfoil.schema.paths import FieldPath
     from counterfoil.schema.texts import Position
@@ -227,7 +228,7 @@ class QualityCheck(Check):
     metric: Metric = Metric.ROWS
     paths: tuple[FieldPath, ...] = ()
     window_ms: int = 0
-    limits: tuple[tuple[str, Any], ...] = ()
+    limits: tuple[tuple[str, Datum], ...] = ()
     is_percent: bool = False
     constraint: Constraint | NotListed | None = None
 
@@ -259,19 +260,19 @@ class FreshnessCheck(Check):
 class NotListed:
     """What ``missingValues`` does not count: values that are not among those that stand for a missing one."""
 
-    values: tuple[Any, ...]
+    values: tuple[Datum, ...]
 
-    def fits(self, value: Any) -> bool:
+    def fits(self, value: object) -> bool:
         """Return whether the value stands for itself."""
         return (None if value is MISSING else value) not in self.values
 
 
-def _between(measured: float, limit: Any) -> bool:
+def _between(measured: float, limit: Datum) -> bool:
     low, high = limit
     return bool(low <= measured <= high)
 
 
-_HOLDS: Final[Mapping[str, Any]] = {
+_HOLDS: Final[Mapping[str, Datum]] = {
     "mustBe": lambda measured, limit: measured == limit,
     "mustNotBe": lambda measured, limit: measured != limit,
     "mustBeGreaterThan": lambda measured, limit: measured > limit,
@@ -295,7 +296,7 @@ LIMITS: Final = frozenset(_HOLDS)
 """The keys of limits that are understood."""
 
 
-def _shown(limit: Any) -> str:
+def _shown(limit: object) -> str:
     return " and ".join(map(str, limit)) if isinstance(limit, list | tuple) else str(limit)
 
 

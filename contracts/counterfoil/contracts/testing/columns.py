@@ -18,6 +18,7 @@ from counterfoil.sdk.errors import SerdeError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.paths import FieldPath
     from counterfoil.sdk.serde.codec import Decode
 
@@ -91,14 +92,14 @@ class RecordColumns:
             return set()
         return set(numbers.to_pylist()) if is_exact else set(range(len(self.table)))
 
-    def values(self, path: FieldPath) -> list[Any] | None:
+    def values(self, path: FieldPath) -> list[Datum] | None:
         """Return the plain values of a field, one for each row; None if columns do not have them."""
         found = column_at(self.table, path)
         if found is None or not found[1] or not _is_plain(found[0].type):
             return None
         return list(found[0].to_pylist())
 
-    def dicts(self, names: Sequence[str]) -> Iterator[dict[str, Any]] | None:
+    def dicts(self, names: Sequence[str]) -> Iterator[dict[str, Datum]] | None:
         """Return each row as a dict with these fields, as far as the writer has them; None if columns do not say."""
         there = [name for name in names if name in self.table.column_names]
         if not all(_is_plain(self.table.column(name).type) for name in there) or not there:
@@ -137,7 +138,7 @@ def _add_one(rows: Any, decode: Decode, data: bytes, offset: int) -> tuple[Serde
     return None, False
 
 
-def _failing(constraint: Any, column: pa.ChunkedArray) -> Any:
+def _failing(constraint: Any, column: pa.ChunkedArray) -> Datum:
     """Return which values may fail; None if the constraint must look at values of another form."""
     if isinstance(constraint, Required):
         return pc.is_null(column)
@@ -153,7 +154,7 @@ def _failing(constraint: Any, column: pa.ChunkedArray) -> Any:
     return pa.array([not constraint.fits(each) for each in column.to_pylist()], pa.bool_())
 
 
-def _outside(constraint: Within, column: pa.ChunkedArray) -> Any:
+def _outside(constraint: Within, column: pa.ChunkedArray) -> Datum:
     limits = constraint.range
     mask: Any = None
     for limit, is_open, keep in (

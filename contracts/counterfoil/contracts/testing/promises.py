@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.testing.checks import (
     LIMITS,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         QualityRule,
         ServiceLevel,
     )
+    from counterfoil.schema.datum import Json
     from counterfoil.schema.paths import FieldPath
     from counterfoil.schema.texts import Position
 
@@ -325,8 +326,8 @@ def _sentence(element: str, constraint: Constraint) -> str:
 
 def _paths_of(rule: QualityRule) -> tuple[FieldPath, ...]:
     """Return the fields of a rule: those it names, from the field where it is written, else that field."""
-    named: Any = rule.arguments.get("properties", rule.arguments.get("property"))
-    names: Sequence[Any] = [named] if isinstance(named, str) else named if isinstance(named, list) else ()
+    named: Json = rule.arguments.get("properties", rule.arguments.get("property"))
+    names: Sequence[Json] = [named] if isinstance(named, str) else named if isinstance(named, list) else ()
     if not names:
         return (rule.path,) if rule.path else ()
     try:
@@ -335,7 +336,7 @@ def _paths_of(rule: QualityRule) -> tuple[FieldPath, ...]:
         raise ValueError(str(mistake)) from None
 
 
-def _counted(metric: Metric, arguments: Any) -> Any:
+def _counted(metric: Metric, arguments: Json) -> Json:
     """Return what a value fits that a metric does not count."""
     if metric is Metric.NULL:
         return Required()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.check.agreements import Agreements, read_file
 from counterfoil.contracts.errors import InputNotFound, InvalidOperand, UsageMistake
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.lint.lint import LintInput
     from counterfoil.schema.agreements.model import Server
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.sampling import Bounds, Offsets
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.kafka import KafkaAccess
@@ -381,7 +382,7 @@ class _Container:
             size, at = self._long(at)
             try:
                 block = self._decompress(self._data[at : at + size])
-                values: list[Any] = decode(encode_long(count) + block + b"\0", 0)
+                values: list[Datum] = decode(encode_long(count) + block + b"\0", 0)
             except (SerdeError, OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
                 problem = error.problem if isinstance(error, SerdeError) else error
                 raise self._invalid(f"the block at byte {at} cannot be read: {problem}") from None

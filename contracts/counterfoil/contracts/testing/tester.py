@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.testing.promises import TopicTest
     from counterfoil.contracts.testing.sources import SampleUnderTest
     from counterfoil.contracts.testing.tally import Key
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.sampling import Range
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.kafka import KafkaAccess
@@ -178,7 +179,7 @@ class TopicScanner(Protocol):
         kafka: Mapping[str, str],
         topic: str,
         ranges: Mapping[int, Range],
-        work: Callable[[Iterator[Any]], Iterable[str]],
+        work: Callable[[Iterator[Datum]], Iterable[str]],
     ) -> list[str]:
         """Return the texts that ``work`` makes of the records of each partition."""
 
@@ -187,7 +188,7 @@ class TopicScanner(Protocol):
         kafka: Mapping[str, str],
         topic: str,
         ranges: Mapping[int, Range],
-        work: Callable[[Iterator[Any]], Iterable[tuple[str, int]]],
+        work: Callable[[Iterator[Datum]], Iterable[tuple[str, int]]],
     ) -> dict[str, int]:
         """Return how many of the pairs that ``work`` makes of records were there before, by the first of each pair."""
 
@@ -231,7 +232,7 @@ class DistributedTest:
                     window.duplicates[int(number)] = count
         return tally
 
-    def counts(self, batches: Iterator[Any]) -> Iterator[str]:
+    def counts(self, batches: Iterator[object]) -> Iterator[str]:
         """Yield the counts of a partition, as JSON; what a task runs."""
         collected = _Collected()
         tester = self._tester(self.test, lambda *_: collected)
@@ -240,7 +241,7 @@ class DistributedTest:
             collected.keys.clear()
         yield json.dumps(tester.tally.document())
 
-    def keys(self, batches: Iterator[Any]) -> Iterator[tuple[str, int]]:
+    def keys(self, batches: Iterator[object]) -> Iterator[tuple[str, int]]:
         """Yield the keys of the rules about duplicates, each with the rule's number and window; what a task runs."""
         rules = self._rules()
         neutral = tuple(
@@ -265,7 +266,7 @@ class DistributedTest:
             if isinstance(each, QualityCheck) and each.metric is Metric.DUPLICATE
         }
 
-    def _tester(self, test: TopicTest, repeats: Callable[[int, QualityCheck], Any]) -> TopicTester:
+    def _tester(self, test: TopicTest, repeats: Callable[[int, QualityCheck], Datum]) -> TopicTester:
         registry = self.registry
         plan = RecordTestPlan(
             test,

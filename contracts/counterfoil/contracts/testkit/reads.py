@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from counterfoil.contracts.errors import InvalidOperand, PreconditionFailed
 from counterfoil.contracts.generate.documents import ConsumerFacts, Uneditable, consumer_text, with_reads
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.generate.examples import Examples
     from counterfoil.contracts.generate.library import ContractLibrary
+    from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.sdk.usage.observation import Usage
 
 
@@ -51,7 +52,7 @@ class ReadRecorder:
         self.paths[contract].update(found)
         self.of_test[contract].update(found)
 
-    def recorded(self, contract: str, examples: Examples, value: Any, *, is_key: bool = False) -> Any:
+    def recorded(self, contract: str, examples: Examples, value: object, *, is_key: bool = False) -> Json:
         """Return a value that notes what is read of it."""
 
         def note(texts: tuple[str, ...]) -> None:
@@ -63,10 +64,10 @@ class ReadRecorder:
         """Take what is observed of a deserializer at the end of each test."""
         self._usages.append(usage)
 
-    def sink(self, contract_of_id: Callable[[int], str | None]) -> Callable[[dict[str, Any]], None]:
+    def sink(self, contract_of_id: Callable[[int], str | None]) -> Callable[[JsonObject], None]:
         """Return the sink for the batches of an observation; ``contract_of_id`` knows the ids of schemas."""
 
-        def take(batch: dict[str, Any]) -> None:
+        def take(batch: JsonObject) -> None:
             for read in batch["reads"]:
                 contract = contract_of_id(read["schemaId"])
                 if contract is not None:

@@ -69,7 +69,7 @@ class ReadsPlugin:
         return result
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
+    def pytest_testnodedown(self, node: object) -> None:
         """Take what the tests of a worker read."""
         for contract, paths in getattr(node, "workeroutput", {}).get(_OUTPUT, {}).items():
             self._joined[contract].update(paths)

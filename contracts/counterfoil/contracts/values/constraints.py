@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.paths import StepKind
 from counterfoil.schema.patterns.matching import holds_match
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.agreements.model import ExpectedRead, FieldPromise, ValueRange
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.paths import FieldPath, Step
 
 
@@ -37,7 +38,7 @@ class Required:
     rule = "value-missing"
     words = "a value"
 
-    def fits(self, value: Any) -> bool:
+    def fits(self, value: object) -> bool:
         """Return whether the value is there."""
         return value is not None and (self.may_be_missing or value is not MISSING)
 
@@ -55,7 +56,7 @@ class Within:
         """The range in words."""
         return str(self.range)
 
-    def fits(self, value: Any) -> bool:
+    def fits(self, value: object) -> bool:
         """Return whether the value is in the range; a value that is not there is."""
         if value is None or value is MISSING:
             return True
@@ -69,7 +70,7 @@ class Within:
 class OneOfValues:
     """The value must be one of these."""
 
-    values: frozenset[Any]
+    values: frozenset[Datum]
 
     rule = "value-unlisted"
 
@@ -78,7 +79,7 @@ class OneOfValues:
         """The values in words."""
         return f"one of {', '.join(sorted(map(str, self.values)))}"
 
-    def fits(self, value: Any) -> bool:
+    def fits(self, value: object) -> bool:
         """Return whether the value is one of these; a value that is not there is."""
         if value is None or value is MISSING:
             return True
@@ -104,7 +105,7 @@ class Matching:
         """The pattern in words."""
         return f"a text that matches {self.pattern}"
 
-    def fits(self, value: Any) -> bool:
+    def fits(self, value: object) -> bool:
         """Return whether the text matches; a value that is not there does.
 
         A text for which the search takes longer than a second does not match.
@@ -129,7 +130,7 @@ def constraints_of(expected: FieldPromise | ExpectedRead) -> Iterator[Constraint
         yield Matching(expected.pattern)
 
 
-def is_key_of(key: Any, path: FieldPath, value: Any) -> bool:
+def is_key_of(key: object, path: FieldPath, value: object) -> bool:
     """Return whether a key is that of a record whose field at ``path`` has this value; a text may stand for the value.
 
     Of a key with fields, the one of the same name counts.
@@ -141,7 +142,7 @@ def is_key_of(key: Any, path: FieldPath, value: Any) -> bool:
     return bool(key == value) or (key is not None and value is not None and str(key) == str(value))
 
 
-def values_at(record: Any, path: FieldPath) -> Iterator[Any]:
+def values_at(record: object, path: FieldPath) -> Iterator[Datum]:
     """Yield the values at a path of a record's plain value: one for each item, ``MISSING`` for a field without value.
 
     Nothing is yielded where what is around the field is not there.
@@ -149,7 +150,7 @@ def values_at(record: Any, path: FieldPath) -> Iterator[Any]:
     return _follow(record, path, 0)
 
 
-def _follow(value: Any, path: FieldPath, at: int) -> Iterator[Any]:
+def _follow(value: object, path: FieldPath, at: int) -> Iterator[Datum]:
     chosen = ""
     if isinstance(value, tuple) and _is_branch(value):
         chosen, value = value
@@ -163,7 +164,7 @@ def _follow(value: Any, path: FieldPath, at: int) -> Iterator[Any]:
         yield from _inside(value, path, at)
 
 
-def _inside(value: Any, path: FieldPath, at: int) -> Iterator[Any]:
+def _inside(value: object, path: FieldPath, at: int) -> Iterator[Datum]:
     step = path[at]
     if step.kind is StepKind.BRANCH:
         yield from _follow(value, path, at + 1)
@@ -180,7 +181,7 @@ def _inside(value: Any, path: FieldPath, at: int) -> Iterator[Any]:
             yield from _follow(each, path, at + 1)
 
 
-def placed_values(value: Any, path: FieldPath, place: str = "") -> Iterator[tuple[str, Any]]:
+def placed_values(value: Datum, path: FieldPath, place: str = "") -> Iterator[tuple[str, Datum]]:
     """Yield every value at a path, with its place; ``MISSING`` where a record has no such field.
 
     The values are those of :func:`values_at`, which is faster and knows no places.
@@ -198,7 +199,7 @@ def placed_values(value: Any, path: FieldPath, place: str = "") -> Iterator[tupl
         yield from placed_values(part, path[1:], inside)
 
 
-def _parts(value: Any, step: Step, place: str, *, is_last: bool) -> Iterator[tuple[str, Any]]:
+def _parts(value: object, step: Step, place: str, *, is_last: bool) -> Iterator[tuple[str, Datum]]:
     """Yield the parts of a value that one step leads to, with their places."""
     match step.kind, value:
         case StepKind.MEMBER, dict():
@@ -218,12 +219,12 @@ def _is_chosen(name: str, step: Step) -> bool:
     return not name or step.name in (name, name.rpartition(".")[2])
 
 
-def _is_branch(value: Any) -> bool:
+def _is_branch(value: object) -> bool:
     """Return whether a value is a pair of the name of a union's branch and the value."""
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)  # noqa: PLR2004 - a pair
 
 
-def _is_ordered(low: Any, high: Any, *, is_open: bool) -> bool:
+def _is_ordered(low: Datum, high: Datum, *, is_open: bool) -> bool:
     """Return whether ``low`` is at most ``high``; None is no limit, and values of different types have no order."""
     if low is None or high is None:
         return True
@@ -234,7 +235,7 @@ def _is_ordered(low: Any, high: Any, *, is_open: bool) -> bool:
         return False
 
 
-def _comparable(value: Any, other: Any) -> Any:
+def _comparable(value: object, other: object) -> Datum:
     """Return a value in the type in which it is compared with another: texts that stand for times as times."""
     if isinstance(value, float) and isinstance(other, Decimal):
         return Decimal(repr(value)) if math.isfinite(value) else value

@@ -16,7 +16,8 @@ from counterfoil.sdk.serde.context import misfit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.sdk.serde.codec import Codec, Decode
+    from counterfoil.schema.datum import Json
+    from counterfoil.sdk.serde.codec import AnyCodec, Decode
 
 
 _NOT_FINITE: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -27,16 +28,16 @@ class ValueForm(Protocol):
     """The JSON form of the values of one schema language."""
 
     @property
-    def options(self) -> Mapping[str, Any]:
+    def options(self) -> Mapping[str, Json]:
         """The options of the language's codec with which values are written."""
 
-    def decoder(self, codec: Codec[Any], writer: Any, reader: Any, suffix: bytes) -> Decode:
+    def decoder(self, codec: AnyCodec, writer: Any, reader: Any, suffix: bytes) -> Decode:
         """Return a function that reads data of ``writer`` as ``reader`` (or ``writer``), as JSON in this form.
 
         The arguments are those of :meth:`Codec.decoder`. Raises ``DecodeError``.
         """
 
-    def value(self, parsed: Any, given: Any, message: str | None = None) -> Any:
+    def value(self, parsed: Any, given: Json, message: str | None = None) -> Json:
         """Return the value for an encoder of ``parsed``; ``message`` is the full name of a Protobuf message type.
 
         Raises ``EncodeError`` with path, expected and got if ``given`` is no value in this form.
@@ -57,12 +58,12 @@ _FORMS: Final = {
 }
 
 
-def one_line(document: Any) -> str:
+def one_line(document: object) -> str:
     """Return a document as one line of JSON."""
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 
-def read_json(text: str) -> Any:
+def read_json(text: str) -> Json:
     """Return the value of a JSON text. Raises ``ValueError``, also for NaN and infinities, which JSON does not have."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
@@ -81,7 +82,7 @@ def shown_real(value: float) -> float | str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def read_real(given: Any) -> Any:
+def read_real(given: object) -> Json:
     """Return the number of a text such as ``NaN``; everything else is returned as it is."""
     return _NOT_FINITE.get(given, given) if isinstance(given, str) else given
 
@@ -91,7 +92,7 @@ def shown_bytes(value: bytes) -> str:
     return base64.b64encode(value).decode("ascii")
 
 
-def read_bytes(given: Any) -> bytes:
+def read_bytes(given: object) -> bytes:
     """Return the bytes of a text in base64. Raises ``EncodeError``."""
     if not isinstance(given, str):
         raise misfit(_BASE64, given)
@@ -113,13 +114,13 @@ def misfit_at_top(error: EncodeError) -> EncodeError:
 class JsonForm:
     """The form of JSON Schema's values; they are validated when they are written."""
 
-    options: Final[Mapping[str, Any]] = {"validate": "write"}
+    options: Final[Mapping[str, Json]] = {"validate": "write"}
 
-    def decoder(self, codec: Codec[Any], writer: Any, reader: Any, suffix: bytes) -> Decode:
+    def decoder(self, codec: AnyCodec, writer: object, reader: object, suffix: bytes) -> Decode:
         """Return the decoder of the codec."""
         return codec.decoder(writer, reader, suffix)
 
-    def value(self, parsed: Any, given: Any, message: str | None = None) -> Any:
+    def value(self, parsed: object, given: object, message: str | None = None) -> Json:
         """Return the value as it is."""
         del parsed, message
         return given

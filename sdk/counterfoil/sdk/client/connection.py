@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from counterfoil.schema.datum import JsonObject
     from counterfoil.sdk.client.settings import RegistrySettings, RetrySettings
     from counterfoil.sdk.operations import Operation
     from counterfoil.sdk.script import Script
@@ -357,7 +358,7 @@ class AsyncHttpTransport:
             self._loop = loop
         return self._client
 
-    def _limits(self) -> dict[str, Any]:
+    def _limits(self) -> JsonObject:
         import httpx
 
         count = self._connections
@@ -444,7 +445,7 @@ def _token_settings(settings: RegistrySettings) -> RegistrySettings | None:
     return replace(settings, urls=(auth.token_url,), auth=None, headers={}, tls=auth.tls)
 
 
-def _connection_options(settings: RegistrySettings, files: ClientTlsFiles) -> dict[str, Any]:
+def _connection_options(settings: RegistrySettings, files: ClientTlsFiles) -> JsonObject:
     """Return the arguments of both of httpx's clients."""
     import httpx
 

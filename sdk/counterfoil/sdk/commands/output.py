@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -33,7 +33,7 @@ def require_file(_context: click.Context, _parameter: click.Parameter, file: str
     return file
 
 
-def print_json(document: Any) -> None:
+def print_json(document: object) -> None:
     """Print one JSON document, indented."""
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
 from azure.core.exceptions import (
@@ -52,7 +52,9 @@ class AzureKeyService:
     make the service themselves.
     """
 
-    def __init__(self, conf: Mapping[str, str], *, credential: TokenCredential | None = None, **options: Any) -> None:
+    def __init__(
+        self, conf: Mapping[str, str], *, credential: TokenCredential | None = None, **options: object
+    ) -> None:
         self._saves_version = conf.get(_SAVE_VERSION, "").lower() == "true"
         self._credential = credential or _credential_of(conf)
         self._options = {**_OPTIONS, **options}

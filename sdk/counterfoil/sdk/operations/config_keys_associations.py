@@ -32,9 +32,10 @@ from counterfoil.sdk.operations.operation import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any, Final
+    from typing import Final
 
     from counterfoil.schema.compatibility.policies import CompatibilityLevel
+    from counterfoil.schema.datum import JsonObject
     from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.keys import DekId, Kek, ShownDek
     from counterfoil.schema.rest.subjects import Association, Mode
@@ -196,14 +197,14 @@ def create_association(new: Association) -> Operation[None]:
 
 def associations_by_name(
     namespace: str, name: str, *, resource_type: str | None, association_types: Iterable[str]
-) -> Operation[tuple[dict[str, Any], ...]]:
+) -> Operation[tuple[JsonObject, ...]]:
     """``GET /associations/resources/{namespace}/{name}``; ``-`` is every namespace."""
     query = url_query(resourceType=resource_type) + _types(association_types)
     path = url_path("associations", "resources", namespace, name)
     return Operation("associations_by_name", "GET", path, read_objects, query)
 
 
-def create_associations(request: Mapping[str, Any]) -> Operation[dict[str, Any]]:
+def create_associations(request: Mapping[str, object]) -> Operation[JsonObject]:
     """``POST /associations``: those of one resource."""
     return Operation("create_associations", "POST", "/associations", read_object, body=json_body(request))
 

@@ -42,7 +42,6 @@ from counterfoil.sdk.operations.operation import Operation, action, json_body, u
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
 
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.contracts import (
@@ -314,7 +313,7 @@ def publish_verification(new: NewVerification) -> Operation[Verification]:
 # What was observed, of this project's registry: who reads which fields, and what is in topics.
 
 
-def post_usage(batch: Mapping[str, Any]) -> Operation[UsageReceipt]:
+def post_usage(batch: Mapping[str, object]) -> Operation[UsageReceipt]:
     """``POST /contracts/v1/usage``: a batch as :class:`~counterfoil.sdk.Usage` makes it.
 
     It is not repeatable, since counts are added up.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Final
 
+    from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.schema.errors import RegistryError
     from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.sdk.transport import Reply
@@ -68,7 +69,7 @@ def as_json(operation: Operation[Any]) -> Operation[Any]:
     return replace(operation, read=_value)
 
 
-def _value(reply: JsonValue) -> Any:
+def _value(reply: JsonValue) -> Json:
     return reply.value
 
 
@@ -133,12 +134,12 @@ def read_nothing(reply: JsonValue) -> None:
     del reply
 
 
-def read_object(reply: JsonValue) -> dict[str, Any]:
+def read_object(reply: JsonValue) -> JsonObject:
     """Return a JSON object as it is."""
     return dict(reply.members())
 
 
-def read_objects(reply: JsonValue) -> tuple[dict[str, Any], ...]:
+def read_objects(reply: JsonValue) -> tuple[JsonObject, ...]:
     """Return a list of JSON objects as they are."""
     return tuple(map(read_object, reply.items()))
 
@@ -184,7 +185,7 @@ def _text_of(reply: Reply) -> str:
         raise UnexpectedShapeError(f"it answered {_shown(reply)}, which is not UTF-8") from None
 
 
-def _json_of(text: str, reply: Reply) -> Any:
+def _json_of(text: str, reply: Reply) -> Json:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

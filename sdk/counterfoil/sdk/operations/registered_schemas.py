@@ -32,9 +32,9 @@ from counterfoil.sdk.operations.operation import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
     from uuid import UUID
 
+    from counterfoil.schema.datum import JsonObject
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.versions import (
@@ -58,7 +58,7 @@ def subjects(*, prefix: str | None, visibility: Visibility) -> Operation[tuple[s
 
 def schemas(
     *, prefix: str | None, visibility: Visibility, latest_only: bool, aliases: bool
-) -> Operation[tuple[dict[str, Any], ...]]:
+) -> Operation[tuple[JsonObject, ...]]:
     """``GET /schemas``: versions with their schemas.
 
     ``prefix`` is the beginning of subjects; None means the default context, ``:*:`` every context. ``aliases``: also
@@ -220,6 +220,6 @@ def delete_context(context: str) -> Operation[None]:
     return Operation("delete_context", "DELETE", path, read_nothing, form=ReplyForm.NOTHING)
 
 
-def changes(*, after: str | None, limit: int | None) -> Operation[dict[str, Any]]:
+def changes(*, after: str | None, limit: int | None) -> Operation[JsonObject]:
     """``GET /changes``, of this project's registry: the changes after a position, such as ``"latest"``."""
     return Operation("changes", "GET", "/changes", read_object, url_query(after=after, limit=limit))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
+    from counterfoil.schema.datum import Datum
+
 
 INTERFACE: Final = 4
 """The version of what is passed to the accelerator; its own ``INTERFACE`` must be the same."""
@@ -48,9 +50,9 @@ def find_accelerator() -> ModuleType | None:
     return module
 
 
-def made_when_called(make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+def made_when_called(make: Callable[[], Callable[..., Datum]]) -> Callable[..., Datum]:
     """Return a function that calls the function which ``make`` returns; ``make`` runs at the first call."""
-    made: list[Callable[..., Any]] = []
+    made: list[Callable[..., Datum]] = []
 
     def call(*arguments: object) -> Any:
         if not made:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
 
 from counterfoil.schema.errors import Forbidden
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached, SerdeError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.sdk.serde.context import Headers, MessageContext, Record
     from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
     from counterfoil.sdk.serde.multi import MultiDeserializer
@@ -39,7 +40,7 @@ _MOST_REQUESTS: Final = 100
 R = TypeVar("R")
 T_contra = TypeVar("T_contra", contravariant=True)
 T_co = TypeVar("T_co", covariant=True)
-S = TypeVar("S", bound="Serializer[Any] | Deserializer[Any] | MultiDeserializer")
+S = TypeVar("S", bound="Serializer[Datum] | Deserializer[Datum] | MultiDeserializer")
 
 
 class _AsyncSerde(Generic[S]):
@@ -51,7 +52,7 @@ class _AsyncSerde(Generic[S]):
             raise InvalidSettings(problem, setting="registry")
         self.sync: S = serde
 
-    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[Self, dict[str, Any]]:  # noqa: FBT001 - the signature of confluent-kafka's builders
+    def build(self, conf: Mapping[str, object], is_key: bool) -> tuple[Self, dict[str, Datum]]:  # noqa: FBT001 - the signature of confluent-kafka's builders
         """Return this object and the settings that remain, as confluent-kafka's builders do."""
         del is_key
         return self, dict(conf)
@@ -118,7 +119,7 @@ class AsyncDeserializer(_AsyncSerde["Deserializer[T_co] | MultiDeserializer"], G
             lambda: self._warm(data, SerializationContext(topic, field, headers)),
         )
 
-    async def many(self, records: Iterable[Record], *, topic: str | None = None, field: Field = "value") -> list[Any]:
+    async def many(self, records: Iterable[Record], *, topic: str | None = None, field: Field = "value") -> list[Datum]:
         """Return the values of many records, in order; each that cannot be read is replaced by its error."""
         return [await self._value_or_error(record, topic, field) for record in records]
 
@@ -151,7 +152,7 @@ class AsyncDeserializer(_AsyncSerde["Deserializer[T_co] | MultiDeserializer"], G
     async def _warm(self, data: bytes | None, ctx: MessageContext | None) -> None:
         await self.sync.warm(data=data, topic=topic_of(ctx), field=field_of(ctx), headers=headers_of(ctx))
 
-    async def _value_or_error(self, record: Record, topic: str | None, field: Field) -> Any:
+    async def _value_or_error(self, record: Record, topic: str | None, field: Field) -> Datum:
         try:
             return await self.read(record, topic=topic, field=field)
         except SerdeError as error:

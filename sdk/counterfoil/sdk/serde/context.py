@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import Forbidden
 from counterfoil.schema.texts import excerpt
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 # ``MessageField`` and ``SerializationContext`` have the members of confluent-kafka's classes of the same names, so that
 # either can be given to either's serializers.
 
-Headers: TypeAlias = Any
+Headers: TypeAlias = Datum
 """Kafka headers: a list of (name, bytes) pairs, a dict, or None."""
 
 
@@ -93,7 +94,7 @@ def read_header(headers: Headers, name: str) -> bytes | None:
 
     Raises ``SerdeError`` for headers that are neither a dict nor a list of pairs.
     """
-    found: Any = None
+    found: Datum = None
     if headers.__class__ is list:  # what Kafka clients have, and quicker than the question about mappings
         try:
             for own, value in reversed(headers):
@@ -135,7 +136,7 @@ def write_header(headers: Headers, name: str, value: bytes) -> None:
 
 # What errors have in common: the record and the schema, added to the error on its way out; values in a few words.
 
-Record: TypeAlias = Any
+Record: TypeAlias = Datum
 """Bytes, None for a tombstone, or a record of confluent-kafka, aiokafka or kafka-python with its topic and headers."""
 
 _BARE = (bytes, bytearray, memoryview, type(None))
@@ -179,7 +180,7 @@ def shown(value: object) -> str:
     return f"{excerpt(text)} ({type(value).__name__})"
 
 
-def read_record(record: Record, topic: str | None, field: Field) -> tuple[Any, SerializationContext]:
+def read_record(record: Record, topic: str | None, field: Field) -> tuple[Datum, SerializationContext]:
     """Return the key or the value of a record, and its context; ``topic`` is used for bare bytes.
 
     Raises ``SerdeError`` for a message that is an error of the consumer.
@@ -201,7 +202,7 @@ def place_denial(error: Forbidden, record: Record, ctx: MessageContext) -> None:
     place(error, ctx)
 
 
-def member(record: Record, name: str) -> Any:
+def member(record: Record, name: str) -> Datum:
     """Return a member of the record, a method for confluent-kafka and an attribute for other clients."""
     found = getattr(record, name, None)
     return found() if callable(found) else found

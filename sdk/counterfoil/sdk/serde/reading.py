@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from counterfoil.schema.errors import Forbidden, SchemaNotFound, SchemaParseError
 from counterfoil.schema.parsed import Validation
@@ -21,7 +21,7 @@ from counterfoil.sdk.errors import (
     UnknownSchemaId,
 )
 from counterfoil.sdk.serde.base import chosen
-from counterfoil.sdk.serde.codec import load_schema, parse_own
+from counterfoil.sdk.serde.codec import AnyCodec, load_schema, parse_own
 from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
 from counterfoil.sdk.subjects import Associated, find_subject, resolve_subject
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.schema.wire import Frame
@@ -64,7 +65,7 @@ class MessageFrame(NamedTuple):
     offset: int
 
 
-def read_header_of(codec: Codec[Any], data: bytes, *, named: bytes | None) -> MessageFrame:
+def read_header_of(codec: AnyCodec, data: bytes, *, named: bytes | None) -> MessageFrame:
     """Return the id in ``named``, the value of a record's header, or without one in the prefix of ``data``.
 
     Raises ``NotFramed``, ``TruncatedFrame`` and ``FrameError``.
@@ -152,8 +153,8 @@ class ReadResolver(Generic[P]):
         self._is_latest, self._metadata = _read_latest(latest)
         self.subject = subject
         self._has_registry = has_registry
-        self._parsed: PlanTable[tuple[Any, ...], P] = PlanTable()
-        self._decoders: PlanTable[tuple[Any, ...], _Compiled] = PlanTable()
+        self._parsed: PlanTable[tuple[Datum, ...], P] = PlanTable()
+        self._decoders: PlanTable[tuple[Datum, ...], _Compiled] = PlanTable()
         self._own: P | None = None
         if reader is not None and not reader.references:
             self._own = parse_own(codec, reader)
@@ -278,7 +279,7 @@ class ReadResolver(Generic[P]):
             self._parsed.put(key, (yield from load_schema(calls, self._codec, schema)))
         return self._parsed.found[key]
 
-    def _latest(self, calls: SchemaCalls, subject: str, *, refresh: bool) -> Script[Any]:
+    def _latest(self, calls: SchemaCalls, subject: str, *, refresh: bool) -> Script[Datum]:
         if self._metadata is not None:
             return (yield from calls.version_with_metadata(subject, self._metadata, refresh=refresh))
         return (yield from calls.version(subject, "latest", refresh=refresh))
@@ -300,7 +301,7 @@ class ReadResolver(Generic[P]):
         return self._decoders.resolve(key, compiled)
 
 
-def _content(schema: Schema | None) -> tuple[Any, ...]:
+def _content(schema: Schema | None) -> tuple[Datum, ...]:
     return () if schema is None else (schema.text, schema.references)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import CounterfoilError, SchemaParseError
 from counterfoil.schema.model import Reference, ResolvedReference, Schema
 from counterfoil.schema.parsed import Validation
@@ -24,7 +25,7 @@ from counterfoil.sdk.serde.base import (
     use_serializer_call,
     with_entry,
 )
-from counterfoil.sdk.serde.codec import load_schema, parse_own
+from counterfoil.sdk.serde.codec import AnyCodec, load_schema, parse_own
 from counterfoil.sdk.serde.context import (
     SerializationContext,
     field_of,
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 
 P = TypeVar("P")
 
-Register: TypeAlias = Literal["auto", "lookup", "latest"] | dict[str, Any]
+Register: TypeAlias = Literal["auto", "lookup", "latest"] | dict[str, Datum]
 """How a serializer finds its schema id.
 
 ``auto`` registers the schema, ``lookup`` requires that it is registered, ``latest`` writes with the subject's latest
@@ -263,7 +264,7 @@ def _resolved(imports: Sequence[SchemaImport]) -> Iterator[ResolvedReference]:
         yield ResolvedReference(Reference(each.name, each.subject, -1), each.schema.text)
 
 
-def _read_register(register: Register, schema: Schema | None) -> tuple[str, Any]:
+def _read_register(register: Register, schema: Schema | None) -> tuple[str, Datum]:
     if isinstance(register, str) and register in ("auto", "lookup", "latest"):
         if schema is None and register in _OWN_SCHEMA:
             raise InvalidSettings(f"register={register!r} needs a schema, and there is none", setting="schema")
@@ -305,7 +306,7 @@ class Serializer(Serde, Generic[T_contra]):
 
     def __init__(
         self,
-        codec: Codec[Any],
+        codec: AnyCodec,
         registry: AnyRegistry,
         schema: str | Schema | None = None,
         *,
@@ -314,7 +315,7 @@ class Serializer(Serde, Generic[T_contra]):
         register: Register = "auto",
         normalize: bool = False,
         id_location: Literal["prefix", "header"] = "prefix",
-        to_dict: Callable[[Any, Any], Any] | None = None,
+        to_dict: Callable[[Datum, Datum], Datum] | None = None,
         latest_ttl_s: float = 60.0,
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
@@ -439,7 +440,7 @@ class Serializer(Serde, Generic[T_contra]):
         if (topic, field) in self._ready and not self._is_refreshed:
             return  # the call came without a context, so that it could not look the way up
 
-        def encode_until_due(value: Any, prefix: bytes) -> bytes:
+        def encode_until_due(value: Datum, prefix: bytes) -> bytes:
             if self._clock() < plan.due_s:
                 return plan.encode(value, prefix)
             return self._write(value, SerializationContext(topic, field))
@@ -458,7 +459,7 @@ class Serializer(Serde, Generic[T_contra]):
 
         return build
 
-    def _plain_value(self, value: T_contra, ctx: MessageContext | None) -> Any:
+    def _plain_value(self, value: T_contra, ctx: MessageContext | None) -> Datum:
         if self._to_dict is None:
             return value
         try:

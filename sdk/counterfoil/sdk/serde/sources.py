@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.versions import RegisteredSchema
+    from counterfoil.schema.rest.versions import RegisteredSchema, VersionNumber
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.client.asynchronous import AsyncRegistry
     from counterfoil.sdk.operations import Operation
@@ -39,7 +39,7 @@ class SchemaRequests(Protocol):
     def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
         """Return the version of the subject that has this content."""
 
-    def version(self, subject: str, number: Any = "latest") -> RegisteredSchema:
+    def version(self, subject: str, number: VersionNumber = "latest") -> RegisteredSchema:
         """Return a version of the subject."""
 
     def version_with_metadata(self, subject: str, properties: Mapping[str, str]) -> RegisteredSchema:
@@ -48,7 +48,7 @@ class SchemaRequests(Protocol):
     def schema_by_id(self, schema_id: int) -> Schema:
         """Return the schema with this id."""
 
-    def schema_by_guid(self, guid: Any) -> Schema:
+    def schema_by_guid(self, guid: UUID) -> Schema:
         """Return the schema with this guid."""
 
 
@@ -84,7 +84,7 @@ class SchemaCalls(AssociationCalls, Protocol):
     def version(
         self,
         subject: str,
-        number: Any = "latest",
+        number: VersionNumber = "latest",
         *,
         visibility: Visibility = Visibility.ACTIVE,
         refresh: bool = False,
@@ -166,7 +166,7 @@ class _DirectCalls:
     def version(
         self,
         subject: str,
-        number: Any = "latest",
+        number: VersionNumber = "latest",
         *,
         visibility: Visibility = Visibility.ACTIVE,
         refresh: bool = False,

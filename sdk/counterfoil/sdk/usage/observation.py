@@ -21,7 +21,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, NoReturn, Self, TypeAlias
 
 from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import InvalidSettings
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
+    from counterfoil.schema.datum import Datum, Json, JsonObject
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.script import Script
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 # Batches on their way to a sink: sent by a thread of their own, a bounded number of them, and none without need.
 
-Sink: TypeAlias = "Callable[[dict[str, Any]], object]"
+Sink: TypeAlias = "Callable[[JsonObject], object]"
 """Takes a batch. An exception means that it could not be sent, and is sent again later: see :class:`BatchRefused`."""
 
 MAX_BATCHES: Final = 10
@@ -72,7 +73,7 @@ class BatchSender:
 
     def __init__(
         self,
-        collect: Callable[[], dict[str, Any] | None],
+        collect: Callable[[], JsonObject | None],
         sink: Sink,
         *,
         forget: Callable[[], None],
@@ -89,7 +90,7 @@ class BatchSender:
         _senders.add(self)
 
     def _renew(self) -> None:
-        self._waiting: deque[dict[str, Any]] = deque()
+        self._waiting: deque[JsonObject] = deque()
         self._failures = 0
         self._ended = Event()
         self._thread: Thread | None = None
@@ -150,7 +151,7 @@ def file_sink(path: str | os.PathLike[str]) -> Sink:
     """Return a sink that appends each batch to a file as one line of JSON."""
     place = Path(path)
 
-    def append(batch: dict[str, Any]) -> None:
+    def append(batch: JsonObject) -> None:
         with place.open("a", encoding="utf-8") as file:
             file.write(json.dumps(batch, ensure_ascii=False) + "\n")
 
@@ -160,7 +161,7 @@ def file_sink(path: str | os.PathLike[str]) -> Sink:
 def registry_sink(registry: Registry) -> Sink:
     """Return a sink that posts each batch to a registry."""
 
-    def post(batch: dict[str, Any]) -> None:
+    def post(batch: JsonObject) -> None:
         from counterfoil.schema.errors import RegistryError
         from counterfoil.sdk import operations
 
@@ -242,7 +243,7 @@ class Usage:
         self._now = now
         self._since = now()
         self._lock = Lock()
-        self._observed: dict[tuple[Any, ...], ObservedSchema] = {}
+        self._observed: dict[tuple[Json, ...], ObservedSchema] = {}
         self._sender = BatchSender(self._batch, sink_of(sink), forget=self._forget, every_s=every_s)
 
     def __enter__(self) -> Self:
@@ -289,10 +290,10 @@ class Usage:
             return replace(plan, rules=replace(rules, closed=self._observing(held, rules.closed)))
         return replace(plan, decode=self._observing(held, plan.decode))
 
-    def _observing(self, held: ObservedSchema, read: Callable[..., Any]) -> Callable[..., Any]:
+    def _observing(self, held: ObservedSchema, read: Callable[..., Datum]) -> Callable[..., Datum]:
         start = self._sender.start
 
-        def observe(*args: Any) -> Any:
+        def observe(*args: object) -> Json:
             held.left -= 1
             if held.left > 0:
                 return read(*args)
@@ -301,7 +302,7 @@ class Usage:
 
         return observe
 
-    def _batch(self) -> dict[str, Any] | None:
+    def _batch(self) -> JsonObject | None:
         with self._lock:
             reads = [found for held in self._observed.values() if (found := held.take()) is not None]
             since, self._since = self._since, self._now()
@@ -359,7 +360,7 @@ class ObservedSchema:
         self._taken, self._sampled = self._messages(), 0
         self._paths = Counter()
 
-    def recorded(self, value: Any) -> Any:
+    def recorded(self, value: object) -> Json:
         """Return the value, as one that notes which of its fields are read."""
         with self._lock:
             self._started += self._one_in
@@ -385,7 +386,7 @@ class ObservedSchema:
             self._sampled += count
             self._paths.update(dict.fromkeys(WHOLE, count))
 
-    def take(self) -> dict[str, Any] | None:
+    def take(self) -> JsonObject | None:
         """Return what was observed since the last call; None if there was no message."""
         with self._lock:
             total = self._messages()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from counterfoil.sdk.confluent.rule_registry import RuleRegistry
+
+if TYPE_CHECKING:
+    from counterfoil.schema.datum import Datum
 
 
 class InstalledRulePart:
@@ -12,14 +15,14 @@ class InstalledRulePart:
 
     type_name: ClassVar[str] = ""
 
-    def __init__(self, conf: dict[str, Any] | None = None) -> None:
+    def __init__(self, conf: dict[str, Datum] | None = None) -> None:
         self.conf = dict(conf or {})
 
     def type(self) -> str:
         """Return the type of the rules or the name of the action."""
         return self.type_name
 
-    def configure(self, client_conf: dict[str, Any], rule_conf: dict[str, Any]) -> None:
+    def configure(self, client_conf: dict[str, Datum], rule_conf: dict[str, Datum]) -> None:
         """Do nothing: the settings of the serializer are used."""
         del client_conf, rule_conf
 
@@ -27,7 +30,7 @@ class InstalledRulePart:
         """Do nothing."""
 
     @classmethod
-    def register(cls, conf: dict[str, Any] | None = None) -> Self:
+    def register(cls, conf: dict[str, Datum] | None = None) -> Self:
         """Return an instance; an action is used with ``conf`` by serializers that are given no registry."""
         made = cls(conf)
         if made.conf:

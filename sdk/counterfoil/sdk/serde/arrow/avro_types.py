@@ -28,10 +28,11 @@ Arrow has no recursive types, and no decimals of more than 76 digits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroFixed,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.languages.avro.types import AvroType, LogicalType
 
 
-Layout: TypeAlias = tuple[Any, ...]
+Layout: TypeAlias = tuple[Datum, ...]
 """What the accelerator makes of a type: the name of a kind of column, its numbers, and the layouts inside it."""
 
 VALUE: Final = "value"

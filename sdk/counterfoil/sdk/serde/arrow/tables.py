@@ -17,6 +17,7 @@ from counterfoil.sdk.serde.context import SerializationContext, field_of, place,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.sdk.serde.codec import Decode, MessageRows, RowErrors
     from counterfoil.sdk.serde.context import MessageContext, Record
     from counterfoil.sdk.serde.plans import ReadPlan
@@ -46,7 +47,7 @@ class DictRows:
 
     def __init__(self, decode: Decode) -> None:
         self._decode = decode
-        self._values: list[Any] = []
+        self._values: list[Datum] = []
 
     def extend(self, messages: list[bytes | None], start: int, prefix: bytes) -> int:
         """Add the rows of messages up to the first with another prefix, or that cannot be read."""
@@ -85,7 +86,7 @@ def empty_rows(count: int) -> pa.Table:
     return pa.Table.from_batches([pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([])))])
 
 
-def values_as(wanted: pa.Field, values: list[Any], misfits: RowErrors) -> pa.Array:
+def values_as(wanted: pa.Field, values: list[Datum], misfits: RowErrors) -> pa.Array:
     """Return values as an array of the wanted type; ``misfits`` is as for :func:`fitting`."""
     try:
         return _exactly(values, wanted.type)
@@ -111,7 +112,7 @@ def fitting(column: Any, wanted: pa.Field, misfits: RowErrors) -> pa.Array:
     return pa.concat_arrays(arrays) if arrays else pa.nulls(0, wanted.type)
 
 
-def _converted(values: Any, wanted: pa.DataType) -> pa.Array:
+def _converted(values: Datum, wanted: pa.DataType) -> pa.Array:
     if isinstance(values, pa.ChunkedArray):
         return cast(values, wanted).combine_chunks()
     try:
@@ -120,7 +121,7 @@ def _converted(values: Any, wanted: pa.DataType) -> pa.Array:
         return pa.array(values).cast(wanted)
 
 
-def _exactly(values: list[Any], wanted: pa.DataType) -> pa.Array:
+def _exactly(values: list[Datum], wanted: pa.DataType) -> pa.Array:
     """Return values as an array of a type; where Arrow would drop digits, such as those of 1.5, it raises instead."""
     if pa.types.is_integer(wanted) or pa.types.is_temporal(wanted):
         found = pa.array(values)
@@ -136,7 +137,7 @@ def cast(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
     return column.cast(wanted)
 
 
-def _inferred(name: str, values: list[Any], wanted: pa.Schema | None, misfits: RowErrors | None) -> pa.Array:
+def _inferred(name: str, values: list[Datum], wanted: pa.Schema | None, misfits: RowErrors | None) -> pa.Array:
     known = wanted.field(name).type if wanted is not None and name in wanted.names else None
     try:
         if known is not None:
@@ -250,7 +251,7 @@ class BatchReader:
                 self._append_null()
             number += self.count - before
 
-    def _read_from(self, messages: list[Any], number: int, ctx: SerializationContext) -> None:
+    def _read_from(self, messages: list[Datum], number: int, ctx: SerializationContext) -> None:
         """Add the rows of one or more messages."""
         data = messages[number]
         if data is None:
@@ -334,12 +335,12 @@ class _Message(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    messages: list[Any]
+    messages: list[Datum]
     contexts: list[SerializationContext]
     records: list[Record]
 
 
-def _key_of(ctx: SerializationContext) -> Any:
+def _key_of(ctx: SerializationContext) -> Datum:
     """Return the headers as they decide about the schema."""
     headers = ctx.headers
     if not headers:
@@ -364,7 +365,7 @@ def _cast(table: pa.Table, schema: pa.Schema, misfits: RowErrors | None) -> pa.T
     return pa.table(columns, schema)
 
 
-def _cast_column(column: pa.ChunkedArray, wanted: pa.Field, misfits: RowErrors | None) -> Any:
+def _cast_column(column: pa.ChunkedArray, wanted: pa.Field, misfits: RowErrors | None) -> Datum:
     if column.type.equals(wanted.type):
         return column
     try:

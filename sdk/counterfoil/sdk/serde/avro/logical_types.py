@@ -29,7 +29,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID, SafeUUID
 
 from counterfoil.schema.languages.avro.compare.meaning import BIG_DECIMAL, logical_type_of
@@ -39,6 +39,7 @@ from counterfoil.sdk.serde.avro.numbers import EXACT, Duration, decode_big_decim
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.avro.types import AvroType, LogicalType
 
 
@@ -69,8 +70,8 @@ class LogicalConversion:
 
     native: type
     expected: str
-    decode: Callable[[Any], Any]
-    encode: Callable[[Any], Any]
+    decode: Callable[[Datum], Datum]
+    encode: Callable[[Datum], Datum]
     decode_source: str
     encode_source: str | None = None
     constants: Mapping[str, object] = field(default_factory=dict)
@@ -117,7 +118,7 @@ def with_numbers(conversion: LogicalConversion) -> LogicalConversion:
         return conversion
     known = conversion.decode
 
-    def decode(count: int) -> Any:
+    def decode(count: int) -> Datum:
         try:
             return known(count)
         except (ValueError, OverflowError):
@@ -386,7 +387,7 @@ _BY_NAME: Final[dict[str, LogicalConversion]] = {
 }
 
 
-def _read_only(native: type, decode: Callable[[int], Any]) -> LogicalConversion:
+def _read_only(native: type, decode: Callable[[int], Datum]) -> LogicalConversion:
     """Return a conversion that exists between the types of a writer and a reader only."""
     name = decode.__name__.removeprefix("_")
     return LogicalConversion(

@@ -7,7 +7,7 @@ Java implementation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
@@ -45,6 +45,7 @@ from counterfoil.sdk.serde.avro.values import InvalidDefault, is_optional, value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.avro.schema import AvroSchema
     from counterfoil.schema.languages.avro.types import AvroField, AvroType, NamedType
     from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
@@ -140,7 +141,7 @@ class SchemaResolver:
         del union, number
         return step
 
-    def default(self, field: AvroField) -> Any:
+    def default(self, field: AvroField) -> Datum:
         """Return the value of a field's default. Raises ``InvalidDefault``."""
         return value_of_default(field.type, field.default)
 

@@ -6,7 +6,7 @@ The base values of a union are such pairs where the class of a value does not te
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from counterfoil.schema.languages.avro.types import AvroKind
 from counterfoil.schema.plans.avro import is_tagged
@@ -16,6 +16,7 @@ from counterfoil.sdk.serde.avro.resolve import SchemaResolver
 from counterfoil.sdk.serde.avro.values import default_with_branches
 
 if TYPE_CHECKING:
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.avro.schema import AvroSchema
     from counterfoil.schema.languages.avro.types import AvroField, AvroUnion
     from counterfoil.sdk.serde.avro.coders import AvroDecode
@@ -31,7 +32,7 @@ class TaggingResolver(SchemaResolver):
             return step
         return BranchStep(number, step)
 
-    def default(self, field: AvroField) -> Any:
+    def default(self, field: AvroField) -> Datum:
         """Return the value of a field's default, with indexes of branches. Raises ``InvalidDefault``."""
         return default_with_branches(field.type, field.default, _mark)
 
@@ -44,5 +45,5 @@ def compile_tagged_decoder(writer: AvroSchema, reader: AvroSchema | None = None,
     return make_decoder(writer, reader, whole=whole, resolver=TaggingResolver()).decode
 
 
-def _mark(union: AvroUnion, index: int, value: Any) -> Any:
+def _mark(union: AvroUnion, index: int, value: object) -> Datum:
     return (index, value) if value is not None and is_tagged(union) else value

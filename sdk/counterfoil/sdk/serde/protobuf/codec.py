@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.languages.protobuf.runtime import PoolRefuses, pooled_file
@@ -18,6 +18,7 @@ from counterfoil.sdk.serde.protobuf.message_types import MessageTypes, class_of,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, MessageClass
     from counterfoil.schema.marks import FieldTags
     from counterfoil.schema.model import ResolvedReference, Schema
@@ -189,7 +190,7 @@ def _types_at(types: MessageTypes, suffix: bytes) -> list[AnyDescriptor]:
 def _refusal(problem: str) -> Decode:
     """Return a decoder for messages of a type that is not read, as they occur in topics with several types."""
 
-    def decode(data: bytes, offset: int, /) -> Any:
+    def decode(data: bytes, offset: int, /) -> Datum:
         del data
         raise DecodeError(problem, offset=offset)
 

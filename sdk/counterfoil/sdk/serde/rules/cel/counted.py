@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     import lark
 
+    from counterfoil.schema.datum import Datum
+
 MOST_STEPS: Final = 200_000
 """The steps of one evaluation, beside those of one look at each value: about three seconds."""
 
@@ -37,10 +39,10 @@ class CelSteps:
     of the parts that are known, by their identity, for all evaluations.
     """
 
-    def __init__(self, limit: int, size: int, variables: Mapping[str, Any], sizes: dict[int, int]) -> None:
+    def __init__(self, limit: int, size: int, variables: Mapping[str, object], sizes: dict[int, int]) -> None:
         self._left = self._limit = limit
         self._size = size
-        self._variables: Mapping[str, Any] | None = variables
+        self._variables: Mapping[str, Datum] | None = variables
         self._size_by_tree = sizes
 
     def spend(self, steps: int) -> None:
@@ -56,7 +58,7 @@ class CelSteps:
         if self._left < 0:
             raise CelOutOfSteps(f"it takes more than {self._limit:,} steps, the limit of an evaluation")
 
-    def size_of(self, tree: lark.Tree[Any]) -> int:
+    def size_of(self, tree: lark.Tree[object]) -> int:
         """Return the number of parts of an expression."""
         known = self._size_by_tree.get(id(tree))
         if known is None:
@@ -64,20 +66,20 @@ class CelSteps:
         return known
 
 
-def size_of(tree: lark.Tree[Any]) -> int:
+def size_of(tree: lark.Tree[object]) -> int:
     """Return the number of parts of an expression."""
     return sum(1 for _ in tree.iter_subtrees())
 
 
-def has_comprehensions(tree: lark.Tree[Any]) -> bool:
+def has_comprehensions(tree: lark.Tree[object]) -> bool:
     """Return whether an expression has a comprehension."""
     return any(str(each.children[1]) in _MACROS for each in tree.find_data("member_dot_arg"))
 
 
-def counting(operate: Callable[[Any, Any], Any], steps: CelSteps) -> Callable[[Any, Any], Any]:
+def counting(operate: Callable[[Datum, Datum], Datum], steps: CelSteps) -> Callable[[Datum, Datum], Datum]:
     """Return an operator that spends a step for each part of its operands."""
 
-    def operated(left: Any, right: Any) -> Any:
+    def operated(left: object, right: object) -> Datum:
         for operand in (left, right):
             if isinstance(operand, _SIZED):
                 size = len(operand)
@@ -90,22 +92,22 @@ def counting(operate: Callable[[Any, Any], Any], steps: CelSteps) -> Callable[[A
 class CountedEvaluator(Evaluator):
     """An evaluator whose comprehensions spend the steps of one evaluation."""
 
-    def __init__(self, ast: lark.Tree[Any], activation: Activation, steps: CelSteps, size: int = 0) -> None:
+    def __init__(self, ast: lark.Tree[object], activation: Activation, steps: CelSteps, size: int = 0) -> None:
         super().__init__(ast, activation)
         self._steps = steps
         self._parts = size
 
-    def sub_evaluator(self, ast: lark.Tree[Any]) -> CountedEvaluator:
+    def sub_evaluator(self, ast: lark.Tree[object]) -> CountedEvaluator:
         """Return the evaluator of an expression that a comprehension evaluates for each value."""
         return CountedEvaluator(ast, self.activation, self._steps, self._steps.size_of(ast))
 
-    def evaluate(self, context: Any = None) -> Any:
+    def evaluate(self, context: Any = None) -> Datum:
         """Return the value of the expression, after counting its parts."""
         self._steps.spend(self._parts)
         return super().evaluate(context)
 
 
-def _values_in(value: Any) -> int:
+def _values_in(value: object) -> int:
     count, waiting = 0, [value]
     while waiting:
         each = waiting.pop()

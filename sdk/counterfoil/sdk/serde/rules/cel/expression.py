@@ -15,6 +15,8 @@ from uuid import UUID
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from counterfoil.schema.datum import Datum
+
 
 # What an expression reads and calls, found from its tokens, and its text as the engines get it.
 #
@@ -190,7 +192,7 @@ class Unsupported(TypeError):
     """A value that has no type in CEL."""
 
 
-def convert(value: Any, parts: Parts = None) -> Any:
+def convert(value: object, parts: Parts = None) -> Datum:
     """Return a value, or the parts of it that are read, as dicts, lists and scalars.
 
     Raises ``Unsupported``.
@@ -214,7 +216,7 @@ def convert(value: Any, parts: Parts = None) -> Any:
     return _scalar(value)
 
 
-def _scalar(value: Any) -> Any:
+def _scalar(value: object) -> Datum:
     match value:
         case datetime():
             return value.replace(tzinfo=UTC) if value.tzinfo is None else value
@@ -232,7 +234,7 @@ def _scalar(value: Any) -> Any:
     raise Unsupported(f"a value of the type {type(value).__name__} has no type in CEL")
 
 
-def is_present(value: Any, path: Sequence[str]) -> bool:
+def is_present(value: object, path: Sequence[str]) -> bool:
     """Return whether a path leads to something: ``has()``."""
     for name in path:
         if hasattr(value, "DESCRIPTOR"):
@@ -256,21 +258,21 @@ def is_present(value: Any, path: Sequence[str]) -> bool:
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _timestamp(message: Any) -> datetime:
+def _timestamp(message: Datum) -> datetime:
     return _EPOCH + timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
 
 
-def _duration(message: Any) -> timedelta:
+def _duration(message: Datum) -> timedelta:
     return timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
 
 
-def _decimal(message: Any) -> Decimal:
+def _decimal(message: Datum) -> Decimal:
     return Decimal(int.from_bytes(message.value, "big", signed=True)).scaleb(-message.scale)
 
 
 _KINDS: Final = ("String", "Bytes", "Int32", "Int64", "UInt32", "UInt64", "Float", "Double", "Bool")
 _WRAPPERS: Final = frozenset(f"google.protobuf.{kind}Value" for kind in _KINDS)
-_VALUE_BY_NAME: Final[dict[str, Callable[[Any], Any]]] = {
+_VALUE_BY_NAME: Final[dict[str, Callable[[Datum], Datum]]] = {
     "google.protobuf.Timestamp": _timestamp,
     "google.protobuf.Duration": _duration,
     "confluent.type.Decimal": _decimal,
@@ -278,7 +280,7 @@ _VALUE_BY_NAME: Final[dict[str, Callable[[Any], Any]]] = {
 }
 
 
-def convert_message(message: Any, parts: Parts) -> Any:
+def convert_message(message: Datum, parts: Parts) -> Datum:
     """Return a message, or the parts of it that are read, as a dict; a well-known type as its value."""
     special = _VALUE_BY_NAME.get(message.DESCRIPTOR.full_name)
     if special is not None:
@@ -289,7 +291,7 @@ def convert_message(message: Any, parts: Parts) -> Any:
     return {name: _part(message, fields[name], inner) for name, inner in parts.items() if name in fields}
 
 
-def member(message: Any, name: str) -> tuple[bool, Any]:
+def member(message: Datum, name: str) -> tuple[bool, Datum]:
     """Return whether a field is set, as ``has()`` defines it, and its value."""
     field = message.DESCRIPTOR.fields_by_name.get(name)
     if field is None:
@@ -300,15 +302,15 @@ def member(message: Any, name: str) -> tuple[bool, Any]:
     return (len(value) > 0 if field.is_repeated else value != field.default_value), value
 
 
-def _is_there(message: Any, field: Any) -> bool:
+def _is_there(message: Datum, field: Any) -> bool:
     return field.containing_oneof is None or message.HasField(field.name)
 
 
-def _whole(message: Any, field: Any) -> Any:
+def _whole(message: object, field: object) -> Datum:
     return _part(message, field, None) if not _is_unset_message(message, field) else None
 
 
-def _part(message: Any, field: Any, parts: Parts) -> Any:
+def _part(message: Datum, field: Any, parts: Parts) -> Datum:
     from google.protobuf.message_factory import GetMessageClass
 
     from counterfoil.schema.languages.protobuf.runtime import is_map
@@ -324,5 +326,5 @@ def _part(message: Any, field: Any, parts: Parts) -> Any:
     return [convert(item) for item in value]
 
 
-def _is_unset_message(message: Any, field: Any) -> bool:
+def _is_unset_message(message: Datum, field: Any) -> bool:
     return field.message_type is not None and not field.is_repeated and not message.HasField(field.name)

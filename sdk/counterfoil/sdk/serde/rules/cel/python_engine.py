@@ -28,14 +28,16 @@ from counterfoil.sdk.serde.rules.cel.direct import NotDirect, compile_direct
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from counterfoil.schema.datum import Datum
+
 
 _NUMBERS: Final = (celtypes.IntType, celtypes.UintType, celtypes.DoubleType, Decimal, int, float)
 _ENVIRONMENT: Final = celpy.Environment()
 
 
 def compile_text(
-    text: str, functions: Mapping[str, Callable[..., Any]], *, most_steps: int = MOST_STEPS
-) -> Callable[[dict[str, Any]], Any]:
+    text: str, functions: Mapping[str, Callable[..., Datum]], *, most_steps: int = MOST_STEPS
+) -> Callable[[dict[str, Datum]], Datum]:
     """Return a function that evaluates the text with variables, plain values in and out.
 
     An evaluation has ``most_steps`` for its comprehensions, and raises ``CelOutOfSteps`` if it needs more.
@@ -47,7 +49,7 @@ def compile_text(
     except NotDirect:
         return interpret
 
-    def run(variables: dict[str, Any]) -> Any:
+    def run(variables: dict[str, Datum]) -> Datum:
         try:
             return direct(variables)
         except NotDirect:
@@ -56,21 +58,21 @@ def compile_text(
     return run
 
 
-def parse(text: str) -> Any:
+def parse(text: str) -> Datum:
     """Return the tree of an expression."""
     return _ENVIRONMENT.compile(text)
 
 
 def interpreter(
-    tree: Any, functions: Mapping[str, Callable[..., Any]], *, most_steps: int = MOST_STEPS
-) -> Callable[[dict[str, Any]], Any]:
+    tree: Any, functions: Mapping[str, Callable[..., Datum]], *, most_steps: int = MOST_STEPS
+) -> Callable[[dict[str, Datum]], Datum]:
     """Return a function that evaluates a tree with cel-python; ``most_steps`` are those of its comprehensions."""
     own = {name: _adapted(function) for name, function in functions.items()}
     if has_comprehensions(tree):
         return _counted(tree, own, most_steps)
     program = _ENVIRONMENT.program(tree, functions={**_OPERATORS, **own})
 
-    def interpret(variables: dict[str, Any]) -> Any:
+    def interpret(variables: dict[str, Datum]) -> Datum:
         result = program.evaluate({name: to_cel(value) for name, value in variables.items()})
         if isinstance(result, CELEvalError):
             raise result
@@ -79,11 +81,13 @@ def interpreter(
     return interpret
 
 
-def _counted(tree: Any, own: Mapping[str, Callable[..., Any]], most_steps: int) -> Callable[[dict[str, Any]], Any]:
+def _counted(
+    tree: Any, own: Mapping[str, Callable[..., Datum]], most_steps: int
+) -> Callable[[dict[str, Datum]], Datum]:
     size = size_of(tree)
     sizes: dict[int, int] = {}
 
-    def interpret(variables: dict[str, Any]) -> Any:
+    def interpret(variables: dict[str, Datum]) -> Datum:
         steps = CelSteps(most_steps, size, variables, sizes)
         counted = {name: counting(_OPERATORS[name], steps) for name in _OF_CONTAINERS}
         activation = Activation(
@@ -97,13 +101,13 @@ def _counted(tree: Any, own: Mapping[str, Callable[..., Any]], most_steps: int) 
     return interpret
 
 
-def to_cel(value: Any) -> Any:
+def to_cel(value: object) -> Datum:
     """Return a plain value as one of cel-python; decimals stay as they are."""
     convert = _CEL_BY_TYPE.get(type(value))
     return value if convert is None else convert(value)
 
 
-def to_plain(value: Any) -> Any:
+def to_plain(value: object) -> Datum:
     """Return a value of cel-python as a plain one."""
     for kind, convert in _PLAIN_BY_TYPE:
         if isinstance(value, kind):
@@ -111,8 +115,8 @@ def to_plain(value: Any) -> Any:
     return value
 
 
-def _adapted(function: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*arguments: Any) -> Any:
+def _adapted(function: Callable[..., Datum]) -> Callable[..., Datum]:
+    def call(*arguments: object) -> Datum:
         try:
             return to_cel(function(*map(to_plain, arguments)))
         except (TypeError, ValueError, ArithmeticError) as error:
@@ -121,11 +125,11 @@ def _adapted(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _map(value: dict[Any, Any]) -> Any:
+def _map(value: dict[Datum, Datum]) -> Datum:
     return celtypes.MapType({to_cel(key): to_cel(item) for key, item in value.items()})
 
 
-_CEL_BY_TYPE: Final[Mapping[type, Callable[[Any], Any]]] = {
+_CEL_BY_TYPE: Final[Mapping[type, Callable[[Datum], Datum]]] = {
     bool: celtypes.BoolType,
     int: celtypes.IntType,
     float: celtypes.DoubleType,
@@ -138,13 +142,13 @@ _CEL_BY_TYPE: Final[Mapping[type, Callable[[Any], Any]]] = {
 }
 
 
-def _moment(value: Any) -> datetime:
+def _moment(value: Datum) -> datetime:
     return datetime(
         value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond, value.tzinfo
     )
 
 
-_PLAIN_BY_TYPE: Final[tuple[tuple[Any, Callable[[Any], Any]], ...]] = (
+_PLAIN_BY_TYPE: Final[tuple[tuple[Datum, Callable[[Datum], Datum]], ...]] = (
     (celtypes.BoolType, bool),
     (celtypes.IntType, int),
     (celtypes.UintType, int),
@@ -158,11 +162,11 @@ _PLAIN_BY_TYPE: Final[tuple[tuple[Any, Callable[[Any], Any]], ...]] = (
 )
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, _NUMBERS) and not isinstance(value, (bool, celtypes.BoolType))
 
 
-def _are_equal(left: Any, right: Any) -> bool:
+def _are_equal(left: object, right: object) -> bool:
     if _is_number(left) and _is_number(right):
         return bool(_comparable(left) == _comparable(right))
     if isinstance(left, list) and isinstance(right, list):
@@ -172,16 +176,16 @@ def _are_equal(left: Any, right: Any) -> bool:
     return bool(to_plain(left) == to_plain(right)) if type(left) is type(right) else left is right
 
 
-def _comparable(value: Any) -> Any:
+def _comparable(value: Datum) -> Datum:
     if isinstance(value, Decimal):
         return value
     return float(value) if isinstance(value, float) else int(value)
 
 
-def _passing_errors(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _passing_errors(compare: Callable[[Datum, Datum], Datum]) -> Callable[[Datum, Datum], Datum]:
     """Return an operator that returns the error of an operand."""
 
-    def operate(left: Any, right: Any) -> Any:
+    def operate(left: object, right: object) -> Datum:
         for operand in (left, right):
             if isinstance(operand, CELEvalError):
                 return operand
@@ -190,10 +194,10 @@ def _passing_errors(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], 
     return operate
 
 
-def _ordering(name: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+def _ordering(name: str, compare: Callable[[Datum, Datum], bool]) -> Callable[[Datum, Datum], Datum]:
     own = base_functions[name]
 
-    def ordered(left: Any, right: Any) -> Any:
+    def ordered(left: object, right: object) -> Datum:
         if _is_number(left) and _is_number(right):
             return celtypes.BoolType(compare(_comparable(left), _comparable(right)))
         return own(left, right)
@@ -201,11 +205,11 @@ def _ordering(name: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, 
     return _passing_errors(ordered)
 
 
-def _contains(item: Any, container: Any) -> Any:
+def _contains(item: Datum, container: Datum) -> Datum:
     return celtypes.BoolType(any(_are_equal(item, each) for each in container))
 
 
-def _string(value: Any) -> Any:
+def _string(value: object) -> Datum:
     if isinstance(value, Decimal):
         return celtypes.StringType(format(value, "f"))
     if isinstance(value, celtypes.DoubleType) and float(value).is_integer():
@@ -213,7 +217,7 @@ def _string(value: Any) -> Any:
     return base_functions["string"](value)
 
 
-_OPERATORS: Final[dict[str, Any]] = {
+_OPERATORS: Final[dict[str, Datum]] = {
     "_==_": _passing_errors(lambda left, right: celtypes.BoolType(_are_equal(left, right))),
     "_!=_": _passing_errors(lambda left, right: celtypes.BoolType(not _are_equal(left, right))),
     "_<_": _ordering("_<_", lambda left, right: left < right),
