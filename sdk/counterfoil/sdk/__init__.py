@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         CacheSettings,
         ClientCredentials,
         RegistrySettings,
-        RetrySettings,
         TlsSettings,
         TokenFile,
     )
@@ -76,6 +75,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.rules.settings import Override, Rules
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD, Associated
+    from counterfoil.sdk.transport import RetrySettings
     from counterfoil.sdk.usage.observation import Usage
 
 
@@ -142,7 +142,8 @@ _MODULE_BY_NAME = {
         "sdk.errors",
     ),
     **dict.fromkeys(("BasicAuth", "BearerToken", "ClientCredentials", "TokenFile"), "sdk.client.settings"),
-    **dict.fromkeys(("CacheSettings", "RegistrySettings", "RetrySettings"), "sdk.client.settings"),
+    **dict.fromkeys(("CacheSettings", "RegistrySettings"), "sdk.client.settings"),
+    "RetrySettings": "sdk.transport",
     **dict.fromkeys(("Override", "Rules"), "sdk.serde.rules.settings"),
     "TlsSettings": "sdk.client.settings",
     **dict.fromkeys(("Associated", "RECORD", "TOPIC", "TOPIC_RECORD"), "sdk.subjects"),

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     import httpx
 
     from counterfoil.schema.datum import JsonObject
-    from counterfoil.sdk.client.settings import RegistrySettings, RetrySettings
+    from counterfoil.sdk.client.settings import RegistrySettings
     from counterfoil.sdk.operations import Operation
     from counterfoil.sdk.script import Script
+    from counterfoil.sdk.transport import RetrySettings
 
 
 # What keeps a client from flooding a registry that fails: a shared budget of retries, and a circuit breaker.

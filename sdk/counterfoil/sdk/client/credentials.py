@@ -34,9 +34,9 @@ from counterfoil.sdk.transport import RETRIED, NoReply, Reply, Request, pause_af
 
 if TYPE_CHECKING:
     from counterfoil.schema.datum import JsonObject
-    from counterfoil.sdk.client.settings import Auth, Headers, RetrySettings, TokenFunction
+    from counterfoil.sdk.client.settings import Auth, Headers, TokenFunction
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.transport import Clock
+    from counterfoil.sdk.transport import Clock, RetrySettings
 
 
 _DUE: Final = 0.8
