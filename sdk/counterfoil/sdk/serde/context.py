@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import Forbidden
 from counterfoil.schema.texts import excerpt
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
 from counterfoil.sdk.errors import EncodeError, SerdeError
 
 if TYPE_CHECKING:
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.errors import CounterfoilError
     from counterfoil.sdk.subjects import Field
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # ``MessageField`` and ``SerializationContext`` have the members of confluent-kafka's classes of the same names, so that
 # either can be given to either's serializers.
 
-Headers: TypeAlias = Datum
+Headers: TypeAlias = Any
 """Kafka headers: a list of (name, bytes) pairs, a dict, or None."""
 
 
@@ -136,7 +136,7 @@ def write_header(headers: Headers, name: str, value: bytes) -> None:
 
 # What errors have in common: the record and the schema, added to the error on its way out; values in a few words.
 
-Record: TypeAlias = Datum
+Record: TypeAlias = Any
 """Bytes, None for a tombstone, or a record of confluent-kafka, aiokafka or kafka-python with its topic and headers."""
 
 _BARE = (bytes, bytearray, memoryview, type(None))

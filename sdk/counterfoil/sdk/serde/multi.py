@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
-from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
@@ -30,6 +29,7 @@ from counterfoil.sdk.serde.sources import RegistrySource
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.model import Schema
     from counterfoil.schema.wire import Frame
     from counterfoil.sdk.script import Script
@@ -95,14 +95,14 @@ LANGUAGES: Final[Mapping[SchemaType, Language]] = {
 }
 
 
-def _named(module: str, name: str) -> Datum:
+def _named(module: str, name: str) -> Any:
     return getattr(import_module(f"{_SERDE}.{module}"), name)
 
 
 # Reading topics with records of several formats, or of several types with a deserializer each.
 
 
-class MultiDeserializer(RecordReader[Datum], PickledByArguments):
+class MultiDeserializer(RecordReader["Datum"], PickledByArguments):
     """Reads records of any format, each by the language of its writer's schema.
 
     ``by_topic`` and ``by_record`` give the deserializer of a topic or of a record's full name; ``by_type`` the one of a
@@ -193,7 +193,7 @@ class MultiDeserializer(RecordReader[Datum], PickledByArguments):
         for message in wanted:
             typed = await self._source.arun(self._find_typed(message, ctx))
             frame = _shortest(typed, message)
-            facts: Datum = {"data": frame, "topic": ctx.topic, "field": ctx.field, "headers": ctx.headers}
+            facts: dict[str, Any] = {"data": frame, "topic": ctx.topic, "field": ctx.field, "headers": ctx.headers}
             await typed.warm(**facts)
             await self._deserializer(frame, ctx).warm(**facts)
 

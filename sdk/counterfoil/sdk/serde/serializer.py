@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar
 
-from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import CounterfoilError, SchemaParseError
 from counterfoil.schema.model import Reference, ResolvedReference, Schema
 from counterfoil.schema.parsed import Validation
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
     from uuid import UUID
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Encode
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 P = TypeVar("P")
 
-Register: TypeAlias = Literal["auto", "lookup", "latest"] | dict[str, Datum]
+Register: TypeAlias = Literal["auto", "lookup", "latest"] | dict[str, Any]
 """How a serializer finds its schema id.
 
 ``auto`` registers the schema, ``lookup`` requires that it is registered, ``latest`` writes with the subject's latest

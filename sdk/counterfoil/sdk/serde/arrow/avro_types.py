@@ -28,11 +28,10 @@ Arrow has no recursive types, and no decimals of more than 76 digits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroFixed,
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.languages.avro.types import AvroType, LogicalType
 
 
-Layout: TypeAlias = tuple[Datum, ...]
+Layout: TypeAlias = tuple[Any, ...]
 """What the accelerator makes of a type: the name of a kind of column, its numbers, and the layouts inside it."""
 
 VALUE: Final = "value"

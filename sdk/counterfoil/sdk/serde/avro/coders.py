@@ -7,7 +7,6 @@ from functools import partial
 from sys import intern
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
-from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.types import AvroKind
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.accelerator import find_accelerator, made_when_called
@@ -44,6 +43,7 @@ from counterfoil.sdk.serde.avro.resolve import BaseResolver, FarResolver, Naming
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.avro.schema import AvroSchema
     from counterfoil.schema.languages.avro.types import AvroUnion
     from counterfoil.sdk.serde.avro.encode_code import Choose
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 # ``INTERFACE`` in :mod:`counterfoil.sdk.serde.accelerator` and there. Whoever changes the nodes changes both, and
 # ``sdk/accelerator/src``.
 
-Node: TypeAlias = tuple[Datum, ...]
+Node: TypeAlias = "tuple[Datum, ...]"
 
 
 def decode_nodes(plan: Step) -> list[Node]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.languages.jsonschema.marks import EVERY, TYPE_BY_WORD, carrying
 from counterfoil.sdk.serde.json.schemas import Fitting
 from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
@@ -14,6 +13,7 @@ from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.schema.languages.jsonschema.marks import BranchChoice, DescribedValue, JsonMarks
     from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
     from counterfoil.schema.marks import Mark
@@ -199,13 +199,13 @@ class Everything:
 _MISSING: Final = object()
 
 
-class DecidedObject(JsonObject):
+class DecidedObject(dict[str, Any]):
     """An object, and the values that decide about it."""
 
     deciders: tuple[Json, ...] = ()
 
 
-class DecidedArray(list[Json]):
+class DecidedArray(list[Any]):
     """An array, and the values that decide about it."""
 
     deciders: tuple[Json, ...] = ()

@@ -13,10 +13,9 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import combinations
 from types import NoneType
-from typing import TYPE_CHECKING, Final, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 from uuid import UUID
 
-from counterfoil.schema.datum import Datum, Json, JsonObject
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.languages.avro.attributes import max_precision
 from counterfoil.schema.languages.avro.schema import parse_avro
@@ -46,6 +45,7 @@ from counterfoil.sdk.serde.models.markers import AvroType, TypeName
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from counterfoil.schema.datum import Datum, Json, JsonObject
     from counterfoil.sdk.serde.models.description import FieldNode, Node
 
 
@@ -109,7 +109,7 @@ class _Deriving:
             case RootNode(root=root):
                 return self.type_of(root, namespace, first=first)
             case AnyNode():
-                raise refusal(self._place, Datum, "a type, since Avro has no type for any value")
+                raise refusal(self._place, Any, "a type, since Avro has no type for any value")
 
     def _refuse(self, python: object, expected: str) -> NoReturn:
         raise refusal(self._place, python, expected)

@@ -12,7 +12,6 @@ from google.protobuf.message import DecodeError as RuntimeDecodeError
 from google.protobuf.message import EncodeError as RuntimeEncodeError
 from google.protobuf.message import Message
 
-from counterfoil.schema.datum import Datum
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.wire import ID_PREFIX_BYTES
 from counterfoil.sdk.errors import InvalidSettings
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
     from google.protobuf.descriptor import FileDescriptor
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.protobuf.runtime import MessageClass
     from counterfoil.sdk.serde.codec import Decode
     from counterfoil.sdk.serde.context import MessageContext
@@ -170,7 +170,7 @@ def _adapted(theirs: Callable[..., str]) -> ReferenceSubject:
     return lambda path: theirs(None, SimpleNamespace(name=path))
 
 
-class ProtobufSerializer(Serializer[Datum]):
+class ProtobufSerializer(Serializer["Datum"]):
     """Writes messages and dicts as Protobuf, framed with the registry's id of their schema and their message indexes.
 
     ``model`` is a generated class: its file is registered, after the files that it imports. Without a class, ``schema``
@@ -273,7 +273,7 @@ class ProtobufSerializer(Serializer[Datum]):
         return cls(schema_registry_client, model=msg_type, **confluent_writing(conf, rule_conf, rule_registry))
 
 
-class ProtobufDeserializer(Deserializer[Datum]):
+class ProtobufDeserializer(Deserializer["Datum"]):
     """Reads framed Protobuf with the schema that the frame or a header names.
 
     ``model`` is a generated class, or several, of which the one with the message's full name is used; a message of

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from google.protobuf.message import DecodeError as RuntimeDecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.protobuf.runtime import is_map
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.protobuf.message_types import class_of, find_fault
 from counterfoil.sdk.serde.protobuf.well_known import ANY, CONVERSION_BY_NAME, TIMES, WRAPPERS, or_nanoseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, MessageClass
 
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 # when it is set. Enums are their symbols, or numbers that have none; keys of extensions are ``[full.name]``. Unknown
 # fields are only in messages.
 
-Read: TypeAlias = Callable[[Datum], Datum]
+Read: TypeAlias = "Callable[[Datum], Datum]"
 """Returns a message, or a value of a field, as a Python value. Raises ``DecodeError`` with the path."""
 
 
@@ -131,7 +130,7 @@ def _unchanged(value: object) -> Datum:
 
 # Decoders for one writer and perhaps a reader.
 
-Decode = Datum
+Decode = Any
 
 _PARSER: Final = "parser"
 

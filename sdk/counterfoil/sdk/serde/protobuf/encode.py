@@ -11,7 +11,6 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import EncodeError as RuntimeEncodeError
 from google.protobuf.message import Message
 
-from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.protobuf.runtime import is_map
 from counterfoil.sdk.errors import EncodeError
 from counterfoil.sdk.serde.codec import is_rounded
@@ -20,6 +19,7 @@ from counterfoil.sdk.serde.protobuf.message_types import NAME_BY_TYPE, class_of
 from counterfoil.sdk.serde.protobuf.well_known import ANY, CONVERSION_BY_NAME, NULLABLE, WRAPPERS
 
 if TYPE_CHECKING:
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, MessageClass
 
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 #
 # Keys are the names of fields, or their JSON names, or ``[full.name]`` for an extension. None leaves a field unset.
 
-Fill: TypeAlias = Callable[[Datum, Datum], None]
+Fill: TypeAlias = "Callable[[Datum, Datum], None]"
 """Fills a message from a value. Raises ``EncodeError`` with the path inside the message."""
-Check: TypeAlias = Callable[[Datum], Datum]
+Check: TypeAlias = "Callable[[Datum], Datum]"
 """Returns the value for a scalar field. Raises ``EncodeError``; the runtime may refuse the value still."""
 
 _TYPE_URL: Final = "@type"

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from counterfoil.schema.datum import Datum
 from counterfoil.schema.marks import ROOT
 from counterfoil.sdk.errors import SchemaNotCached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.marks import Mark
     from counterfoil.schema.model import Rule, RuleSet, Schema
     from counterfoil.sdk.script import Script
@@ -140,13 +140,13 @@ class OpenedText(str):
     __slots__ = ()
 
 
-Transform: TypeAlias = Callable[[Datum], Datum]
+Transform: TypeAlias = "Callable[[Datum], Datum]"
 """A compiled rule: from the message to the new message (TRANSFORM), or to whether it is valid (CONDITION).
 
 In the encoding phase messages are bytes. It must not change its argument, which belongs to the program.
 """
 
-Change: TypeAlias = Callable[[Datum, Datum], Datum]
+Change: TypeAlias = "Callable[[Datum, Datum], Datum]"
 """A compiled rule for one field, ``(value, message)``: as :data:`Transform` for a value of the field.
 
 ``message`` is the value of the record that contains the field.

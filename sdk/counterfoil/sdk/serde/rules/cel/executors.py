@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import wraps
@@ -11,7 +10,6 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import MissingExtra, needed_by
 from counterfoil.sdk.errors import RuleError, RuleTypeMissing
 from counterfoil.sdk.serde.rules.cel.expression import (
@@ -26,8 +24,9 @@ from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
 from counterfoil.sdk.serde.rules.values import mentions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.rules.cel.expression import CelExpression
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, RuleScope, SchemaField, Transform
@@ -67,7 +66,7 @@ def find_engine() -> Datum:
 # numbers, and values with larger integers or decimals, are evaluated in Python, so that the result is the same with and
 # without it.
 
-Evaluate: TypeAlias = Callable[[dict[str, Datum]], Datum]
+Evaluate: TypeAlias = "Callable[[dict[str, Datum]], Datum]"
 """Evaluates an expression with variables; raises ``CelError``."""
 
 rust = find_engine()
