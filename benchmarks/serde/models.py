@@ -3,8 +3,9 @@
     python benchmarks/serde/models.py [--rounds 30] [--assert]
 
 The record is a trip of 14 fields, one of them a nested place, one an enum. confluent-kafka gets the fastest functions
-that a program can write by hand, and ``dataclasses.asdict`` beside them. The rows of ``conversion`` measure the
-generated code alone, without codec and frame, beside functions by hand and beside msgspec's. How time is measured is in ``measure.py``.
+that a program can write by hand, and ``dataclasses.asdict`` beside them. The rows of ``plain values`` measure the
+generated code alone, without codec and frame, beside functions by hand and beside msgspec's. How time is measured is
+in ``measure.py``.
 """
 
 from __future__ import annotations

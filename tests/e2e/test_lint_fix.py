@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from agreement_files import APPLICATION, BRIDGE, CONTRACT, SCHEMA
-from counterfoil.contracts.lint.rules import LINT_RULES
+from counterfoil.contracts.lint import LINT_RULES
 from counterfoil.contracts.reports.json_schema import report_json_schema
 
 CONTRACT_FILE, PRODUCT_FILE = "orders.odcs.yaml", "billing.odps.yaml"

@@ -53,8 +53,8 @@ from counterfoil.schema.sketch.document import read_sketch
 from counterfoil.schema.sketch.model import WriterSchema
 from counterfoil.schema.texts import Position
 from counterfoil.sdk.errors import RuleError
+from counterfoil.sdk.serde.rules.cel import read_expression
 from counterfoil.sdk.serde.rules.cel.executors import compile_program
-from counterfoil.sdk.serde.rules.cel.expression import read_expression
 from dear_inputs import (
     TEXTS,
     Genome,

@@ -12,7 +12,7 @@ import pytest
 from codec_tiers import TIERS, use_tier
 from counterfoil.contracts.cli.generate import generate
 from counterfoil.contracts.cli.run import run
-from counterfoil.contracts.values.form import form_of
+from counterfoil.contracts.values import form_of
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.serde.multi import LANGUAGES

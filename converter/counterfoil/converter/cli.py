@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from counterfoil.converter.engines.choice import AUTO, ENGINES
+from counterfoil.sdk.commands import as_json
 from counterfoil.sdk.commands.options import THE_REGISTRY, kafka_options, registry_options
-from counterfoil.sdk.commands.output import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

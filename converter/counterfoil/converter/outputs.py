@@ -14,7 +14,7 @@ from counterfoil.converter.errors import BridgeError
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports.forms import Case, CaseOutcome, Suite, junit_xml
-from counterfoil.sdk.commands.output import STANDARD_OUTPUT
+from counterfoil.sdk.commands import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

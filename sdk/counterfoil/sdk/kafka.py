@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from counterfoil.schema.sampling import Offsets
-    from counterfoil.sdk.serde.context import Record
+    from counterfoil.sdk.serde import Record
 
 
 # Properties files, as Kafka's own tools read them (``java.util.Properties``).

@@ -15,7 +15,7 @@ from counterfoil.contracts.cli.options import Output, parse_outputs, shown_addre
 from counterfoil.contracts.cli.root import command_table
 from counterfoil.contracts.cli.run import exit_code_for, run
 from counterfoil.contracts.errors import PreconditionFailed, UsageMistake
-from counterfoil.contracts.reports.text import printable
+from counterfoil.contracts.reports import printable
 from counterfoil.schema.errors import (
     BadRequest,
     CounterfoilError,

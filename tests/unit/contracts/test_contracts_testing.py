@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from counterfoil.contracts.check.agreements import Agreements, read_file
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
-from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.contracts.reports.json_schema import report_json_schema
 from counterfoil.contracts.testing.batches import RecordBatch, repeated_key
 from counterfoil.contracts.testing.plan import Proposed, RecordTestPlan, Writers

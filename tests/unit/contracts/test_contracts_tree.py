@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from avro_schemas import avro_records
-from counterfoil.contracts.baselines.baseline import match_paths
-from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.contracts.baselines import match_paths
+from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import outline

@@ -16,7 +16,7 @@ from counterfoil.schema.datum import JsonObject
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.contracts.assistants.tools import Tools
+    from counterfoil.contracts.assistants import Tools
 
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counterfoil.contracts.baselines.baseline import RegistryBaseline, TreeBaseline, match_paths
+from counterfoil.contracts.baselines import RegistryBaseline, TreeBaseline, match_paths
 from counterfoil.contracts.baselines.git import find_repository, open_repository, reader_of_blobs, short
 from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
 from counterfoil.contracts.baselines.workspace import (
@@ -41,16 +41,16 @@ from counterfoil.contracts.errors import (
     is_address,
     names_drive,
 )
+from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.contracts.project.languages import YamlFiles, has_schema_suffix, is_plain, is_yaml
 from counterfoil.contracts.project.model import settings_of
 from counterfoil.contracts.project.subjects import Subjects
-from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from counterfoil.contracts.baselines.baseline import Baseline, RegistryReader
+    from counterfoil.contracts.baselines import Baseline, RegistryReader
     from counterfoil.contracts.baselines.git import Blob, GitRepository, Past
     from counterfoil.contracts.baselines.workspace import CheckedScope
     from counterfoil.contracts.project.files import ProjectFile

@@ -15,8 +15,8 @@ from counterfoil.contracts.errors import BaselineNotFound, GitFailed, GitMissing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from counterfoil.contracts.project import SchemaTree
     from counterfoil.contracts.project.languages import YamlFiles
-    from counterfoil.contracts.project.tree import SchemaTree
 
 
 # The interface of the history of a baseline: which files each commit before it changed, and the files at that time.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counterfoil.contracts.baselines.baseline import read_version
+from counterfoil.contracts.baselines import read_version
 from counterfoil.contracts.baselines.git import find_repository, inside, open_repository
 from counterfoil.contracts.baselines.workspace import (
     CheckedScope,
@@ -32,17 +32,17 @@ from counterfoil.contracts.errors import (
     is_address,
     names_drive,
 )
+from counterfoil.contracts.project import SchemaTree
 from counterfoil.contracts.project.languages import AGREEMENT_SUFFIXES, has_schema_suffix, is_yaml
-from counterfoil.contracts.project.tree import SchemaTree
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from counterfoil.contracts.baselines.baseline import RegistryReader
+    from counterfoil.contracts.baselines import RegistryReader
     from counterfoil.contracts.baselines.git import GitRepository
+    from counterfoil.contracts.project import ReadSchema
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.project.tree import ReadSchema
     from counterfoil.schema.agreements.model import Agreement
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.baselines.git import inside, reader_of_blobs, short
 from counterfoil.contracts.errors import BaselineNotFound, InputNotFound
+from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.contracts.project.languages import (
     AGREEMENT_SUFFIXES,
     TYPE_BY_SUFFIX,
@@ -20,7 +21,6 @@ from counterfoil.contracts.project.languages import (
     language_of,
     says_it_is_schema,
 )
-from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
 from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.texts import counted

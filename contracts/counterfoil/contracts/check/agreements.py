@@ -19,9 +19,9 @@ from counterfoil.schema.paths import InvalidPath, parse_path
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from counterfoil.contracts.baselines.baseline import Baseline
+    from counterfoil.contracts.baselines import Baseline
+    from counterfoil.contracts.project import ReadSchema, SchemaTree
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.project.tree import ReadSchema, SchemaTree
     from counterfoil.schema.agreements.model import Expectation, Promise, SchemaLink
     from counterfoil.schema.paths import FieldPath
 

@@ -22,11 +22,11 @@ from counterfoil.schema.texts import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from counterfoil.contracts.baselines.baseline import Baseline, Removed
-    from counterfoil.contracts.check.topic_records import SketchedTopics
+    from counterfoil.contracts.baselines import Baseline, Removed
+    from counterfoil.contracts.check.request import SketchedTopics
     from counterfoil.contracts.findings import FailOn
+    from counterfoil.contracts.project import SchemaTree
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.project.tree import SchemaTree
 
 
 # The check itself: from schema files and their earlier versions to findings. It does no I/O.

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.baselines.git import CommitChanges, Past
     from counterfoil.contracts.check.agreements import AgreementFile, ContractTopic, TopicChange
+    from counterfoil.contracts.project import SchemaTree
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.project.tree import SchemaTree
     from counterfoil.schema.agreements.findings import ReadFinding
     from counterfoil.schema.agreements.model import Expectation, Promise
     from counterfoil.schema.agreements.pairs import Pair

@@ -15,7 +15,7 @@ from counterfoil.contracts.findings import (
     FormerBreaks,
     fingerprint,
 )
-from counterfoil.contracts.lint.rules import LINT_RULE_BY_ID
+from counterfoil.contracts.lint import LINT_RULE_BY_ID
 from counterfoil.schema.agreements.judge import is_read
 from counterfoil.schema.agreements.model import major_of
 from counterfoil.schema.agreements.readers import concerns

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import INTENDED
-from counterfoil.contracts.baselines.baseline import TreeBaseline
+from counterfoil.contracts.baselines import TreeBaseline
 from counterfoil.contracts.baselines.git import inside
 from counterfoil.contracts.baselines.workspace import paths_below, reader_of
 from counterfoil.contracts.check.agreements import (
@@ -41,9 +41,9 @@ from counterfoil.contracts.check.consumer_findings import (
     unknown_contracts,
 )
 from counterfoil.contracts.errors import InputNotFound
+from counterfoil.contracts.project import SchemaTree
 from counterfoil.contracts.project.languages import AGREEMENT_SUFFIXES
 from counterfoil.contracts.project.model import agreement_test
-from counterfoil.contracts.project.tree import SchemaTree
 from counterfoil.schema.agreements.sides import KnownWriters
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.reports import Severity
@@ -52,7 +52,7 @@ from counterfoil.schema.texts import Position
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from counterfoil.contracts.baselines.baseline import Baseline
+    from counterfoil.contracts.baselines import Baseline
     from counterfoil.contracts.baselines.choose import ComparedSides
     from counterfoil.contracts.check.agreements import ContractTopic, DeclaredConsumer, TopicChange
     from counterfoil.contracts.findings import CheckGate, CheckReport, Finding, FindingReaders

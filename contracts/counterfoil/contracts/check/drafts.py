@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import SIDE_NAMES_BY_DIRECTION, UNDECIDED, advice_for
 from counterfoil.contracts.findings import Dependant, Evidence, Finding, fingerprint
-from counterfoil.contracts.project.tree import FileProblem
+from counterfoil.contracts.project import FileProblem
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy, Direction
 from counterfoil.schema.compatibility.report import Earlier, identity_of, names_of
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from counterfoil.contracts.check.request import FileRequest
-    from counterfoil.contracts.project.tree import ReadSchema, SchemaTree
+    from counterfoil.contracts.project import ReadSchema, SchemaTree
     from counterfoil.schema.compatibility.report import Difference, Failure, Identity
     from counterfoil.schema.compatibility.rules import Fact
     from counterfoil.schema.judgement import Incompatibility, UnreadValue

@@ -20,11 +20,10 @@ from counterfoil.schema.texts import Position, print_pointer
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from counterfoil.contracts.baselines.baseline import Baseline
-    from counterfoil.contracts.check.request import FileRequest
-    from counterfoil.contracts.check.topic_records import WeighedSchema
+    from counterfoil.contracts.baselines import Baseline
+    from counterfoil.contracts.check.request import FileRequest, WeighedSchema
     from counterfoil.contracts.findings import Finding
-    from counterfoil.contracts.project.tree import FileProblem, ReadSchema, SchemaTree
+    from counterfoil.contracts.project import FileProblem, ReadSchema, SchemaTree
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
     from counterfoil.schema.paths import FieldPath

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.errors import InputNotFound, PreconditionFailed
-from counterfoil.contracts.values.constraints import constraints_of
-from counterfoil.contracts.values.expressions import VARIABLES, compile_rule
-from counterfoil.contracts.values.form import form_of, one_line, read_json, shown_bytes, shown_real
+from counterfoil.contracts.values import form_of, one_line, read_json, shown_bytes, shown_real
+from counterfoil.contracts.values.constraints import VARIABLES, compile_rule, constraints_of
 from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.validator import SchemaValidator

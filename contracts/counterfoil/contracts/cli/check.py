@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from counterfoil.contracts.baselines.choose import ComparedSides, ComparisonRequest
-    from counterfoil.contracts.check.topic_records import SketchedTopics
+    from counterfoil.contracts.check.request import SketchedTopics
     from counterfoil.contracts.cli.options import ReportWriter
     from counterfoil.contracts.findings import CheckReport
     from counterfoil.contracts.project.documents import ApprovalRecord
@@ -415,7 +415,7 @@ def _topics(
         return None
     from pathlib import Path
 
-    from counterfoil.contracts.check.topic_records import SketchedTopics
+    from counterfoil.contracts.check.request import SketchedTopics
     from counterfoil.contracts.errors import PreconditionFailed
     from counterfoil.schema.sketch import InvalidSketch, read_sketch
 

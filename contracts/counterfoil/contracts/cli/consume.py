@@ -161,7 +161,7 @@ def consume(
     from counterfoil.contracts.records.lines import document_of, errors_of, row_of
     from counterfoil.contracts.records.message import PartForm, PartReader
     from counterfoil.contracts.records.topic import KafkaTopic, Start
-    from counterfoil.contracts.values.form import one_line
+    from counterfoil.contracts.values import one_line
 
     place = Start.parse(start)
     client = opened_once(registry, context)

@@ -16,8 +16,8 @@ from counterfoil.contracts.cli.options import (
     registry_of,
     unknown_cannot_be_judged,
 )
+from counterfoil.sdk.commands import as_json, print_json
 from counterfoil.sdk.commands.options import THE_REGISTRY, environment_option, registry_options
-from counterfoil.sdk.commands.output import as_json, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

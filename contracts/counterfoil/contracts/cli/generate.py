@@ -10,8 +10,8 @@ import click
 
 from counterfoil.contracts.cli.options import chain
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands import is_printed
 from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
-from counterfoil.sdk.commands.output import is_printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

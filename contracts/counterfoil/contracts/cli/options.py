@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-from counterfoil.sdk.commands.output import STANDARD_OUTPUT
+from counterfoil.sdk.commands import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.baselines.choose import ComparedSides
     from counterfoil.contracts.project.files import ProjectFile
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.reports.text import ReportForms, TextStyle
+    from counterfoil.contracts.reports import ReportForms, TextStyle
     from counterfoil.schema.agreements.model import Agreement
     from counterfoil.schema.datum import Json
     from counterfoil.schema.reports import Report
@@ -225,7 +225,7 @@ def json_lines(file: str) -> Iterator[tuple[int, Json]]:
 
     A line that is no JSON is a ``ValueError``, which is yielded as the value.
     """
-    from counterfoil.contracts.values.form import read_json
+    from counterfoil.contracts.values import read_json
 
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     for number, line in enumerate(data.split(b"\n"), 1):
@@ -296,7 +296,7 @@ class ReportWriter(NamedTuple):
     def style(self, prefix: str = "", *, is_on_terminal: bool = True) -> TextStyle:
         """Return the style of text: coloured on a terminal only, and never with ``NO_COLOR`` set."""
         from counterfoil.contracts.baselines.workspace import shown_path
-        from counterfoil.contracts.reports.text import TextStyle, Verbosity
+        from counterfoil.contracts.reports import TextStyle, Verbosity
 
         is_terminal = is_on_terminal and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         loud = Verbosity.VERBOSE if self.is_verbose else Verbosity.NORMAL

@@ -15,8 +15,8 @@ from counterfoil.contracts.cli.options import (
     project_option,
     shown_address,
 )
+from counterfoil.sdk.commands import STANDARD_OUTPUT, as_json, print_json
 from counterfoil.sdk.commands.options import THE_REGISTRY, environment_option, registry_options
-from counterfoil.sdk.commands.output import STANDARD_OUTPUT, as_json, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.baselines.choose import ComparedSides
     from counterfoil.contracts.deploy.plans import StatePlan, StateRegistry
     from counterfoil.contracts.deploy.registration import FileRegistration
-    from counterfoil.contracts.reports.text import TextStyle
+    from counterfoil.contracts.reports import TextStyle
     from counterfoil.schema.datum import JsonObject
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.sdk.commands.options import RegistryAccess
@@ -232,7 +232,7 @@ def _findings(plan: StatePlan, style: TextStyle) -> str:
     """Return the report on the new schemas if a level refuses one of them."""
     if not _is_refused(plan):
         return ""
-    from counterfoil.contracts.reports.text import text_report
+    from counterfoil.contracts.reports import text_report
     from counterfoil.schema.exit_codes import ExitCode
 
     return text_report(plan.report, exit_code=ExitCode.BROKEN, style=style)

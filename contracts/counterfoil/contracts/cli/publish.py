@@ -8,8 +8,8 @@ import click
 
 from counterfoil.contracts.cli.options import chosen_project, parse_subjects, project_option, registry_of, shown_address
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands import STANDARD_OUTPUT, as_json, is_printed, print_json, print_rows
 from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
-from counterfoil.sdk.commands.output import STANDARD_OUTPUT, as_json, is_printed, print_json, print_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from counterfoil.contracts.deploy.publication import PublishedContractFiles
     from counterfoil.contracts.deploy.registration import RegistrationEntry, RegistrationPlan
     from counterfoil.contracts.lint.lint import LintReport
+    from counterfoil.contracts.project import SchemaTree
     from counterfoil.contracts.project.subjects import Subjects
-    from counterfoil.contracts.project.tree import SchemaTree
     from counterfoil.schema.datum import JsonObject
     from counterfoil.schema.errors import RegistryError
     from counterfoil.schema.model import Schema
@@ -210,7 +210,7 @@ def _warn_of_tags(plan: RegistrationPlan, tree: SchemaTree, subjects: Subjects) 
 def _print_report(plan: RegistrationPlan, *, prefix: str) -> None:
     """Print the findings because of which nothing is registered."""
     from counterfoil.contracts.cli.options import ReportWriter
-    from counterfoil.contracts.reports.text import text_report
+    from counterfoil.contracts.reports import text_report
 
     style = ReportWriter().style(prefix)
     click.echo(text_report(plan.report, exit_code=ExitCode.BROKEN, style=style), nl=False)
@@ -356,7 +356,7 @@ def _put_migrations(client: Registry, files: PublishedContractFiles) -> list[Con
 
 def _print_publication(publication: Publication, *, is_dry: bool) -> None:
     """Print all contracts of the version, and the notices."""
-    from counterfoil.contracts.reports.text import printable
+    from counterfoil.contracts.reports import printable
     from counterfoil.schema.texts import counted
 
     print_rows((each.kind, each.id, each.version, each.hash[:_DIGEST_LENGTH]) for each in publication.contracts)
@@ -381,7 +381,7 @@ def _print_errors(report: LintReport, *, prefix: str) -> None:
 
 def _print_differences(conflict: RegistryError) -> None:
     """Print what differs from the version that is published: schemas, what changed in them, and lines of the file."""
-    from counterfoil.contracts.reports.text import printable
+    from counterfoil.contracts.reports import printable
 
     schemas: list[str] = []
     lines: list[str] = []

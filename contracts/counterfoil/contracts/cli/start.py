@@ -11,8 +11,8 @@ import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from counterfoil.contracts.cli.installed import DISTRIBUTION
+from counterfoil.sdk.commands import as_json, print_json
 from counterfoil.sdk.commands.options import BOOTSTRAP_SERVERS, THE_REGISTRY, registry_options
-from counterfoil.sdk.commands.output import as_json, print_json
 
 if TYPE_CHECKING:
     from counterfoil.contracts.generate.documents import FoundSchemas
@@ -254,7 +254,7 @@ def mcp(registry: RegistryAccess) -> None:
 
     with needed_by("The server of tools", extra="mcp"):
         from counterfoil.contracts.assistants.server import server_of
-    from counterfoil.contracts.assistants.tools import Tools
+    from counterfoil.contracts.assistants import Tools
     from counterfoil.contracts.cli.installed import find_installed
 
     tools = Tools(registry.open)

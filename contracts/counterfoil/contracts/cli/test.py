@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.contracts.cli.options import ReportWriter
-    from counterfoil.contracts.testing.publishing import ResultPublisher
+    from counterfoil.contracts.testing.session import ResultPublisher
     from counterfoil.contracts.testing.sources import ChosenTest
     from counterfoil.contracts.testing.verdict import TestReport
     from counterfoil.schema.exit_codes import ExitCode
@@ -160,7 +160,7 @@ def test(
     )
     publisher = None
     if publish and tests:
-        from counterfoil.contracts.testing.publishing import ResultPublisher
+        from counterfoil.contracts.testing.session import ResultPublisher
 
         given = collected.given
         publisher = ResultPublisher(
@@ -177,7 +177,7 @@ def test(
 
 def _publish(publisher: ResultPublisher, report: TestReport, *, is_quiet: bool) -> None:
     """Store the results, and print what was stored on standard error, since reports are on standard output."""
-    from counterfoil.contracts.reports.text import printable
+    from counterfoil.contracts.reports import printable
 
     for line in publisher.publish(report):
         if not is_quiet:

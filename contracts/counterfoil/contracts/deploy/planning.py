@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.deploy.plans import StateRegistry
     from counterfoil.contracts.deploy.registration import RegistrationEntry
-    from counterfoil.contracts.project.associations import TopicAssociation
-    from counterfoil.contracts.project.model import FileMapping, Project
+    from counterfoil.contracts.project import SchemaTree
+    from counterfoil.contracts.project.model import FileMapping, Project, TopicAssociation
     from counterfoil.contracts.project.subjects import FileSubjects
-    from counterfoil.contracts.project.tree import SchemaTree
     from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.schema.rest.subjects import Association
     from counterfoil.sdk.operations import Operation

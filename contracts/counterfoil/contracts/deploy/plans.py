@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from counterfoil.contracts.deploy.registration import SchemaRegistry
-from counterfoil.contracts.reports.text import printable
+from counterfoil.contracts.reports import printable
 from counterfoil.schema.reports.forms import code, plain
 from counterfoil.schema.rest.versions import Deletion
 from counterfoil.schema.texts import counted
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.deploy.registration import RegistrationEntry
     from counterfoil.contracts.findings import CheckReport
-    from counterfoil.contracts.project.associations import TopicAssociation
+    from counterfoil.contracts.project.model import TopicAssociation
     from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
     from counterfoil.schema.datum import JsonObject
     from counterfoil.schema.rest.subjects import Config, Mode

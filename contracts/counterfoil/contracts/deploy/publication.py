@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.deploy.registration import SchemaRegistry
     from counterfoil.contracts.lint.lint import LintInput
+    from counterfoil.contracts.project import SchemaTree
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.project.tree import SchemaTree
     from counterfoil.schema.agreements.model import Agreement, Migration
     from counterfoil.schema.model import Schema
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from counterfoil.contracts.baselines.baseline import RegistryBaseline, RegistryReader
+from counterfoil.contracts.baselines import RegistryBaseline, RegistryReader
 from counterfoil.contracts.check.check import check_files
 from counterfoil.contracts.errors import InvalidOperand, PreconditionFailed, UsageMistake
 from counterfoil.contracts.findings import FailOn
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from counterfoil.contracts.findings import CheckReport
+    from counterfoil.contracts.project import SchemaTree
     from counterfoil.contracts.project.model import NamedSubject, Project, SubjectTerms
     from counterfoil.contracts.project.subjects import Subjects
-    from counterfoil.contracts.project.tree import SchemaTree
     from counterfoil.schema.rest.subjects import Mode
     from counterfoil.schema.rest.versions import RegisteredSchema
 

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.baselines.baseline import read_version
+from counterfoil.contracts.baselines import read_version
 from counterfoil.contracts.errors import NotKnown, PreconditionFailed, UsageMistake
-from counterfoil.contracts.reports.text import printable
+from counterfoil.contracts.reports import printable
 from counterfoil.contracts.values.fields import nearest, paths_of, require_field
 from counterfoil.schema.errors import SubjectNotFound
 from counterfoil.schema.paths import InvalidPath, parse_path
@@ -19,7 +19,7 @@ from counterfoil.schema.rest.observations import TOPIC_STATS, WHOLE_RECORD, Usag
 from counterfoil.schema.rest.verdicts import CONSUMER, FIELD_USE, FieldUse
 from counterfoil.schema.texts import counted
 from counterfoil.sdk import operations
-from counterfoil.sdk.commands.output import aligned
+from counterfoil.sdk.commands import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate.choices import (
-    DOUBLE_BITS,
-    SINGLE_BITS,
-    UNKNOWN_SYMBOL,
-    USUAL,
-    ExampleLimits,
-    whole_limits,
-)
+from counterfoil.contracts.generate import DOUBLE_BITS, SINGLE_BITS, UNKNOWN_SYMBOL, USUAL, ExampleLimits, whole_limits
+from counterfoil.contracts.values import shown_bytes, shown_real
 from counterfoil.contracts.values.avro import is_named
-from counterfoil.contracts.values.form import shown_bytes, shown_real
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
@@ -32,7 +25,7 @@ from counterfoil.schema.paths import ITEMS, VALUES, member, print_path
 from counterfoil.sdk.serde.avro.logical_types import conversion_of
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.generate.choices import ExampleChoices, ExampleShape
+    from counterfoil.contracts.generate import ExampleChoices, ExampleShape
     from counterfoil.schema.agreements.model import Promise
     from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.avro.schema import AvroSchema

@@ -21,7 +21,7 @@ from counterfoil.schema.texts import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from counterfoil.contracts.project.tree import SchemaTree
+    from counterfoil.contracts.project import SchemaTree
     from counterfoil.schema.agreements.model import Agreement
     from counterfoil.schema.datum import JsonObject
     from counterfoil.schema.parsed import ParsedSchema

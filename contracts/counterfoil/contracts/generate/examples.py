@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate.choices import UNKNOWN_SYMBOL, USUAL
+from counterfoil.contracts.generate import UNKNOWN_SYMBOL, USUAL
 from counterfoil.contracts.testing.record import RecordCheck, RecordParts
+from counterfoil.contracts.values import form_of
 from counterfoil.contracts.values.constraints import MISSING, values_at
-from counterfoil.contracts.values.form import form_of
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
@@ -22,7 +22,7 @@ from counterfoil.sdk.serde.multi import LANGUAGES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.contracts.generate.choices import ExampleChoices, ExampleShape
+    from counterfoil.contracts.generate import ExampleChoices, ExampleShape
     from counterfoil.schema.agreements.model import Promise
     from counterfoil.schema.datum import Datum
     from counterfoil.schema.model import ResolvedReference

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate.choices import DOUBLE_BITS, UNKNOWN_SYMBOL, USUAL
+from counterfoil.contracts.generate import DOUBLE_BITS, UNKNOWN_SYMBOL, USUAL
 from counterfoil.schema.compatibility.policies import OutOfSteps
 from counterfoil.schema.languages.jsonschema.json_values import TYPES, plain
 from counterfoil.schema.languages.jsonschema.values.arrays import Arrays
@@ -30,7 +30,7 @@ from counterfoil.schema.paths import StepKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from counterfoil.contracts.generate.choices import ExampleChoices, ExampleShape
+    from counterfoil.contracts.generate import ExampleChoices, ExampleShape
     from counterfoil.schema.agreements.model import FieldPromise, Promise
     from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema

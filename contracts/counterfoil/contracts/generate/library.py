@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.check.agreements import Links, read_file
 from counterfoil.contracts.errors import InputNotFound, InvalidOperand, PreconditionFailed
-from counterfoil.contracts.generate.choices import USUAL, ExampleShape, SeededChoices
+from counterfoil.contracts.generate import USUAL, ExampleShape, SeededChoices
 from counterfoil.contracts.generate.examples import Examples, RecordExamples
 from counterfoil.contracts.lint.lint import collect
 from counterfoil.contracts.testing.record import RecordCheck
-from counterfoil.contracts.values.form import one_line
+from counterfoil.contracts.values import one_line
 from counterfoil.schema.agreements.model import Contract, DataProduct
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.wire import id_prefix
@@ -21,8 +21,8 @@ from counterfoil.schema.wire import id_prefix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from counterfoil.contracts.project import ReadSchema
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.project.tree import ReadSchema
     from counterfoil.schema.agreements.model import Expectation, Promise
     from counterfoil.schema.datum import Json, JsonObject
 

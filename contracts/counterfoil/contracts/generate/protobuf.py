@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate.choices import DOUBLE_BITS, SINGLE_BITS, USUAL, ExampleLimits, whole_limits
-from counterfoil.contracts.values.form import shown_bytes, shown_real
+from counterfoil.contracts.generate import DOUBLE_BITS, SINGLE_BITS, USUAL, ExampleLimits, whole_limits
+from counterfoil.contracts.values import shown_bytes, shown_real
 from counterfoil.contracts.values.protobuf import shown_duration, shown_key
 from counterfoil.schema.languages.protobuf.runtime import is_map
 from counterfoil.schema.paths import ITEMS, VALUES, member, print_path
@@ -17,7 +17,7 @@ from counterfoil.sdk.serde.protobuf.well_known import ANY, CONVERSION_BY_NAME, N
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from counterfoil.contracts.generate.choices import ExampleChoices, ExampleShape
+    from counterfoil.contracts.generate import ExampleChoices, ExampleShape
     from counterfoil.schema.agreements.model import Promise
     from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField

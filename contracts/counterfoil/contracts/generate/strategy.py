@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.errors import PreconditionFailed
-from counterfoil.contracts.generate.choices import ExampleLimits, whole_limits
+from counterfoil.contracts.generate import ExampleLimits, whole_limits
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import ITEMS, VALUES, member
 from counterfoil.schema.patterns.matching import spelled_pattern

@@ -6,9 +6,9 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counterfoil.contracts.lint.rules import FileFindings
+from counterfoil.contracts.lint import FileFindings
 from counterfoil.contracts.project.languages import language_of
-from counterfoil.contracts.values.expressions import compile_rule
+from counterfoil.contracts.values.constraints import compile_rule
 from counterfoil.schema.agreements.findings import SchemaFacts
 from counterfoil.schema.agreements.model import major_of
 from counterfoil.schema.documents import InvalidDocument, Repair
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import date
 
-    from counterfoil.contracts.project.tree import SchemaTree
+    from counterfoil.contracts.project import SchemaTree
     from counterfoil.schema.agreements.model import (
         Contract,
         DataProduct,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.errors import PreconditionFailed
-from counterfoil.contracts.lint.rules import Fix
+from counterfoil.contracts.lint import Fix
 from counterfoil.contracts.project.languages import is_yaml
 from counterfoil.schema.documents import InvalidDocument, conflict_in
 from counterfoil.schema.documents.yaml_reader import read_yaml

@@ -18,8 +18,8 @@ from counterfoil.contracts.baselines.workspace import (
     undeclared_schemas,
 )
 from counterfoil.contracts.errors import InputNotFound, absent
+from counterfoil.contracts.lint import FileFindings
 from counterfoil.contracts.lint.agreements import ReferredSchemaFiles, check_application, check_contract
-from counterfoil.contracts.lint.rules import FileFindings
 from counterfoil.contracts.project.acceptance import STALE
 from counterfoil.contracts.project.documents import read_project
 from counterfoil.contracts.project.files import nearest_file, open_project
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.baselines.workspace import CheckedScope
     from counterfoil.contracts.findings import Finding
-    from counterfoil.contracts.lint.rules import Fix
+    from counterfoil.contracts.lint import Fix
+    from counterfoil.contracts.project import SchemaTree
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.project.tree import SchemaTree
     from counterfoil.schema.agreements.model import Agreement
     from counterfoil.schema.parsed import ParsedSchema
 

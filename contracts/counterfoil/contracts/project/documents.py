@@ -34,7 +34,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.findings import CheckGate, FailOn
-from counterfoil.contracts.project.associations import TopicAssociation
 from counterfoil.contracts.project.model import (
     PLACEHOLDER,
     PLACEHOLDERS,
@@ -45,6 +44,7 @@ from counterfoil.contracts.project.model import (
     ProjectSettings,
     SchemaLine,
     SubjectTerms,
+    TopicAssociation,
 )
 from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.documents import (

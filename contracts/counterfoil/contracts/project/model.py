@@ -1,4 +1,4 @@
-"""A project as its file counterfoil.yaml declares it: settings, the files of each subject, and their globs."""
+"""The settings of a project as values: its subjects, their associations with topics, and how changes are checked."""
 
 from __future__ import annotations
 
@@ -16,19 +16,38 @@ from counterfoil.contracts.project.languages import (
     subject_in_name,
 )
 from counterfoil.schema.caches import cached_if_short
+from counterfoil.schema.rest.subjects import AssociationType, Lifecycle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import date
 
     from counterfoil.contracts.findings import CheckGate, FailOn
-    from counterfoil.contracts.project.associations import TopicAssociation
-    from counterfoil.contracts.project.tree import SchemaTree
+    from counterfoil.contracts.project import SchemaTree
     from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
     from counterfoil.schema.model import Metadata
     from counterfoil.schema.rest.subjects import Mode
     from counterfoil.schema.texts import Position
 
+
+# The associations of topics with subjects that a project declares.
+
+
+@dataclass(frozen=True, slots=True)
+class TopicAssociation:
+    """The association of a subject with a topic that `counterfoil plan` creates: the topic, and its part."""
+
+    topic: str
+    namespace: str
+    id: str
+    type: AssociationType = AssociationType.VALUE
+    lifecycle: Lifecycle = Lifecycle.WEAK
+
+    def __str__(self) -> str:
+        return f"{self.type} of {self.namespace}/{self.topic} ({self.id}), {self.lifecycle}"
+
+
+# A project as its file counterfoil.yaml declares it: settings, the files of each subject, and their globs.
 
 # The globs of project files: ``*`` and ``?`` inside one step of a path, ``**`` for any number of folders.
 

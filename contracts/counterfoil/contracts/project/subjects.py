@@ -16,8 +16,8 @@ from counterfoil.schema.languages.table import language_for
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
+    from counterfoil.contracts.project import SchemaTree
     from counterfoil.contracts.project.model import FileMapping, Project, SchemaLine
-    from counterfoil.contracts.project.tree import SchemaTree
 
 
 # Which subjects a schema file has: the one place that decides it, for every command.

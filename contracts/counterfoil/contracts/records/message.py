@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.contracts.baselines.baseline import read_schema
+from counterfoil.contracts.baselines import read_schema
 from counterfoil.contracts.reports.diff import DiffReport, json_diff, text_diff
-from counterfoil.contracts.values.form import form_of, one_line, shown_bytes
+from counterfoil.contracts.values import form_of, one_line, shown_bytes
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import Schema
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
-    from counterfoil.contracts.project.tree import ReadSchema
-    from counterfoil.contracts.reports.text import TextStyle
+    from counterfoil.contracts.project import ReadSchema
+    from counterfoil.contracts.reports import TextStyle
     from counterfoil.schema.datum import Datum
     from counterfoil.schema.model import SchemaType
     from counterfoil.schema.rest.versions import SubjectVersion

@@ -12,7 +12,7 @@ from counterfoil.schema.errors import needed_by
 from counterfoil.schema.sampling import milliseconds_of
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
 from counterfoil.sdk.kafka import READING, RangeReader
-from counterfoil.sdk.serde.context import Record, read_header
+from counterfoil.sdk.serde import Record, read_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from counterfoil.contracts.findings import fingerprint
-from counterfoil.contracts.reports.text import COLOUR_BY_SEVERITY, printable
+from counterfoil.contracts.reports import COLOUR_BY_SEVERITY, printable
 from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import PROJECT, CheckedSubject, Report, ReportedRule, ReportEntry, Severity
@@ -19,7 +19,7 @@ from counterfoil.schema.texts import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.contracts.reports.text import TextStyle
+    from counterfoil.contracts.reports import TextStyle
     from counterfoil.schema.rest.verdicts import DeploymentVerdict, VerdictReason
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 import click
 
 from counterfoil.contracts.errors import InvalidOperand, PreconditionFailed
+from counterfoil.contracts.reports import Verbosity, printable
 from counterfoil.contracts.reports.breaks import USUAL_TERMS, BreakingChange, Breaks, BreakTerms, find_breaks
-from counterfoil.contracts.reports.text import Verbosity, printable
 from counterfoil.schema.agreements.changes import agreement_changes
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.parsing import find_changes
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from counterfoil.contracts.baselines.operands import Folder, ReadAgreement
-    from counterfoil.contracts.project.tree import ReadSchema
-    from counterfoil.contracts.reports.text import TextStyle
+    from counterfoil.contracts.project import ReadSchema
+    from counterfoil.contracts.reports import TextStyle
     from counterfoil.schema.change import Change
     from counterfoil.schema.compatibility.policies import Direction
     from counterfoil.schema.datum import JsonObject

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from counterfoil.contracts.advice import FILE_RULE_BY_ID
 from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.findings import FailOn
-from counterfoil.contracts.lint.rules import LINT_RULE_BY_ID
+from counterfoil.contracts.lint import LINT_RULE_BY_ID
 from counterfoil.contracts.project.acceptance import AcceptanceSource, with_approval
-from counterfoil.contracts.reports.text import Verbosity, finding_blocks, printable
+from counterfoil.contracts.reports import Verbosity, finding_blocks, printable
 from counterfoil.schema.documents import likely
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.languages.rules import RULE_BY_ID
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from datetime import date
 
     from counterfoil.contracts.findings import Finding
+    from counterfoil.contracts.lint import Fix
     from counterfoil.contracts.lint.lint import LintReport
-    from counterfoil.contracts.lint.rules import Fix
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.reports.text import TextStyle
+    from counterfoil.contracts.reports import TextStyle
     from counterfoil.schema.datum import JsonObject
 
 

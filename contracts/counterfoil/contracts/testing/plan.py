@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.errors import PreconditionFailed
 from counterfoil.contracts.records.message import OpenedWriter, open_writer, parse_read, shown_frame
-from counterfoil.contracts.testing.checks import (
+from counterfoil.contracts.testing import (
     CelCheck,
     FreshnessCheck,
     HeaderCheck,
@@ -20,19 +20,19 @@ from counterfoil.contracts.testing.checks import (
     hidden_names,
 )
 from counterfoil.contracts.testing.tally import Failures, Repeats, Tally, Window
-from counterfoil.contracts.values.expressions import VARIABLES, read_rule, variables_of
+from counterfoil.contracts.values.constraints import VARIABLES, read_rule, variables_of
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.sampling import milliseconds_of
 from counterfoil.schema.wire import KEY_HEADER
 from counterfoil.sdk.errors import DecodeError, RuleError, SerdeError
-from counterfoil.sdk.serde.context import read_header
+from counterfoil.sdk.serde import read_header
 from counterfoil.sdk.serde.multi import LANGUAGES
 from counterfoil.sdk.serde.reading import read_header_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from counterfoil.contracts.project.tree import ReadSchema
+    from counterfoil.contracts.project import ReadSchema
     from counterfoil.contracts.testing.columns import RecordColumns
     from counterfoil.contracts.testing.promises import TopicTest
     from counterfoil.contracts.testing.tally import RecordPlace, RepeatedKeys

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.testing.checks import (
+from counterfoil.contracts.testing import (
     LIMITS,
     UNDECODABLE,
     UNREADABLE,

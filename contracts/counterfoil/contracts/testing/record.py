@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from counterfoil.contracts.testing.promises import severity_of
 from counterfoil.contracts.values.constraints import (
     MISSING,
+    VARIABLES,
     Matching,
     OneOfValues,
     Within,
+    compile_rule,
     constraints_of,
     is_key_of,
     placed_values,
     values_at,
 )
-from counterfoil.contracts.values.expressions import VARIABLES, compile_rule
 from counterfoil.schema.agreements.model import EnumPolicy
 from counterfoil.schema.paths import parse_path, print_path
 from counterfoil.schema.reports import Severity

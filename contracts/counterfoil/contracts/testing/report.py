@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.contracts.reports import Verbosity, finding_blocks, printable
 from counterfoil.contracts.reports.lint import PAGE, entry_of, finding_document
-from counterfoil.contracts.reports.text import Verbosity, finding_blocks, printable
-from counterfoil.contracts.testing.checks import RECORD_RULE_BY_ID
+from counterfoil.contracts.testing import RECORD_RULE_BY_ID
 from counterfoil.schema.reports import CheckedSubject, Report, ReportedRule, Severity
 from counterfoil.schema.texts import counted
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from counterfoil.contracts.findings import FailOn, Finding
-    from counterfoil.contracts.reports.text import TextStyle
+    from counterfoil.contracts.reports import TextStyle
     from counterfoil.contracts.testing.tally import Failures, Outcomes
     from counterfoil.contracts.testing.verdict import TestReport, TopicResult
     from counterfoil.schema.datum import JsonObject

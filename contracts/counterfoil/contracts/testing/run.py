@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from counterfoil.contracts.testing import EVERYTHING, names_in
 from counterfoil.contracts.testing.batches import reason_of, repeated_key
-from counterfoil.contracts.testing.checks import EVERYTHING, names_in
 from counterfoil.contracts.testing.plan import UNDECODABLE, UNREADABLE, UNWRITABLE, key_value, texts_of
 from counterfoil.contracts.testing.tally import Key, RecordPlace, digest_of
+from counterfoil.contracts.values import one_line
 from counterfoil.contracts.values.constraints import MISSING, is_key_of, values_at
-from counterfoil.contracts.values.form import one_line
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.texts import excerpt
 from counterfoil.sdk.errors import RuleError, SerdeError
@@ -18,8 +18,8 @@ from counterfoil.sdk.errors import RuleError, SerdeError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from counterfoil.contracts.testing import Check, HeaderCheck, KeyCheck, QualityCheck
     from counterfoil.contracts.testing.batches import RecordBatch
-    from counterfoil.contracts.testing.checks import Check, HeaderCheck, KeyCheck, QualityCheck
     from counterfoil.contracts.testing.columns import RecordColumns
     from counterfoil.contracts.testing.plan import CompiledRule, Layout, RecordTestPlan, Writer
     from counterfoil.contracts.testing.tally import RepeatedKeys

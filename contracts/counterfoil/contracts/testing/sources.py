@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from counterfoil.contracts.check.agreements import Agreements, read_file
 from counterfoil.contracts.errors import InputNotFound, InvalidOperand, UsageMistake
 from counterfoil.contracts.project.languages import language_of
+from counterfoil.contracts.records.lines import PartChoice, RecordMaker
 from counterfoil.contracts.records.topic import KafkaRecord, KafkaTopic
-from counterfoil.contracts.records.writing import PartChoice, RecordMaker
 from counterfoil.contracts.testing.batches import RecordBatch
 from counterfoil.contracts.testing.promises import TopicTest, topic_test
-from counterfoil.contracts.values.form import read_json
+from counterfoil.contracts.values import read_json
 from counterfoil.schema.agreements.model import Contract
 from counterfoil.schema.documents import likely
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError

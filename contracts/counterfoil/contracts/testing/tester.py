@@ -9,8 +9,8 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from counterfoil.contracts.errors import PreconditionFailed
+from counterfoil.contracts.testing import Check, Metric, QualityCheck
 from counterfoil.contracts.testing.batches import RecordBatch, reason_of
-from counterfoil.contracts.testing.checks import Check, Metric, QualityCheck
 from counterfoil.contracts.testing.plan import UNDECODABLE, UNFRAMED, RecordTestPlan, Writers, frame_key
 from counterfoil.contracts.testing.run import RecordGroup, RecordGroupTest
 from counterfoil.contracts.testing.tally import RecordPlace, Span, Tally, Window, window_start
@@ -18,7 +18,7 @@ from counterfoil.schema.errors import needed_by
 from counterfoil.schema.sampling import takes
 from counterfoil.schema.wire import VALUE_HEADER
 from counterfoil.sdk.errors import SerdeError
-from counterfoil.sdk.serde.context import read_header
+from counterfoil.sdk.serde import read_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.findings import Finding, fingerprint
-from counterfoil.contracts.testing.checks import (
+from counterfoil.contracts.testing import (
     RECORD_RULE_BY_ID,
     REPEATED_KEY,
     UNCHECKED,
@@ -24,7 +24,7 @@ from counterfoil.schema.texts import Position, counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from counterfoil.contracts.testing.checks import Check
+    from counterfoil.contracts.testing import Check
     from counterfoil.contracts.testing.promises import TopicTest
     from counterfoil.contracts.testing.sources import SampleUnderTest
     from counterfoil.contracts.testing.tally import Failures, RecordPlace, Tally

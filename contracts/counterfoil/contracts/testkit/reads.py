@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.generate.examples import Examples
     from counterfoil.contracts.generate.library import ContractLibrary
     from counterfoil.schema.datum import Json, JsonObject
-    from counterfoil.sdk.usage.observation import Usage
+    from counterfoil.sdk.usage import Usage
 
 
 # What tests read of the values of each contract, as the paths of consumers' files.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate.choices import MAX_LENGTH, SINGLE_BITS, SeededChoices
+from counterfoil.contracts.generate import MAX_LENGTH, SINGLE_BITS, SeededChoices
 from counterfoil.contracts.generate.examples import Examples
 from counterfoil.contracts.testing.record import RecordParts
 from counterfoil.schema.caches import cached_if_short

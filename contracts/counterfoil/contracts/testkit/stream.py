@@ -6,18 +6,18 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.baselines.baseline import read_schema
+from counterfoil.contracts.baselines import read_schema
 from counterfoil.contracts.baselines.operands import read_operand
 from counterfoil.contracts.errors import UsageMistake
-from counterfoil.contracts.generate.choices import USUAL, ExampleShape, SeededChoices
+from counterfoil.contracts.generate import USUAL, ExampleShape, SeededChoices
 from counterfoil.contracts.generate.library import of_schema
 from counterfoil.schema.compatibility.policies import CompatibilityLevel
 from counterfoil.schema.model import Reference, Schema
 from counterfoil.schema.rest.versions import Visibility
-from counterfoil.sdk.serde.context import SerializationContext
+from counterfoil.sdk.serde import SerializationContext
 from counterfoil.sdk.serde.serializer import Serializer
 from counterfoil.sdk.testing.registries import InMemoryRegistry
-from counterfoil.sdk.usage.observation import Usage
+from counterfoil.sdk.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

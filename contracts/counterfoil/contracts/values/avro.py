@@ -26,14 +26,14 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from counterfoil.contracts.values.form import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
+from counterfoil.contracts.values import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
 from counterfoil.schema.languages.avro.types import AvroArray, AvroKind, AvroMap, AvroRecord, AvroUnion, branch_name
 from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.serde import misfit, placed
 from counterfoil.sdk.serde.avro.coders import compile_hinted_decoder
 from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk, describe
 from counterfoil.sdk.serde.avro.logical_types import conversion_of
 from counterfoil.sdk.serde.avro.values import branch_named, is_optional
-from counterfoil.sdk.serde.context import misfit, placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,8 +1,4 @@
-"""What is promised or expected of single values, as constraints, and the values at a path of a record.
-
-This is the one meaning of ``required``, ranges, lists of values and patterns, for records of topics
-(``counterfoil test``), for records of tests (``assert_produces``) and for those that a converter makes.
-"""
+"""Promises about values: constraints of fields, and rules in CEL, which are compiled without being evaluated."""
 
 from __future__ import annotations
 
@@ -10,8 +6,9 @@ import math
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.paths import StepKind
 from counterfoil.schema.patterns.matching import holds_match
 
@@ -21,7 +18,69 @@ if TYPE_CHECKING:
     from counterfoil.schema.agreements.model import ExpectedRead, FieldPromise, ValueRange
     from counterfoil.schema.datum import Datum
     from counterfoil.schema.paths import FieldPath, Step
+    from counterfoil.sdk.serde.rules.cel import CelExpression, Parts
 
+
+# The compilation of quality rules in CEL, without evaluating them.
+
+VARIABLES: Final = ("message", "key", "headers")
+"""The variables of a quality rule: the record's value, its key, its headers."""
+
+
+class RuleCompilation(NamedTuple):
+    """The result: what is wrong, or None, the paths of the fields that are read, and the variables.
+
+    Without ``is_compiled`` no engine is installed.
+    """
+
+    problem: str | None = None
+    is_compiled: bool = True
+    reads: tuple[tuple[str, ...], ...] = ()
+    variables: frozenset[str] = frozenset()
+
+
+@cached_if_short(1024, longest=2_000)
+def compile_rule(text: str) -> RuleCompilation:
+    """Compile an expression, and return what is wrong with it, and which fields of the message it reads."""
+    from counterfoil.sdk.errors import RuleError
+    from counterfoil.sdk.serde.rules.cel.executors import compile_program
+
+    expression = read_rule(text)
+    try:
+        compile_program(expression)
+    except RuleError as mistake:
+        from counterfoil.sdk.errors import RuleTypeMissing
+
+        return RuleCompilation(str(mistake), is_compiled=not isinstance(mistake, RuleTypeMissing))
+    present = [path[1:] for path in expression.presences.values() if path[0] == VARIABLES[0]]
+    reads = tuple(dict.fromkeys((*_paths(expression.reads.get(VARIABLES[0], {})), *present)))
+    return RuleCompilation(reads=reads, variables=variables_of(expression))
+
+
+def read_rule(text: str) -> CelExpression:
+    """Return what an expression reads, without compiling it."""
+    from counterfoil.sdk.serde.rules.cel import read_expression
+    from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
+
+    return read_expression(text, VARIABLES, FUNCTIONS)
+
+
+def variables_of(expression: CelExpression) -> frozenset[str]:
+    """Return the variables that an expression reads, or of which it tests whether a field is present."""
+    return frozenset((*expression.reads, *(path[0] for path in expression.presences.values())))
+
+
+def _paths(parts: Parts, before: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Return the paths that are read; a part that is read as a whole ends its path."""
+    if not parts:
+        return [before] if before else []
+    return [path for name, inner in parts.items() for path in _paths(inner, (*before, name))]
+
+
+# What is promised or expected of single values, as constraints, and the values at a path of a record.
+#
+# This is the one meaning of ``required``, ranges, lists of values and patterns, for records of topics
+# (``counterfoil test``), for records of tests (``assert_produces``) and for those that a converter makes.
 
 _SEARCH_TIMEOUT_S: Final = 1.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.baselines.baseline import read_version
+from counterfoil.contracts.baselines import read_version
 from counterfoil.contracts.errors import NotKnown
 from counterfoil.schema.errors import SubjectNotFound
 from counterfoil.schema.paths import ITEMS, VALUES, PathNotFound, StepKind, member, print_path, resolve_path

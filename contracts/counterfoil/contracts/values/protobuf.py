@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.values.form import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
+from counterfoil.contracts.values import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
 from counterfoil.schema.languages.protobuf.runtime import is_map
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.context import misfit, placed
+from counterfoil.sdk.serde import misfit, placed
 from counterfoil.sdk.serde.protobuf.well_known import ANY, CONVERSION_BY_NAME, WRAPPERS
 
 if TYPE_CHECKING:

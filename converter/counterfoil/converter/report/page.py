@@ -22,7 +22,7 @@ from counterfoil.converter.run.progress import duration, now_ms
 from counterfoil.converter.run.snapshot import RunState
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.texts import counted
-from counterfoil.sdk.commands.output import is_printed, print_json
+from counterfoil.sdk.commands import is_printed, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -20,7 +20,7 @@ from counterfoil.schema.sampling import FORMS, read_moment_ms
 from counterfoil.schema.sketch import InvalidSketch, PartSketch, read_sketch, write_sketch
 from counterfoil.schema.sketch.document import sketch_document
 from counterfoil.schema.sketch.model import print_place
-from counterfoil.sdk.commands.output import STANDARD_OUTPUT
+from counterfoil.sdk.commands import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

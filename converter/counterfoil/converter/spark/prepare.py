@@ -11,7 +11,7 @@ from counterfoil.converter.errors import MissingPart
 from counterfoil.converter.spark.java import archive_file, check_java
 from counterfoil.converter.spark.session import connector_settings, start_explained, start_java
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.sdk.commands.output import print_json
+from counterfoil.sdk.commands import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord
 
     from counterfoil.schema.datum import Datum
-    from counterfoil.sdk.serde.context import Headers
+    from counterfoil.sdk.serde import Headers
     from counterfoil.sdk.serde.deserializer import Deserializer
     from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.serializer import Serializer

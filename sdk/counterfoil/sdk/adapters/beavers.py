@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.errors import needed_by
 from counterfoil.sdk.adapters.dead_letters import NULL, NullBytes
 from counterfoil.sdk.errors import SerdeError
-from counterfoil.sdk.serde.context import MessageField, SerializationContext, place
+from counterfoil.sdk.serde import MessageField, SerializationContext, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ with needed_by("The adapter of Beavers", extra="beavers"):
     import pyarrow as pa
     from beavers.kafka import KafkaDriver, KafkaProducerMessage
 
-    from counterfoil.sdk.serde.arrow.tables import values_as
+    from counterfoil.sdk.serde.arrow import values_as
 
 
 _STRING: Final = pa.string()

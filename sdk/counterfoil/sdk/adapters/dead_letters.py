@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 from counterfoil.sdk.errors import SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.context import SerializationContext, header_name, member
+from counterfoil.sdk.serde import SerializationContext, header_name, member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from counterfoil.schema.datum import Datum
+    from counterfoil.sdk.serde import Headers, Record
     from counterfoil.sdk.serde.asynchronous import AsyncDeserializer
     from counterfoil.sdk.serde.base import RecordReader
-    from counterfoil.sdk.serde.context import Headers, Record
     from counterfoil.sdk.subjects import Field
 
 

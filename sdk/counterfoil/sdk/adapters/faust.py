@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from counterfoil.schema.errors import Forbidden, needed_by
 from counterfoil.sdk.adapters.dead_letters import dead_letter, header_pairs, new_context
 from counterfoil.sdk.errors import SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.context import SerializationContext, place_denial
+from counterfoil.sdk.serde import SerializationContext, place_denial
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

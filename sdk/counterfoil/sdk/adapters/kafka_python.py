@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import needed_by
 from counterfoil.sdk.adapters.dead_letters import Consumed, KeyValueReader
-from counterfoil.sdk.serde.context import SerializationContext
+from counterfoil.sdk.serde import SerializationContext
 
 if TYPE_CHECKING:
     from kafka import KafkaConsumer

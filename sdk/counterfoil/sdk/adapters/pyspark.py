@@ -18,9 +18,9 @@ from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
 from counterfoil.sdk.errors import InvalidSettings, SerdeError
+from counterfoil.sdk.serde import SerializationContext
 from counterfoil.sdk.serde.base import chosen
 from counterfoil.sdk.serde.codec import resolve_references
-from counterfoil.sdk.serde.context import SerializationContext
 from counterfoil.sdk.serde.multi import LANGUAGES
 from counterfoil.sdk.subjects import TOPIC
 

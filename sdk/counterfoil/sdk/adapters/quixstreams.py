@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from counterfoil.schema.errors import needed_by
 from counterfoil.sdk.adapters.dead_letters import new_context
 from counterfoil.sdk.errors import EncodeError, SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.context import MessageField, SerializationContext, field_of, headers_of
+from counterfoil.sdk.serde import MessageField, SerializationContext, field_of, headers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from logging import Logger
 
     from counterfoil.schema.datum import Datum
+    from counterfoil.sdk.serde import MessageContext
     from counterfoil.sdk.serde.base import RecordReader
-    from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.serializer import Serializer
 
 

@@ -17,7 +17,7 @@ from counterfoil.schema.rest.observations import UsageOrigin
 from counterfoil.sdk.adapters.pyspark import decoded_columns
 from counterfoil.sdk.adapters.spark_lineage import from_avro, reads_of_plan
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.usage.observation import BatchSender, sink_of
+from counterfoil.sdk.usage import BatchSender, sink_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.usage.observation import Sink
+    from counterfoil.sdk.usage import Sink
 
 
 with needed_by("The observation of Spark's queries", extra="pyspark"):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from counterfoil.schema.rest.bridges import BridgeDirection, BridgeState
+from counterfoil.sdk.commands import as_json, confirmed, print_json, print_rows
 from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
-from counterfoil.sdk.commands.output import as_json, confirmed, print_json, print_rows
 
 if TYPE_CHECKING:
     from counterfoil.schema.rest.bridges import Bridge, BridgeSide, BridgeStatus, PossibleTransition

@@ -12,8 +12,8 @@ from counterfoil.schema.errors import SubjectNotFound
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk.client.bundle import Bundle, BundledVersion
+from counterfoil.sdk.commands import as_json, print_json, require_file
 from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
-from counterfoil.sdk.commands.output import as_json, print_json, require_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from counterfoil.sdk.commands import as_json, confirmed, place_of, print_json, print_rows, ranges
 from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
-from counterfoil.sdk.commands.output import as_json, confirmed, place_of, print_json, print_rows, ranges
 
 if TYPE_CHECKING:
     from counterfoil.schema.datum import Json, JsonObject

@@ -1,13 +1,10 @@
-"""The values of confluent-kafka's client: schemas, versions, rules, metadata, configs, associations.
-
-Each has the attributes of its counterpart, and its JSON in the REST API as ``to_dict()`` and ``from_dict()``.
-"""
+"""The values of confluent-kafka's client, and its functions that name subjects and place schema ids."""
 
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias, TypeVar
 
 from counterfoil.schema import model
 from counterfoil.schema.errors import RegistryError
@@ -15,6 +12,8 @@ from counterfoil.schema.rest.json_values import ReplyJson, UnexpectedShapeError
 from counterfoil.schema.rest.schemas import SCHEMA
 from counterfoil.schema.rest.subjects import LEVEL_IN_FORCE, Config, config_document, read_config
 from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.serde import field_of, topic_of
+from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +21,41 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.schema.rest.versions import RegisteredSchema as OwnRegistered
+    from counterfoil.sdk.serde import MessageContext
 
+
+# The functions of confluent-kafka that name subjects and place schema ids, for settings that name them.
+
+prefix_schema_id_serializer: Final = "prefix_schema_id_serializer"
+header_schema_id_serializer: Final = "header_schema_id_serializer"
+dual_schema_id_deserializer: Final = "dual_schema_id_deserializer"
+prefix_schema_id_deserializer: Final = "prefix_schema_id_deserializer"
+
+
+def topic_subject_name_strategy(ctx: MessageContext | None, record_name: str | None) -> str:
+    """Return ``{topic}-key`` or ``{topic}-value``."""
+    return TOPIC(topic_of(ctx), field_of(ctx), record_name)
+
+
+def topic_record_subject_name_strategy(ctx: MessageContext | None, record_name: str | None) -> str:
+    """Return ``{topic}-{record's full name}``."""
+    return TOPIC_RECORD(topic_of(ctx), field_of(ctx), record_name)
+
+
+def record_subject_name_strategy(ctx: MessageContext | None, record_name: str | None) -> str:
+    """Return the record's full name."""
+    return RECORD(topic_of(ctx), field_of(ctx), record_name)
+
+
+def reference_subject_name_strategy(ctx: MessageContext | None, schema_ref: Any) -> str:
+    """Return the name of the reference: the path of an imported Protobuf file."""
+    del ctx
+    return str(schema_ref.name)
+
+
+# The values of confluent-kafka's client: schemas, versions, rules, metadata, configs, associations.
+#
+# Each has the attributes of its counterpart, and its JSON in the REST API as ``to_dict()`` and ``from_dict()``.
 
 T = TypeVar("T")
 

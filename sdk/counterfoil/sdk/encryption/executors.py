@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from counterfoil.schema.keys import DamagedCiphertext
-from counterfoil.sdk.encryption.key_services import KeyServices
-from counterfoil.sdk.encryption.keys import KeyStore
-from counterfoil.sdk.encryption.policy import (
+from counterfoil.sdk.encryption import (
     PlainValues,
     bytes_of_text,
     check_places,
@@ -24,6 +22,8 @@ from counterfoil.sdk.encryption.policy import (
     policy_of,
     refusal,
 )
+from counterfoil.sdk.encryption.key_services import KeyServices
+from counterfoil.sdk.encryption.keys import KeyStore
 from counterfoil.sdk.errors import EncryptionError, KeyMissing, NotDecrypted, NotEncrypted
 from counterfoil.sdk.serde.rules.protocol import FieldType, OpenedText
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from counterfoil.schema.datum import Datum
+    from counterfoil.sdk.encryption import KeyPolicy, PlacePolicy
     from counterfoil.sdk.encryption.key_services import KeyServiceMaker
     from counterfoil.sdk.encryption.keys import OpenKey
-    from counterfoil.sdk.encryption.policy import KeyPolicy, PlacePolicy
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, RuleScope, SchemaField, Transform
 

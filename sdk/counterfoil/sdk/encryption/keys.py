@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.keys import Cipher
     from counterfoil.schema.rest.keys import ShownDek
+    from counterfoil.sdk.encryption import KeyPolicy
     from counterfoil.sdk.encryption.key_services import KeyServices
-    from counterfoil.sdk.encryption.policy import KeyPolicy
     from counterfoil.sdk.operations import Operation
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.sources import SchemaCalls, T

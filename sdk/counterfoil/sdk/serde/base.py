@@ -13,7 +13,7 @@ from counterfoil.schema.errors import Forbidden, needed_by
 from counterfoil.schema.model import Schema
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached, SerdeError
 from counterfoil.sdk.processes import PickledByArguments
-from counterfoil.sdk.serde.context import SerializationContext, field_of, place_denial, read_record
+from counterfoil.sdk.serde import SerializationContext, field_of, place_denial, read_record
 from counterfoil.sdk.subjects import Associated, strategy_named
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from counterfoil.schema.datum import Datum
     from counterfoil.schema.model import SchemaType
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.arrow.tables import BatchReader
+    from counterfoil.sdk.serde import MessageContext, Record
+    from counterfoil.sdk.serde.arrow import BatchReader
     from counterfoil.sdk.serde.codec import Decode, Encode
-    from counterfoil.sdk.serde.context import MessageContext, Record
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.sources import RegistrySource
     from counterfoil.sdk.subjects import Field, SubjectNaming
-    from counterfoil.sdk.usage.observation import Usage
+    from counterfoil.sdk.usage import Usage
 
 
 # What serializers and deserializers have in common.
@@ -304,7 +304,7 @@ class RecordReader(ABC, Generic[T_co]):
     ) -> BatchReader:
         """Return what reads records into one table, with the arguments of :meth:`arrow`."""
         with needed_by("arrow()", extra="arrow"):
-            from counterfoil.sdk.serde.arrow.tables import BatchReader
+            from counterfoil.sdk.serde.arrow import BatchReader
         if errors is None and self._returns_errors:
             errors = {}
         return BatchReader(self.read_plan, ctx=SerializationContext(topic, field), errors=errors)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.serde.context import SerializationContext
+from counterfoil.sdk.serde import SerializationContext
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, Override, Rules
 from counterfoil.sdk.subjects import Associated, function_named, strategy_named
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, TypeV
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
 from counterfoil.sdk.errors import DecodeError, NotFramed, SchemaNotCached, SerdeError, SubjectUnresolved
+from counterfoil.sdk.serde import SerializationContext, field_of, header_name, headers_of, place, read_header, topic_of
 from counterfoil.sdk.serde.base import (
     Done,
     RecordReader,
@@ -22,15 +23,6 @@ from counterfoil.sdk.serde.base import (
     use_defined_call,
     use_deserializer_call,
     with_entry,
-)
-from counterfoil.sdk.serde.context import (
-    SerializationContext,
-    field_of,
-    header_name,
-    headers_of,
-    place,
-    read_header,
-    topic_of,
 )
 from counterfoil.sdk.serde.plans import Planner, PlanTable, ReadPlan
 from counterfoil.sdk.serde.reading import ReadResolver, read_header_of
@@ -46,14 +38,14 @@ if TYPE_CHECKING:
     from counterfoil.schema.datum import Datum
     from counterfoil.schema.model import Schema
     from counterfoil.sdk.script import Script
+    from counterfoil.sdk.serde import Headers, MessageContext
     from counterfoil.sdk.serde.codec import AnyCodec, Decode
-    from counterfoil.sdk.serde.context import Headers, MessageContext
     from counterfoil.sdk.serde.plans import Build
     from counterfoil.sdk.serde.reading import Latest, MessageFrame, OnForbidden
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field, SubjectNaming
-    from counterfoil.sdk.usage.observation import Usage
+    from counterfoil.sdk.usage import Usage
 
 
 if TYPE_CHECKING:

@@ -11,16 +11,8 @@ from counterfoil.schema.model import SchemaType
 from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
 from counterfoil.sdk.errors import NotFramed, SchemaNotCached, SerdeError
 from counterfoil.sdk.processes import PickledByArguments
+from counterfoil.sdk.serde import SerializationContext, field_of, header_name, headers_of, place, read_header, topic_of
 from counterfoil.sdk.serde.base import Done, RecordReader, chosen, observer
-from counterfoil.sdk.serde.context import (
-    SerializationContext,
-    field_of,
-    header_name,
-    headers_of,
-    place,
-    read_header,
-    topic_of,
-)
 from counterfoil.sdk.serde.deserializer import Decoded
 from counterfoil.sdk.serde.plans import PlanTable
 from counterfoil.sdk.serde.reading import chosen_on_forbidden, fetch_writer, frame_of, of_record
@@ -33,15 +25,15 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import Schema
     from counterfoil.schema.wire import Frame
     from counterfoil.sdk.script import Script
+    from counterfoil.sdk.serde import Headers, MessageContext
     from counterfoil.sdk.serde.codec import AnyCodec
-    from counterfoil.sdk.serde.context import Headers, MessageContext
     from counterfoil.sdk.serde.deserializer import Deserializer
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.reading import OnForbidden
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field
-    from counterfoil.sdk.usage.observation import Usage
+    from counterfoil.sdk.usage import Usage
 
 
 # The schema languages of messages: one row for each, whose modules are imported when a schema needs them.

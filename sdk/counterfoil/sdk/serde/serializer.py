@@ -12,6 +12,7 @@ from counterfoil.schema.model import Reference, ResolvedReference, Schema
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import guid_prefix, id_prefix
 from counterfoil.sdk.errors import EncodeError, InvalidSettings, SerdeError
+from counterfoil.sdk.serde import SerializationContext, field_of, header_name, headers_of, place, topic_of, write_header
 from counterfoil.sdk.serde.base import (
     Done,
     Serde,
@@ -25,15 +26,6 @@ from counterfoil.sdk.serde.base import (
     with_entry,
 )
 from counterfoil.sdk.serde.codec import AnyCodec, load_schema, parse_own
-from counterfoil.sdk.serde.context import (
-    SerializationContext,
-    field_of,
-    header_name,
-    headers_of,
-    place,
-    topic_of,
-    write_header,
-)
 from counterfoil.sdk.serde.plans import Planner, PlanTable, WritePlan
 from counterfoil.sdk.serde.rules import settings as keys
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, chosen_rules
@@ -47,8 +39,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.datum import Datum
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.script import Script
+    from counterfoil.sdk.serde import MessageContext
     from counterfoil.sdk.serde.codec import Codec, Encode
-    from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.plans import Build
     from counterfoil.sdk.serde.rules.plans import WriteRules
     from counterfoil.sdk.serde.rules.settings import Rules

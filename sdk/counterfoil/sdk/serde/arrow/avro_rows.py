@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from counterfoil.schema.languages.avro.types import AvroArray, AvroField, AvroKind, AvroMap, AvroRecord, AvroUnion
 from counterfoil.sdk.errors import SerdeError
+from counterfoil.sdk.serde.arrow import empty_rows
 from counterfoil.sdk.serde.arrow.avro_types import branches_of, column_of, optional_record, table_schema
-from counterfoil.sdk.serde.arrow.tables import empty_rows
 from counterfoil.sdk.serde.avro.coders import make_decoder
 from counterfoil.sdk.serde.avro.logical_types import conversion_of
 from counterfoil.sdk.serde.avro.plan import FieldStep, RecordStep

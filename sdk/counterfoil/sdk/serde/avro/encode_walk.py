@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 from counterfoil.schema.languages.avro.types import AvroEnum, AvroFixed, AvroKind, AvroRecord, AvroUnion, branch_name
 from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.serde import shown
 from counterfoil.sdk.serde.avro.encode_plan import ConversionLoss, writing_conversion_of
 from counterfoil.sdk.serde.avro.logical_types import conversion_of
 from counterfoil.sdk.serde.avro.numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, encode_long
 from counterfoil.sdk.serde.avro.plan import TYPE_KEY
 from counterfoil.sdk.serde.avro.values import InvalidDefault, branch_named, rank_of, value_of_default
 from counterfoil.sdk.serde.codec import is_rounded
-from counterfoil.sdk.serde.context import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

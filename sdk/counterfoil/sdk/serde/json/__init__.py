@@ -129,7 +129,7 @@ class JsonCodec(BareBodies):
     def row_source(self, writer: JsonSchema | None, reader: JsonSchema | None, suffix: bytes) -> RowSource:
         """Return what makes rows of values of JSON."""
         del suffix
-        from counterfoil.sdk.serde.arrow.tables import DictRowSource
+        from counterfoil.sdk.serde.arrow import DictRowSource
 
         return DictRowSource(lambda: self._plain_decoder(writer, reader, load=None))
 

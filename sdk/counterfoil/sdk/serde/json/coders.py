@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.sdk.errors import DecodeError, EncodeError, InvalidSettings, ModelError, SerdeError
+from counterfoil.sdk.serde import shown
 from counterfoil.sdk.serde.accelerator import find_accelerator
-from counterfoil.sdk.serde.context import shown
 from counterfoil.sdk.serde.json.schemas import refuse_invalid
 from counterfoil.sdk.serde.json.text import (
     compiled_reader,

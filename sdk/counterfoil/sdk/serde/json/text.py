@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from uuid import UUID
 
 from counterfoil.sdk.errors import DecodeError, EncodeError
-from counterfoil.sdk.serde.context import shown
+from counterfoil.sdk.serde import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from counterfoil.sdk.errors import EncodeError, ModelError, SerdeError
 from counterfoil.sdk.processes import PickledByArguments
+from counterfoil.sdk.serde import shown
 from counterfoil.sdk.serde.avro.plan import TYPE_KEY, PythonSource
-from counterfoil.sdk.serde.context import shown
 from counterfoil.sdk.serde.models.avro_schema import avro_schema
 from counterfoil.sdk.serde.models.describe import describe
 from counterfoil.sdk.serde.models.description import (

@@ -21,7 +21,7 @@ from typing import (
 )
 
 from counterfoil.sdk.errors import ModelError
-from counterfoil.sdk.serde.context import shown
+from counterfoil.sdk.serde import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from counterfoil.schema.languages.avro.types import AvroArray, AvroMap, AvroRecord, AvroUnion
 from counterfoil.sdk.errors import DecodeError, IncompatibleReader, ModelError
+from counterfoil.sdk.serde import shown
 from counterfoil.sdk.serde.avro.logical_types import EPOCH, LOCAL_EPOCH
 from counterfoil.sdk.serde.avro.plan import TYPE_KEY
-from counterfoil.sdk.serde.context import shown
 from counterfoil.sdk.serde.models.description import (
     EnumNode,
     FieldNode,

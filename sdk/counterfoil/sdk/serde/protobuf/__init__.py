@@ -15,6 +15,7 @@ from google.protobuf.message import Message
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.wire import ID_PREFIX_BYTES
 from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.serde import field_of, header_name, read_header
 from counterfoil.sdk.serde.base import with_entry
 from counterfoil.sdk.serde.codec import OutOfRange, checked_flag, reads_numbers
 from counterfoil.sdk.serde.confluent_settings import (
@@ -26,7 +27,6 @@ from counterfoil.sdk.serde.confluent_settings import (
     optional,
     serializer_settings,
 )
-from counterfoil.sdk.serde.context import field_of, header_name, read_header
 from counterfoil.sdk.serde.deserializer import Deserializer
 from counterfoil.sdk.serde.protobuf.codec import ProtobufCodec
 from counterfoil.sdk.serde.protobuf.decode import parser_of
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.protobuf.runtime import MessageClass
+    from counterfoil.sdk.serde import MessageContext
     from counterfoil.sdk.serde.codec import Decode
-    from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.reading import Latest, OnForbidden
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.serializer import Register
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import SubjectNaming
-    from counterfoil.sdk.usage.observation import Usage
+    from counterfoil.sdk.usage import Usage
 
 
 # The schema of a generated class, with the files that it imports: what a serializer registers.

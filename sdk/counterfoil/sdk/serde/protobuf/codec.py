@@ -151,7 +151,7 @@ class ProtobufCodec:
 
     def row_source(self, writer: MessageTypes | None, reader: MessageTypes | None, suffix: bytes) -> RowSource:
         """Return what makes rows of messages as dicts."""
-        from counterfoil.sdk.serde.arrow.tables import DictRowSource
+        from counterfoil.sdk.serde.arrow import DictRowSource
 
         return DictRowSource(lambda: self._with_values(as_dict=True).decoder(writer, reader, suffix))
 

@@ -13,8 +13,8 @@ from google.protobuf.message import Message
 
 from counterfoil.schema.languages.protobuf.runtime import is_map
 from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.serde import misfit, placed
 from counterfoil.sdk.serde.codec import is_rounded
-from counterfoil.sdk.serde.context import misfit, placed
 from counterfoil.sdk.serde.protobuf.message_types import NAME_BY_TYPE, class_of
 from counterfoil.sdk.serde.protobuf.well_known import ANY, CONVERSION_BY_NAME, NULLABLE, WRAPPERS
 

@@ -9,7 +9,7 @@ from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, InvalidOpera
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.context import misfit, placed
+from counterfoil.sdk.serde import misfit, placed
 
 if TYPE_CHECKING:
     from datetime import tzinfo

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import ResolvedReference, RuleSet, Schema
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.script import Script
+    from counterfoil.sdk.serde import MessageContext
     from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
-    from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.rules.protocol import RedactKey
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.rules.stages import Marked, RulePlace, Stage

@@ -11,7 +11,6 @@ Source: the rules of data contracts in Confluent's documentation, and the public
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
@@ -20,7 +19,7 @@ from counterfoil.schema.marks import ROOT
 from counterfoil.sdk.errors import SchemaNotCached
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from counterfoil.schema.datum import Datum
     from counterfoil.schema.marks import Mark
@@ -152,7 +151,7 @@ Change: TypeAlias = "Callable[[Datum, Datum], Datum]"
 ``message`` is the value of the record that contains the field.
 """
 
-FieldChanges: TypeAlias = Callable[[SchemaField], Change | None]
+FieldChanges: TypeAlias = "Callable[[SchemaField], Change | None]"
 """Returns the compiled rule for a field; None if the rule leaves its values as they are. Called once for each field."""
 
 

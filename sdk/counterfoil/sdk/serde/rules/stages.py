@@ -14,7 +14,7 @@ from counterfoil.sdk.errors import (
     RuleError,
     SchemaNotCached,
 )
-from counterfoil.sdk.serde.context import field_of, headers_of, read_header
+from counterfoil.sdk.serde import field_of, headers_of, read_header
 from counterfoil.sdk.serde.rules.protocol import FieldExecutor, PlaceExecutor, RuleMode, RulePhase, RuleRun, RuleScope
 from counterfoil.sdk.serde.rules.settings import kept_key
 from counterfoil.sdk.serde.rules.values import Aim, DecidesByTexts, MessageBeforeRules
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import Rule, RuleSet, Schema
     from counterfoil.sdk.errors import SerdeError
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.context import MessageContext
+    from counterfoil.sdk.serde import MessageContext
     from counterfoil.sdk.serde.rules.protocol import Action, Change, Redact, RedactKey, SchemaField, Transform
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.rules.values import RuleValues

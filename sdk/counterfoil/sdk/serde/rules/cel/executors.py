@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.errors import MissingExtra, needed_by
 from counterfoil.sdk.errors import RuleError, RuleTypeMissing
-from counterfoil.sdk.serde.rules.cel.expression import (
+from counterfoil.sdk.serde.rules.cel import (
     Unsupported,
     convert,
     function_alias,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.datum import Datum
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.rules.cel.expression import CelExpression
+    from counterfoil.sdk.serde.rules.cel import CelExpression
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, RuleScope, SchemaField, Transform
 
 
@@ -155,8 +155,7 @@ def compile_python(expression: CelExpression, most_steps: int | None = None) -> 
     """
     try:
         with needed_by("A rule in CEL", extra="rules"):
-            from counterfoil.sdk.serde.rules.cel.counted import MOST_STEPS
-            from counterfoil.sdk.serde.rules.cel.python_engine import compile_text
+            from counterfoil.sdk.serde.rules.cel.python_engine import MOST_STEPS, compile_text
     except MissingExtra as missing:
         raise RuleTypeMissing(str(missing)) from missing
     functions = {name: _OWN[name] for name in expression.calls if name in _OWN}
