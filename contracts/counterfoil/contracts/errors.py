@@ -22,13 +22,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
-
-if TYPE_CHECKING:
-    from counterfoil.schema.texts import Position
+from counterfoil.schema.texts import Position
 
 
 class ContractsError(CounterfoilError):

@@ -38,13 +38,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from counterfoil.schema.errors import CounterfoilError, Forbidden, SchemaNotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from uuid import UUID
 
     from counterfoil.schema.datum import Datum

@@ -19,18 +19,16 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.sampling import turns_of
+from counterfoil.schema.sampling import Offsets, turns_of
 from counterfoil.sdk.errors import InvalidSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from counterfoil.schema.sampling import Offsets
     from counterfoil.sdk.serde import Record
 
 

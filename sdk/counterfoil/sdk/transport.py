@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from counterfoil.schema.errors import CounterfoilError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 # The protocol between the client and the network: a request is sent, and a reply is returned or none arrives.
 #

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import binascii
 import json
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.contracts.baselines import Baseline
 from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
 from counterfoil.contracts.errors import UsageMistake
+from counterfoil.contracts.project import ReadSchema, SchemaTree
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.contracts.baselines import Baseline
-    from counterfoil.contracts.project import ReadSchema, SchemaTree
-    from counterfoil.schema.datum import JsonObject
     from counterfoil.sdk.client import Registry
 
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from counterfoil.contracts.project import FileProblem, ReadSchema
-from counterfoil.schema.compatibility.policies import rules_policy
+from counterfoil.contracts.project import FileProblem, ReadSchema, SchemaTree
+from counterfoil.contracts.project.languages import YamlFiles
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, rules_policy
 from counterfoil.schema.errors import ConfigNotFound, InvalidSchema, SchemaParseError, SubjectNotFound
+from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema, resolved_references
+from counterfoil.schema.rest.versions import RegisteredSchema, VersionNumber
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from counterfoil.contracts.baselines.git import Past
-    from counterfoil.contracts.project import SchemaTree
-    from counterfoil.contracts.project.languages import YamlFiles
     from counterfoil.contracts.project.subjects import Subjects
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.versions import RegisteredSchema, VersionNumber
 
 
 # Matching of the schema files of two sides when files are moved and renamed.

@@ -5,19 +5,15 @@ from __future__ import annotations
 import os
 import posixpath
 import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from counterfoil.contracts.errors import BaselineNotFound, GitFailed, GitMissing, NoRepository
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.contracts.project import SchemaTree
-    from counterfoil.contracts.project.languages import YamlFiles
-
+from counterfoil.contracts.project import SchemaTree
+from counterfoil.contracts.project.languages import YamlFiles
 
 # The interface of the history of a baseline: which files each commit before it changed, and the files at that time.
 

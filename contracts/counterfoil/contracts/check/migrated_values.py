@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from counterfoil.contracts.errors import InputNotFound, PreconditionFailed
 from counterfoil.contracts.values import form_of, one_line, read_json, shown_bytes, shown_real
-from counterfoil.contracts.values.constraints import VARIABLES, compile_rule, constraints_of
+from counterfoil.contracts.values.constraints import VARIABLES, Constraint, compile_rule, constraints_of
+from counterfoil.schema.agreements.model import ExpectedRead, FieldPromise, Promise
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.validator import SchemaValidator
-from counterfoil.schema.paths import StepKind, member, print_path
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.paths import FieldPath, Step, StepKind, member, print_path
 from counterfoil.schema.plans.avro import base_schema
 from counterfoil.schema.plans.jsonschema import NoValues, base_of_json, json_of_base
 from counterfoil.schema.plans.languages import tree_of
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, RecordType, UnionType, branch_of
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, RecordType, UnionType, branch_of
 from counterfoil.schema.plans.types import NUMERIC
 from counterfoil.sdk.errors import EncodeError, RuleError
 from counterfoil.sdk.serde.avro.coders import compile_encoder
 from counterfoil.sdk.serde.avro.tagged import compile_tagged_decoder
 from counterfoil.sdk.serde.multi import LANGUAGES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from counterfoil.contracts.values.constraints import Constraint
-    from counterfoil.schema.agreements.model import ExpectedRead, FieldPromise, Promise
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.paths import FieldPath, Step
-    from counterfoil.schema.plans.tree import Node
-
 
 # Recorded values of topics: files with the lines that ``counterfoil consume`` prints, one file for each topic.
 

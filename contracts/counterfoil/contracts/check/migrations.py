@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.advice import advice_for
-from counterfoil.contracts.check.agreements import Links, TopicSchemas, changes_of, topics_of
+from counterfoil.contracts.check.agreements import Links, TopicChange, TopicSchemas, changes_of, topics_of
 from counterfoil.contracts.check.migrated_values import (
     Conditions,
     misfit_function,
@@ -16,39 +18,32 @@ from counterfoil.contracts.check.migrated_values import (
     shown,
     unkept,
 )
-from counterfoil.contracts.findings import Evidence, Finding, fingerprint
+from counterfoil.contracts.findings import CheckReport, Evidence, Finding, fingerprint
 from counterfoil.contracts.lint.agreements import below
 from counterfoil.schema.agreements.findings import SchemaFacts
 from counterfoil.schema.agreements.generation import generated
-from counterfoil.schema.agreements.model import major_of
+from counterfoil.schema.agreements.model import Contract, ExpectedRead, Migration, Promise, major_of
 from counterfoil.schema.agreements.unmet_reads import uncovered
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.documents import InvalidDocument
 from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.paths import InvalidPath, StepKind, parse_path
 from counterfoil.schema.plans import ConversionError
+from counterfoil.schema.plans.bridge import BridgeFile
 from counterfoil.schema.plans.bridge_document import read_bridge
 from counterfoil.schema.plans.derivations import derive_both_ways
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.evaluate import evaluator
 from counterfoil.schema.plans.jsonschema import NoValues
 from counterfoil.schema.plans.languages import tree_of, with_message
-from counterfoil.schema.plans.tree import NotPlannable
+from counterfoil.schema.plans.model import ConversionPlan
+from counterfoil.schema.plans.tree import Node, NotPlannable
 from counterfoil.schema.reports import ReportedApproval, Severity
 from counterfoil.schema.texts import Position, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import date
-
-    from counterfoil.contracts.check.agreements import TopicChange
     from counterfoil.contracts.check.consumers import ConsumerRequest
-    from counterfoil.contracts.findings import CheckReport
-    from counterfoil.schema.agreements.model import Contract, ExpectedRead, Migration, Promise
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.plans.bridge import BridgeFile
-    from counterfoil.schema.plans.model import ConversionPlan
-    from counterfoil.schema.plans.tree import Node
 
 
 # The trial of a converter: records of one version of a topic are converted to the other, and judged there.

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from counterfoil.contracts.baselines import Baseline
 from counterfoil.contracts.findings import TopicRecords
+from counterfoil.contracts.project import ReadSchema
 from counterfoil.contracts.project.languages import subject_in_name
-from counterfoil.schema.change import ChangeKind
+from counterfoil.schema.change import Change, ChangeKind
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.parsed import Validation
+from counterfoil.schema.parsed import ParsedSchema, Validation
 from counterfoil.schema.parsing import find_changes, parse_schema
-from counterfoil.schema.sketch import weigh
+from counterfoil.schema.sketch import PartSketch, SchemaSketch, TopicSketch, WriterSchema, weigh
+from counterfoil.schema.sketch.model import Count
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from counterfoil.contracts.baselines import Baseline
-    from counterfoil.contracts.project import ReadSchema
     from counterfoil.contracts.project.model import Project
-    from counterfoil.schema.change import Change
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.sketch import PartSketch, SchemaSketch, TopicSketch, WriterSchema
-    from counterfoil.schema.sketch.model import Count
 
 
 # How many records of a topic trigger a finding, as the sketch of the topic shows it.

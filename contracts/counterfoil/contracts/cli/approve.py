@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from counterfoil.contracts.cli.check import generated_code_option, judging_options
+from counterfoil.contracts.cli.check import JudgingOptions, generated_code_option, judging_options
 from counterfoil.schema.errors import InvalidApproval
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.rest.verdicts import APPROVAL, NewApproval
+from counterfoil.schema.rest.verdicts import APPROVAL, Approval, NewApproval
 from counterfoil.sdk import operations
 from counterfoil.sdk.commands import as_json, print_json
+from counterfoil.sdk.commands.options import RegistryAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
     from datetime import date
 
-    from counterfoil.contracts.cli.check import JudgingOptions
     from counterfoil.contracts.findings import CheckReport
     from counterfoil.contracts.project.documents import ApprovalRecord
-    from counterfoil.schema.rest.verdicts import Approval
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.commands.options import RegistryAccess
 
 
 # The approvals of a registry on the command line: adding, listing and revoking them.

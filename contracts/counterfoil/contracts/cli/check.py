@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 
 from counterfoil.contracts.cli.options import (
+    ReportWriter,
     chain,
     chosen_project,
     fail_on_option,
@@ -17,20 +19,16 @@ from counterfoil.contracts.cli.options import (
     project_option,
     shown_address,
 )
-from counterfoil.sdk.commands.options import THE_REGISTRY, environment_option, registry_options
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, environment_option, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from counterfoil.contracts.baselines.choose import ComparedSides, ComparisonRequest
     from counterfoil.contracts.check.request import SketchedTopics
-    from counterfoil.contracts.cli.options import ReportWriter
     from counterfoil.contracts.findings import CheckReport
     from counterfoil.contracts.project.documents import ApprovalRecord
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.schema.sketch import TopicSketch
-    from counterfoil.sdk.commands.options import RegistryAccess
 
 
 # The options that determine what is compared and how it is judged, and the run that they ask for.

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from counterfoil.contracts.cli.run import PROGRAM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 # The commands that the installed distribution declares: its own table of entry points, read from its own file.
 #

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import update_wrapper
 from pathlib import Path
@@ -14,20 +15,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
+from counterfoil.schema.datum import Json
 from counterfoil.sdk.commands import STANDARD_OUTPUT
+from counterfoil.sdk.commands.options import RegistryAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from counterfoil.contracts.baselines.choose import ComparedSides
     from counterfoil.contracts.project.files import ProjectFile
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.reports import ReportForms, TextStyle
     from counterfoil.schema.agreements.model import Agreement
-    from counterfoil.schema.datum import Json
     from counterfoil.schema.reports import Report
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.commands.options import RegistryAccess
     from counterfoil.sdk.kafka import KafkaAccess
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,19 +16,16 @@ from counterfoil.contracts.cli.options import (
     project_option,
     shown_address,
 )
+from counterfoil.schema.datum import JsonObject
+from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk.commands import STANDARD_OUTPUT, as_json, print_json
-from counterfoil.sdk.commands.options import THE_REGISTRY, environment_option, registry_options
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, environment_option, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from counterfoil.contracts.baselines.choose import ComparedSides
     from counterfoil.contracts.deploy.plans import StatePlan, StateRegistry
     from counterfoil.contracts.deploy.registration import FileRegistration
     from counterfoil.contracts.reports import TextStyle
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.sdk.commands.options import RegistryAccess
 
 
 _FORMATS: Final = ("text", "json", "markdown")

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from counterfoil.contracts.cli.options import json_lines, needed, opened_once
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk.commands import STANDARD_OUTPUT, as_json, is_printed, print_json
-from counterfoil.sdk.commands.options import THE_REGISTRY, kafka_options, registry_options
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, kafka_options, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from counterfoil.contracts.records.lines import RecordMaker, ValueWriter
     from counterfoil.contracts.records.topic import NewRecord
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.sdk.commands.options import RegistryAccess
     from counterfoil.sdk.kafka import KafkaAccess
 
 

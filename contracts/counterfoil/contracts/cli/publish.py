@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from counterfoil.contracts.cli.options import chosen_project, parse_subjects, project_option, registry_of, shown_address
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.model import Schema
 from counterfoil.sdk.commands import STANDARD_OUTPUT, as_json, is_printed, print_json, print_rows
-from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from counterfoil.contracts.baselines.choose import ComparedSides
     from counterfoil.contracts.deploy.publication import PublishedContractFiles
     from counterfoil.contracts.deploy.registration import RegistrationEntry, RegistrationPlan
     from counterfoil.contracts.lint.lint import LintReport
     from counterfoil.contracts.project import SchemaTree
     from counterfoil.contracts.project.subjects import Subjects
-    from counterfoil.schema.datum import JsonObject
     from counterfoil.schema.errors import RegistryError
-    from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.contracts import Publication
     from counterfoil.schema.rest.verdicts import ContractMigration
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.commands.options import RegistryAccess
 
 
 # ``counterfoil schema``: schemas of a registry, and the registration of schema files.

@@ -7,6 +7,7 @@ when the command is called or when its help line is printed and its entry has no
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -16,14 +17,12 @@ from counterfoil.contracts.cli.installed import (
     MAX_COLUMNS,
     OTHER_COMMANDS,
     SENTENCE,
+    CommandEntry,
     by_group,
     find_installed,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from counterfoil.contracts.cli.installed import CommandEntry
     from counterfoil.schema.errors import MissingExtra
 
 

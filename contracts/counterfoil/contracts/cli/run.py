@@ -10,13 +10,12 @@ import codecs
 import contextlib
 import os
 import sys
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import click
 
 

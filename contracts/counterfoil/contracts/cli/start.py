@@ -11,13 +11,12 @@ import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from counterfoil.contracts.cli.installed import DISTRIBUTION
+from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk.commands import as_json, print_json
-from counterfoil.sdk.commands.options import BOOTSTRAP_SERVERS, THE_REGISTRY, registry_options
+from counterfoil.sdk.commands.options import BOOTSTRAP_SERVERS, THE_REGISTRY, RegistryAccess, registry_options
 
 if TYPE_CHECKING:
     from counterfoil.contracts.generate.documents import FoundSchemas
-    from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.sdk.commands.options import RegistryAccess
 
 
 # ``counterfoil init``: writes the project file for the schema files of a repository.

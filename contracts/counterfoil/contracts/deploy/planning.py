@@ -4,39 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
-from counterfoil.contracts.deploy.plans import PlannedChange, PlannedChangeKind, StatePlan, WantedSubject
-from counterfoil.contracts.deploy.registration import FileRegistration, RegistrationState
+from counterfoil.contracts.deploy.plans import PlannedChange, PlannedChangeKind, StatePlan, StateRegistry, WantedSubject
+from counterfoil.contracts.deploy.registration import FileRegistration, RegistrationEntry, RegistrationState
 from counterfoil.contracts.errors import UsageMistake
-from counterfoil.contracts.project.subjects import Subjects, alias_text, other_alias_text
+from counterfoil.contracts.project import SchemaTree
+from counterfoil.contracts.project.model import FileMapping, Project, TopicAssociation
+from counterfoil.contracts.project.subjects import FileSubjects, Subjects, alias_text, other_alias_text
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy, parse_level
 from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import ConfigNotFound, ModeNotFound, RegistryError
 from counterfoil.schema.model import Metadata
 from counterfoil.schema.rest.bridges import BridgeState
 from counterfoil.schema.rest.schemas import METADATA
-from counterfoil.schema.rest.subjects import TOPIC, Config, Mode
+from counterfoil.schema.rest.subjects import TOPIC, Association, Config, Mode
 from counterfoil.schema.rest.versions import Deletion
 from counterfoil.sdk import operations
 from counterfoil.sdk.errors import UnexpectedReply
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.contracts.deploy.plans import StateRegistry
-    from counterfoil.contracts.deploy.registration import RegistrationEntry
-    from counterfoil.contracts.project import SchemaTree
-    from counterfoil.contracts.project.model import FileMapping, Project, TopicAssociation
-    from counterfoil.contracts.project.subjects import FileSubjects
-    from counterfoil.schema.datum import Json, JsonObject
-    from counterfoil.schema.rest.subjects import Association
-    from counterfoil.sdk.operations import Operation
-
+from counterfoil.sdk.operations import Operation
 
 # Why a subject must not be deleted yet: someone reads it, a bridge needs it, or a topic is associated with it.
 

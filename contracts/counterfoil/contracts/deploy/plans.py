@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from counterfoil.contracts.deploy.registration import SchemaRegistry
+from counterfoil.contracts.deploy.registration import RegistrationEntry, SchemaRegistry
+from counterfoil.contracts.findings import CheckReport
+from counterfoil.contracts.project.model import TopicAssociation
 from counterfoil.contracts.reports import printable
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.reports.forms import code, plain
-from counterfoil.schema.rest.versions import Deletion
+from counterfoil.schema.rest.subjects import Config, Mode
+from counterfoil.schema.rest.versions import Deletion, VersionNumber
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from counterfoil.contracts.deploy.registration import RegistrationEntry
-    from counterfoil.contracts.findings import CheckReport
-    from counterfoil.contracts.project.model import TopicAssociation
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.schema.rest.subjects import Config, Mode
-    from counterfoil.schema.rest.versions import VersionNumber
     from counterfoil.sdk.operations import Operation
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -12,23 +13,19 @@ from counterfoil.contracts.baselines import read_version
 from counterfoil.contracts.errors import NotKnown, PreconditionFailed, UsageMistake
 from counterfoil.contracts.reports import printable
 from counterfoil.contracts.values.fields import nearest, paths_of, require_field
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import SubjectNotFound
-from counterfoil.schema.paths import InvalidPath, parse_path
+from counterfoil.schema.paths import FieldPath, InvalidPath, parse_path
 from counterfoil.schema.reports.forms import code, plain
-from counterfoil.schema.rest.observations import TOPIC_STATS, WHOLE_RECORD, UsageOrigin
-from counterfoil.schema.rest.verdicts import CONSUMER, FIELD_USE, FieldUse
+from counterfoil.schema.rest.observations import TOPIC_STATS, WHOLE_RECORD, TopicStats, UsageOrigin
+from counterfoil.schema.rest.verdicts import CONSUMER, FIELD_USE, Consumer, FieldUse
 from counterfoil.schema.texts import counted
 from counterfoil.sdk import operations
 from counterfoil.sdk.commands import aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.rest.observations import TopicStats
-    from counterfoil.schema.rest.verdicts import Consumer
     from counterfoil.sdk.client import Registry
 
 

@@ -13,24 +13,19 @@ from __future__ import annotations
 import math
 import random
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from counterfoil.contracts.errors import NoExample
+from counterfoil.schema.agreements.model import FieldPromise, Promise, ValueRange
 from counterfoil.schema.caches import cached_by_size
-from counterfoil.schema.paths import StepKind, print_path
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.paths import FieldPath, StepKind, print_path
 from counterfoil.schema.patterns.samples import matching_strings
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterfoil.schema.agreements.model import FieldPromise, Promise, ValueRange
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.paths import FieldPath
-
 
 # The choices from which example values are made: from a seed, or by a library that searches and shrinks.
 

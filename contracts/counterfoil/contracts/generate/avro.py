@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate import DOUBLE_BITS, SINGLE_BITS, UNKNOWN_SYMBOL, USUAL, ExampleLimits, whole_limits
+from counterfoil.contracts.generate import (
+    DOUBLE_BITS,
+    SINGLE_BITS,
+    UNKNOWN_SYMBOL,
+    USUAL,
+    ExampleChoices,
+    ExampleLimits,
+    ExampleShape,
+    whole_limits,
+)
 from counterfoil.contracts.values import shown_bytes, shown_real
 from counterfoil.contracts.values.avro import is_named
+from counterfoil.schema.agreements.model import Promise
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
@@ -18,19 +29,15 @@ from counterfoil.schema.languages.avro.types import (
     AvroKind,
     AvroMap,
     AvroRecord,
+    AvroType,
     AvroUnion,
     branch_name,
 )
-from counterfoil.schema.paths import ITEMS, VALUES, member, print_path
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, member, print_path
 from counterfoil.sdk.serde.avro.logical_types import conversion_of
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.generate import ExampleChoices, ExampleShape
-    from counterfoil.schema.agreements.model import Promise
-    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.schema.paths import FieldPath
 
 
 MAX_REPEATS: Final = 2

@@ -5,27 +5,22 @@ from __future__ import annotations
 import json
 import posixpath
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
 from counterfoil.contracts.lint.agreements import below
+from counterfoil.contracts.project import SchemaTree
 from counterfoil.contracts.project.languages import TYPE_BY_SUFFIX, language_of, stem_of, subject_in_name
 from counterfoil.contracts.values.fields import paths_of, properties_of
 from counterfoil.schema.agreements.documents import SCHEMA_TYPE
-from counterfoil.schema.agreements.model import Contract
+from counterfoil.schema.agreements.model import Agreement, Contract
+from counterfoil.schema.datum import JsonObject
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.texts import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.contracts.project import SchemaTree
-    from counterfoil.schema.agreements.model import Agreement
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.schema.parsed import ParsedSchema
-
 
 # Contract files (ODCS) and product files (ODPS) as YAML texts.
 

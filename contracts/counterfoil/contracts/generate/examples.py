@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate import UNKNOWN_SYMBOL, USUAL
+from counterfoil.contracts.generate import UNKNOWN_SYMBOL, USUAL, ExampleChoices, ExampleShape
 from counterfoil.contracts.testing.record import RecordCheck, RecordParts
 from counterfoil.contracts.values import form_of
 from counterfoil.contracts.values.constraints import MISSING, values_at
-from counterfoil.schema.model import Schema, SchemaType
-from counterfoil.schema.parsed import Validation
+from counterfoil.schema.agreements.model import Promise
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
+from counterfoil.schema.parsed import ParsedSchema, Validation
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths import parse_path
 from counterfoil.sdk.errors import ValidationError
+from counterfoil.sdk.serde.codec import AnyCodec
 from counterfoil.sdk.serde.multi import LANGUAGES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterfoil.contracts.generate import ExampleChoices, ExampleShape
-    from counterfoil.schema.agreements.model import Promise
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.model import ResolvedReference
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.sdk.serde.codec import AnyCodec
-
 
 # Schemas whose enums have one more symbol than their readers know, for messages of a later producer.
 

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate import DOUBLE_BITS, UNKNOWN_SYMBOL, USUAL
+from counterfoil.contracts.generate import DOUBLE_BITS, UNKNOWN_SYMBOL, USUAL, ExampleChoices, ExampleShape
+from counterfoil.schema.agreements.model import FieldPromise, Promise
 from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.languages.jsonschema.json_values import TYPES, plain
 from counterfoil.schema.languages.jsonschema.values.arrays import Arrays
 from counterfoil.schema.languages.jsonschema.values.objects import Objects
 from counterfoil.schema.languages.jsonschema.values.scalars import NumberRange, spelled, step_of
 from counterfoil.schema.languages.jsonschema.values.solver import Solver
+from counterfoil.schema.languages.jsonschema.values.state import ValueState
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.model import SchemaType
@@ -28,13 +32,7 @@ from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths import StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from counterfoil.contracts.generate import ExampleChoices, ExampleShape
-    from counterfoil.schema.agreements.model import FieldPromise, Promise
-    from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.values.state import ValueState
     from counterfoil.schema.languages.jsonschema.view.facts import Literal
 
 

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.contracts.check.agreements import Links, read_file
 from counterfoil.contracts.errors import InputNotFound, InvalidOperand, PreconditionFailed
 from counterfoil.contracts.generate import USUAL, ExampleShape, SeededChoices
 from counterfoil.contracts.generate.examples import Examples, RecordExamples
 from counterfoil.contracts.lint.lint import collect
+from counterfoil.contracts.project import ReadSchema
+from counterfoil.contracts.project.model import Project
 from counterfoil.contracts.testing.record import RecordCheck
 from counterfoil.contracts.values import one_line
-from counterfoil.schema.agreements.model import Contract, DataProduct
+from counterfoil.schema.agreements.model import Contract, DataProduct, Expectation, Promise
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.wire import id_prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.contracts.project import ReadSchema
-    from counterfoil.contracts.project.model import Project
-    from counterfoil.schema.agreements.model import Expectation, Promise
-    from counterfoil.schema.datum import Json, JsonObject
-
 
 # The contracts of a folder: those that ``counterfoil lint`` checks there, found by id, topic or path.
 

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate import DOUBLE_BITS, SINGLE_BITS, USUAL, ExampleLimits, whole_limits
+from counterfoil.contracts.generate import (
+    DOUBLE_BITS,
+    SINGLE_BITS,
+    USUAL,
+    ExampleChoices,
+    ExampleLimits,
+    ExampleShape,
+    whole_limits,
+)
 from counterfoil.contracts.values import shown_bytes, shown_real
 from counterfoil.contracts.values.protobuf import shown_duration, shown_key
-from counterfoil.schema.languages.protobuf.runtime import is_map
-from counterfoil.schema.paths import ITEMS, VALUES, member, print_path
+from counterfoil.schema.agreements.model import Promise
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, is_map
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, member, print_path
+from counterfoil.sdk.serde.protobuf.message_types import MessageTypes
 from counterfoil.sdk.serde.protobuf.well_known import ANY, CONVERSION_BY_NAME, NULLABLE, WRAPPERS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.contracts.generate import ExampleChoices, ExampleShape
-    from counterfoil.schema.agreements.model import Promise
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.sdk.serde.protobuf.message_types import MessageTypes
-
 
 MAX_REPEATS: Final = 2
 """How often a message may be inside itself before fields with presence are left out."""

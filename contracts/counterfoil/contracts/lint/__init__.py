@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.contracts.findings import Finding, FindingNumbers, fingerprint
+from counterfoil.schema.documents import Repair
 from counterfoil.schema.reports import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.documents import Repair
-    from counterfoil.schema.texts import Position
-
+from counterfoil.schema.texts import Position
 
 # The rules of ``counterfoil lint``, as a table.
 

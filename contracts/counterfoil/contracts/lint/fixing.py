@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -23,8 +24,6 @@ from counterfoil.schema.documents import InvalidDocument, conflict_in
 from counterfoil.schema.documents.yaml_reader import read_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from counterfoil.contracts.lint.lint import LintInput, LintReport
 
 

@@ -6,6 +6,7 @@ their bytes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,16 +23,13 @@ from counterfoil.contracts.project.languages import (
 from counterfoil.schema.documents import CONFLICT, conflict_in
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
 from counterfoil.schema.languages.table import language_for
-from counterfoil.schema.parsed import Validation
+from counterfoil.schema.model import ResolvedReference, SchemaType
+from counterfoil.schema.parsed import ParsedSchema, Validation
 from counterfoil.schema.parsing import outline, parse_schema
 from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from counterfoil.schema.model import ResolvedReference, SchemaType
     from counterfoil.schema.outline import Outline
-    from counterfoil.schema.parsed import ParsedSchema
 
 
 BYTE_ORDER_MARK = "\ufeff"

@@ -30,8 +30,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.contracts.findings import CheckGate, FailOn
 from counterfoil.contracts.project.model import (
@@ -47,10 +48,12 @@ from counterfoil.contracts.project.model import (
     TopicAssociation,
 )
 from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.documents import (
     InvalidDocument,
     ListNode,
     MappingNode,
+    Node,
     YamlKind,
     address,
     block,
@@ -66,13 +69,6 @@ from counterfoil.schema.documents import (
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.model import Metadata
 from counterfoil.schema.rest.subjects import AssociationType, Lifecycle, Mode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.schema.documents import Node
-
 
 # The project file: YAML, read with the place of every mistake.
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urljoin
 
+from counterfoil.schema.languages.references import FileReferences, Files, FileTarget
 from counterfoil.schema.languages.table import SCHEMA_LANGUAGES, language_for
 from counterfoil.schema.model import DEFAULT_TYPE, Reference, ResolvedReference, SchemaType
+from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from counterfoil.schema.languages.references import FileReferences, Files, FileTarget
     from counterfoil.schema.outline import Outline, Use
-    from counterfoil.schema.texts import Position
 
 
 # The language of a schema file, by the end of its name.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal
@@ -11,27 +12,22 @@ from counterfoil.contracts.baselines import read_schema
 from counterfoil.contracts.baselines.operands import SUBJECT_VERSION, find_operand
 from counterfoil.contracts.deploy.registration import FileRegistration
 from counterfoil.contracts.errors import InvalidOperand
+from counterfoil.contracts.project import ReadSchema
 from counterfoil.contracts.project.subjects import Subjects
-from counterfoil.contracts.records.message import PartForm, guid_of, json_problem, parse_read
-from counterfoil.contracts.records.topic import NewRecord
+from counterfoil.contracts.records.message import PartForm, RecordPart, guid_of, json_problem, parse_read
+from counterfoil.contracts.records.topic import KafkaRecord, NewRecord
 from counterfoil.contracts.values import form_of, misfit_at_top, one_line, read_bytes, shown_bytes
+from counterfoil.schema.datum import Json, JsonObject
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
 from counterfoil.sdk.errors import EncodeError, SerdeError
-from counterfoil.sdk.serde import SerializationContext, misfit, place, placed
+from counterfoil.sdk.serde import Headers, SerializationContext, misfit, place, placed
 from counterfoil.sdk.serde.multi import LANGUAGES
 from counterfoil.sdk.serde.serializer import Serializer
+from counterfoil.sdk.subjects import Field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from counterfoil.contracts.project import ReadSchema
-    from counterfoil.contracts.records.message import RecordPart
-    from counterfoil.contracts.records.topic import KafkaRecord
-    from counterfoil.schema.datum import Json, JsonObject
-    from counterfoil.schema.model import SchemaType
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.serde import Headers
-    from counterfoil.sdk.subjects import Field
 
 
 # Records as lines of JSON: what ``counterfoil consume`` prints, and ``counterfoil produce`` reads.

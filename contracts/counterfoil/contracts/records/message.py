@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from counterfoil.contracts.baselines import read_schema
+from counterfoil.contracts.project import ReadSchema
+from counterfoil.contracts.reports import TextStyle
 from counterfoil.contracts.reports.diff import DiffReport, json_diff, text_diff
 from counterfoil.contracts.values import form_of, one_line, shown_bytes
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.fingerprint import content_guid
-from counterfoil.schema.model import Schema
+from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.rest.versions import SubjectVersion
+from counterfoil.schema.wire import Frame
 from counterfoil.sdk.errors import DecodeError, SerdeError
+from counterfoil.sdk.serde.codec import AnyCodec, Decode
 from counterfoil.sdk.serde.multi import LANGUAGES
-from counterfoil.sdk.serde.reading import fetch_writer, frame_of, read_header_of
+from counterfoil.sdk.serde.reading import MessageFrame, fetch_writer, frame_of, read_header_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from uuid import UUID
-
-    from counterfoil.contracts.project import ReadSchema
-    from counterfoil.contracts.reports import TextStyle
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.model import SchemaType
-    from counterfoil.schema.rest.versions import SubjectVersion
-    from counterfoil.schema.wire import Frame
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.serde.codec import AnyCodec, Decode
-    from counterfoil.sdk.serde.reading import MessageFrame
 
 
 # One message, taken apart: frame, schema, value, and what a given reader makes of it.

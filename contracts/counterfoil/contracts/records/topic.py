@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from counterfoil.contracts.errors import InputNotFound, TopicAccessRefused, UsageMistake
 from counterfoil.schema.errors import needed_by
-from counterfoil.schema.sampling import milliseconds_of
+from counterfoil.schema.sampling import Bounds, Offsets, milliseconds_of
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
-from counterfoil.sdk.kafka import READING, RangeReader
+from counterfoil.sdk.kafka import READING, KafkaAccess, RangeReader
 from counterfoil.sdk.serde import Record, read_header
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.sampling import Bounds, Offsets
-    from counterfoil.sdk.kafka import KafkaAccess
-
 
 # Records of a topic: read from given places, or written.
 

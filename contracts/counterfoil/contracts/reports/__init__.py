@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import click
 
-from counterfoil.contracts.findings import Status
+from counterfoil.contracts.findings import CheckReport, Dependant, Evidence, FileOutcome, Finding, Status
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.reports import Severity
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.reports import Report, Severity
 from counterfoil.schema.texts import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from counterfoil.contracts.findings import CheckReport, Dependant, Evidence, FileOutcome, Finding
-    from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.schema.reports import Report
-
 
 # What a command passes to the writer of reports: its result, which prints itself in each form.
 

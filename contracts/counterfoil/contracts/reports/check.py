@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.contracts.advice import FILE_RULE_BY_ID
-from counterfoil.contracts.findings import Status
+from counterfoil.contracts.findings import (
+    CheckReport,
+    Dependant,
+    Evidence,
+    FailOn,
+    FileOutcome,
+    Finding,
+    FindingReaders,
+    Status,
+    TopicRecords,
+)
 from counterfoil.contracts.lint import LINT_RULE_BY_ID
 from counterfoil.contracts.reports import (
+    TextStyle,
     how_it_is_proved,
     summary,
     what_also_breaks,
@@ -18,27 +30,18 @@ from counterfoil.contracts.reports import (
     who_fails,
 )
 from counterfoil.schema.agreements import rules as reads
+from counterfoil.schema.datum import JsonObject
+from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.languages.rules import RULE_BY_ID
-from counterfoil.schema.reports import PROJECT, CheckedSubject, Report, ReportedRule, ReportEntry, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.contracts.findings import (
-        CheckReport,
-        Dependant,
-        Evidence,
-        FailOn,
-        FileOutcome,
-        Finding,
-        FindingReaders,
-        TopicRecords,
-    )
-    from counterfoil.contracts.reports import TextStyle
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.schema.reports import ReportedApproval
-
+from counterfoil.schema.reports import (
+    PROJECT,
+    CheckedSubject,
+    Report,
+    ReportedApproval,
+    ReportedRule,
+    ReportEntry,
+    Severity,
+)
 
 # The report of a check as the writers of ``counterfoil.schema.reports`` take it.
 

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import click
 
 from counterfoil.contracts.errors import InvalidOperand, PreconditionFailed
-from counterfoil.contracts.reports import Verbosity, printable
+from counterfoil.contracts.reports import TextStyle, Verbosity, printable
 from counterfoil.contracts.reports.breaks import USUAL_TERMS, BreakingChange, Breaks, BreakTerms, find_breaks
 from counterfoil.schema.agreements.changes import agreement_changes
+from counterfoil.schema.change import Change
+from counterfoil.schema.compatibility.policies import Direction
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.parsing import find_changes
 from counterfoil.schema.reports.forms import code, plain
-from counterfoil.schema.texts import counted
+from counterfoil.schema.texts import Position, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from counterfoil.contracts.baselines.operands import Folder, ReadAgreement
     from counterfoil.contracts.project import ReadSchema
-    from counterfoil.contracts.reports import TextStyle
-    from counterfoil.schema.change import Change
-    from counterfoil.schema.compatibility.policies import Direction
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.texts import Position
 
 
 SCHEMA_VERSION = 1

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from counterfoil.contracts.findings import FINGERPRINT_LENGTH, Status
 from counterfoil.contracts.reports import check as json
 from counterfoil.contracts.reports import deployment, diff, lint
 from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy, Direction
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import Severity
-from counterfoil.schema.rest.object_forms import FLAG, INTEGER, TEXT, TEXTS
+from counterfoil.schema.rest.object_forms import FLAG, INTEGER, TEXT, TEXTS, ObjectForm
 from counterfoil.schema.rest.observations import TOPIC_STATS
 from counterfoil.schema.rest.verdicts import CONSUMER, VERDICT_REASON, ReasonCode
-
-if TYPE_CHECKING:
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.schema.rest.object_forms import ObjectForm
-
 
 _KINDS = ("lint", "check", "diff", "plan", "can-i-deploy", "test", "usage", "topic")
 _TEXT = {"type": "string"}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.advice import FILE_RULE_BY_ID
 from counterfoil.contracts.errors import UsageMistake
-from counterfoil.contracts.findings import FailOn
-from counterfoil.contracts.lint import LINT_RULE_BY_ID
+from counterfoil.contracts.findings import FailOn, Finding
+from counterfoil.contracts.lint import LINT_RULE_BY_ID, Fix
 from counterfoil.contracts.project.acceptance import AcceptanceSource, with_approval
-from counterfoil.contracts.reports import Verbosity, finding_blocks, printable
+from counterfoil.contracts.reports import TextStyle, Verbosity, finding_blocks, printable
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.documents import likely
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.languages.rules import RULE_BY_ID
@@ -19,14 +21,8 @@ from counterfoil.schema.reports import PROJECT, CheckedSubject, Report, Reported
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from datetime import date
-
-    from counterfoil.contracts.findings import Finding
-    from counterfoil.contracts.lint import Fix
     from counterfoil.contracts.lint.lint import LintReport
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.reports import TextStyle
-    from counterfoil.schema.datum import JsonObject
 
 
 # Which findings of a report count: by ``--rules``, by what the project ignores and accepts, by severity.

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.lint import LintRule
-from counterfoil.contracts.values.constraints import MISSING, OneOfValues, Required
-from counterfoil.schema.paths import StepKind
+from counterfoil.contracts.values.constraints import MISSING, Constraint, OneOfValues, Required
+from counterfoil.schema.agreements.model import FieldPromise
+from counterfoil.schema.compatibility.report import Identity
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.model import Schema
+from counterfoil.schema.paths import FieldPath, StepKind
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.tags import hidden_by_tags
+from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from counterfoil.contracts.project import ReadSchema
-    from counterfoil.contracts.values.constraints import Constraint
-    from counterfoil.schema.agreements.model import FieldPromise
-    from counterfoil.schema.compatibility.report import Identity
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.texts import Position
 
 
 # The rules about records, as a table.

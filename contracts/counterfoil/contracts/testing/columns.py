@@ -6,22 +6,17 @@ reason; so these functions may name too many rows, and never too few.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from counterfoil.contracts.values.constraints import MISSING, OneOfValues, Required, Within
-from counterfoil.schema.paths import StepKind
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.paths import FieldPath, StepKind
 from counterfoil.sdk.errors import SerdeError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.sdk.serde.codec import Decode
-
+from counterfoil.sdk.serde.codec import Decode
 
 _PLAIN: Final = (
     pa.types.is_string,

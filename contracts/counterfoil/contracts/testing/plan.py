@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.errors import PreconditionFailed
+from counterfoil.contracts.project import ReadSchema
 from counterfoil.contracts.records.message import OpenedWriter, open_writer, parse_read, shown_frame
 from counterfoil.contracts.testing import (
     CelCheck,
@@ -19,27 +21,23 @@ from counterfoil.contracts.testing import (
     ValueCheck,
     hidden_names,
 )
-from counterfoil.contracts.testing.tally import Failures, Repeats, Tally, Window
+from counterfoil.contracts.testing.promises import TopicTest
+from counterfoil.contracts.testing.tally import Failures, RecordPlace, RepeatedKeys, Repeats, Tally, Window
 from counterfoil.contracts.values.constraints import VARIABLES, read_rule, variables_of
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.paths import FieldPath
 from counterfoil.schema.sampling import milliseconds_of
 from counterfoil.schema.wire import KEY_HEADER
 from counterfoil.sdk.errors import DecodeError, RuleError, SerdeError
 from counterfoil.sdk.serde import read_header
+from counterfoil.sdk.serde.codec import AnyCodec, Decode
 from counterfoil.sdk.serde.multi import LANGUAGES
 from counterfoil.sdk.serde.reading import read_header_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from counterfoil.contracts.project import ReadSchema
     from counterfoil.contracts.testing.columns import RecordColumns
-    from counterfoil.contracts.testing.promises import TopicTest
-    from counterfoil.contracts.testing.tally import RecordPlace, RepeatedKeys
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.paths import FieldPath
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.serde.codec import AnyCodec, Decode
 
 
 # The schemas that records were written with, and what reads their values: each is opened once.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -23,27 +24,24 @@ from counterfoil.contracts.testing import (
     is_hidden,
 )
 from counterfoil.contracts.values.constraints import Constraint, Matching, OneOfValues, Required, Within, constraints_of
-from counterfoil.schema.agreements.model import EnumPolicy
-from counterfoil.schema.paths import InvalidPath, StepKind, member, parse_path, print_path
+from counterfoil.schema.agreements.model import (
+    Contract,
+    EnumPolicy,
+    ExpectedRead,
+    FieldPromise,
+    Promise,
+    QualityRule,
+    ServiceLevel,
+)
+from counterfoil.schema.datum import Json
+from counterfoil.schema.paths import FieldPath, InvalidPath, StepKind, member, parse_path, print_path
 from counterfoil.schema.patterns.matching import mistake_in_pattern
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.sampling import read_duration_ms
+from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from counterfoil.contracts.check.agreements import DeclaredConsumer
-    from counterfoil.schema.agreements.model import (
-        Contract,
-        ExpectedRead,
-        FieldPromise,
-        Promise,
-        QualityRule,
-        ServiceLevel,
-    )
-    from counterfoil.schema.datum import Json
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.texts import Position
 
 
 _CEL: Final = "cel"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from counterfoil.contracts.testing.promises import severity_of
 from counterfoil.contracts.values.constraints import (
     MISSING,
     VARIABLES,
+    Constraint,
     Matching,
     OneOfValues,
     Within,
@@ -18,18 +20,11 @@ from counterfoil.contracts.values.constraints import (
     placed_values,
     values_at,
 )
-from counterfoil.schema.agreements.model import EnumPolicy
+from counterfoil.schema.agreements.model import EnumPolicy, FieldPromise, Promise, QualityRule
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.paths import parse_path, print_path
 from counterfoil.schema.reports import Severity
 from counterfoil.sdk.errors import RuleError, RuleTypeMissing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from counterfoil.contracts.values.constraints import Constraint
-    from counterfoil.schema.agreements.model import FieldPromise, Promise, QualityRule
-    from counterfoil.schema.datum import Datum
-
 
 # What a contract promises of single fields, checked in the value of a record: where it is not kept, and by what.
 

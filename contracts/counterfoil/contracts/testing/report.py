@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.reports import Verbosity, finding_blocks, printable
+from counterfoil.contracts.findings import FailOn, Finding
+from counterfoil.contracts.reports import TextStyle, Verbosity, finding_blocks, printable
 from counterfoil.contracts.reports.lint import PAGE, entry_of, finding_document
 from counterfoil.contracts.testing import RECORD_RULE_BY_ID
+from counterfoil.contracts.testing.tally import Failures, Outcomes
+from counterfoil.schema.datum import JsonObject
+from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import CheckedSubject, Report, ReportedRule, Severity
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from counterfoil.contracts.findings import FailOn, Finding
-    from counterfoil.contracts.reports import TextStyle
-    from counterfoil.contracts.testing.tally import Failures, Outcomes
     from counterfoil.contracts.testing.verdict import TestReport, TopicResult
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.schema.exit_codes import ExitCode
 
 
 SCHEMA_VERSION: Final = 1

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from counterfoil.contracts.testing import EVERYTHING, names_in
-from counterfoil.contracts.testing.batches import reason_of, repeated_key
-from counterfoil.contracts.testing.plan import UNDECODABLE, UNREADABLE, UNWRITABLE, key_value, texts_of
-from counterfoil.contracts.testing.tally import Key, RecordPlace, digest_of
+from counterfoil.contracts.testing import EVERYTHING, Check, HeaderCheck, KeyCheck, QualityCheck, names_in
+from counterfoil.contracts.testing.batches import RecordBatch, reason_of, repeated_key
+from counterfoil.contracts.testing.plan import (
+    UNDECODABLE,
+    UNREADABLE,
+    UNWRITABLE,
+    CompiledRule,
+    Layout,
+    RecordTestPlan,
+    Writer,
+    key_value,
+    texts_of,
+)
+from counterfoil.contracts.testing.tally import Key, RecordPlace, RepeatedKeys, digest_of
 from counterfoil.contracts.values import one_line
 from counterfoil.contracts.values.constraints import MISSING, is_key_of, values_at
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.paths import FieldPath
 from counterfoil.schema.texts import excerpt
 from counterfoil.sdk.errors import RuleError, SerdeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from counterfoil.contracts.testing import Check, HeaderCheck, KeyCheck, QualityCheck
-    from counterfoil.contracts.testing.batches import RecordBatch
     from counterfoil.contracts.testing.columns import RecordColumns
-    from counterfoil.contracts.testing.plan import CompiledRule, Layout, RecordTestPlan, Writer
-    from counterfoil.contracts.testing.tally import RepeatedKeys
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.paths import FieldPath
 
 
 _Value = TypeVar("_Value")

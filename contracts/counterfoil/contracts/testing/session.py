@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.contracts.baselines.operands import read_operand
 from counterfoil.contracts.check.agreements import read_file
 from counterfoil.contracts.errors import Conflict, NotKnown, UsageMistake
-from counterfoil.contracts.findings import FailOn
+from counterfoil.contracts.findings import FailOn, Finding
 from counterfoil.contracts.project.acceptance import AcceptanceSource, with_approval
+from counterfoil.contracts.project.model import Project
 from counterfoil.contracts.reports.lint import is_failing
+from counterfoil.contracts.testing import Check
 from counterfoil.contracts.testing.plan import UNREADABLE, UNWRITABLE, Proposed, RecordTestPlan, Writers
+from counterfoil.contracts.testing.promises import TopicTest
 from counterfoil.contracts.testing.sources import (
     FILE,
+    ChosenTest,
     RecordFile,
+    SampleChoice,
     SampleUnderTest,
     batches_of,
     choose_sample,
     environment_of,
     open_topic,
 )
-from counterfoil.contracts.testing.tally import Failures
+from counterfoil.contracts.testing.tally import Failures, Tally
 from counterfoil.contracts.testing.tester import TopicTester
 from counterfoil.contracts.testing.verdict import TestReport, TopicResult, findings_of
 from counterfoil.schema.agreements.files import content_hash
@@ -40,20 +47,8 @@ from counterfoil.schema.rest.observations import (
 )
 from counterfoil.schema.texts import excerpt
 from counterfoil.sdk import operations
+from counterfoil.sdk.client import Registry
 from counterfoil.sdk.kafka import KafkaAccess
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from datetime import date
-
-    from counterfoil.contracts.findings import Finding
-    from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.testing import Check
-    from counterfoil.contracts.testing.promises import TopicTest
-    from counterfoil.contracts.testing.sources import ChosenTest, SampleChoice
-    from counterfoil.contracts.testing.tally import Tally
-    from counterfoil.sdk.client import Registry
-
 
 # One run of the tests: each topic from its source to findings.
 

@@ -6,6 +6,7 @@ import bz2
 import lzma
 import time
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -20,27 +21,23 @@ from counterfoil.contracts.records.topic import KafkaRecord, KafkaTopic
 from counterfoil.contracts.testing.batches import RecordBatch
 from counterfoil.contracts.testing.promises import TopicTest, topic_test
 from counterfoil.contracts.values import read_json
-from counterfoil.schema.agreements.model import Contract
+from counterfoil.schema.agreements.model import Contract, Server
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.documents import likely
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.sampling import FORMS, Strategy, choose_offsets, read_moment_ms
+from counterfoil.schema.sampling import FORMS, Bounds, Offsets, Strategy, choose_offsets, read_moment_ms
 from counterfoil.schema.texts import Position
 from counterfoil.schema.wire import id_prefix
+from counterfoil.sdk.client import Registry
 from counterfoil.sdk.client.bundle import URL, Bundle, BundledVersion, BundleTransport
 from counterfoil.sdk.errors import SerdeError
+from counterfoil.sdk.kafka import KafkaAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from counterfoil.contracts.lint.lint import LintInput
-    from counterfoil.schema.agreements.model import Server
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.sampling import Bounds, Offsets
-    from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.kafka import KafkaAccess
 
 
 # Which topics are tested: those of contract files, with what the consumers among the files expect of them.

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Protocol, Self
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from counterfoil.schema.datum import Json, JsonObject
-
+from counterfoil.schema.datum import Json, JsonObject
 
 # A tally is sent between processes as JSON. Its size does not grow with the number of records: places are the first
 # few.

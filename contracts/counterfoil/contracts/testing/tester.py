@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -11,25 +13,28 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from counterfoil.contracts.errors import PreconditionFailed
 from counterfoil.contracts.testing import Check, Metric, QualityCheck
 from counterfoil.contracts.testing.batches import RecordBatch, reason_of
-from counterfoil.contracts.testing.plan import UNDECODABLE, UNFRAMED, RecordTestPlan, Writers, frame_key
+from counterfoil.contracts.testing.plan import (
+    UNDECODABLE,
+    UNFRAMED,
+    Layout,
+    Proposed,
+    RecordTestPlan,
+    Writer,
+    Writers,
+    frame_key,
+)
+from counterfoil.contracts.testing.promises import TopicTest
 from counterfoil.contracts.testing.run import RecordGroup, RecordGroupTest
-from counterfoil.contracts.testing.tally import RecordPlace, Span, Tally, Window, window_start
+from counterfoil.contracts.testing.tally import Key, RecordPlace, Span, Tally, Window, window_start
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import needed_by
-from counterfoil.schema.sampling import takes
+from counterfoil.schema.sampling import Range, takes
 from counterfoil.schema.wire import VALUE_HEADER
 from counterfoil.sdk.errors import SerdeError
 from counterfoil.sdk.serde import read_header
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from counterfoil.contracts.testing.plan import Layout, Proposed, Writer
-    from counterfoil.contracts.testing.promises import TopicTest
     from counterfoil.contracts.testing.sources import SampleUnderTest
-    from counterfoil.contracts.testing.tally import Key
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.sampling import Range
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.kafka import KafkaAccess
 

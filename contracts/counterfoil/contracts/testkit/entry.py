@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.contracts.testkit.session import SESSION
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import needed_by
 from counterfoil.schema.model import SchemaType
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from counterfoil.contracts.generate.library import FoundContract
-    from counterfoil.schema.datum import Datum
 
 
 def assert_produces(contract: FoundContract | str, value: object, *, key: object = ..., headers: object = ...) -> None:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.testing.record import PromiseViolation, RecordParts, shown_value
+from counterfoil.contracts.testkit.session import ContractSession
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import EncodeError, SerdeError, ValidationError
 from counterfoil.sdk.serde.multi import LANGUAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from counterfoil.contracts.generate.examples import Examples
     from counterfoil.contracts.generate.library import FoundContract
-    from counterfoil.contracts.testkit.session import ContractSession
-    from counterfoil.schema.datum import Datum
 
 
 UNKNOWN: Final = ...

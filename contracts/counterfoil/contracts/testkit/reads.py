@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from counterfoil.contracts.errors import InvalidOperand, PreconditionFailed
 from counterfoil.contracts.generate.documents import ConsumerFacts, Uneditable, consumer_text, with_reads
 from counterfoil.schema.agreements.files import read_agreement
 from counterfoil.schema.agreements.model import DataProduct, major_of
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.paths import print_path
+from counterfoil.sdk.usage import Usage
 from counterfoil.sdk.usage.recording import WHOLE, ObservedPlace, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from counterfoil.contracts.generate.examples import Examples
     from counterfoil.contracts.generate.library import ContractLibrary
-    from counterfoil.schema.datum import Json, JsonObject
-    from counterfoil.sdk.usage import Usage
 
 
 # What tests read of the values of each contract, as the paths of consumers' files.

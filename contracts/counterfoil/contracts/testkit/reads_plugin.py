@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,10 +19,6 @@ from counterfoil.contracts.testkit.reads import (
 )
 from counterfoil.contracts.testkit.session import CONSUMER_INI, SESSION
 from counterfoil.schema.errors import CounterfoilError
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
-
 
 _OUTPUT = "counterfoil_reads"
 

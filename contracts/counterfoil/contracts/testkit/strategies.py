@@ -6,6 +6,7 @@ The values are those that a deserializer returns: each drawn one is written as a
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from hypothesis import reject
@@ -17,17 +18,14 @@ from counterfoil.contracts.generate import MAX_LENGTH, SINGLE_BITS, SeededChoice
 from counterfoil.contracts.generate.examples import Examples
 from counterfoil.contracts.testing.record import RecordParts
 from counterfoil.schema.caches import cached_if_short
-from counterfoil.schema.model import Schema
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.patterns.matching import holds_match, is_too_large
 from counterfoil.schema.patterns.samples import matching_strings
 from counterfoil.schema.texts import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from counterfoil.contracts.generate.library import FoundContract
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.model import SchemaType
 
 
 T = TypeVar("T")

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.contracts.baselines import read_schema
 from counterfoil.contracts.baselines.operands import read_operand
 from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.generate import USUAL, ExampleShape, SeededChoices
-from counterfoil.contracts.generate.library import of_schema
+from counterfoil.contracts.generate.examples import Examples
+from counterfoil.contracts.generate.library import FoundContract, of_schema
+from counterfoil.contracts.testkit.session import ContractSession
 from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.model import Reference, Schema
 from counterfoil.schema.rest.versions import Visibility
+from counterfoil.sdk.client import Registry
 from counterfoil.sdk.serde import SerializationContext
+from counterfoil.sdk.serde.deserializer import Deserializer
 from counterfoil.sdk.serde.serializer import Serializer
+from counterfoil.sdk.subjects import Field
 from counterfoil.sdk.testing.registries import InMemoryRegistry
 from counterfoil.sdk.usage import Usage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from counterfoil.contracts.generate.examples import Examples
-    from counterfoil.contracts.generate.library import FoundContract
-    from counterfoil.contracts.testkit.session import ContractSession
-    from counterfoil.schema.datum import Datum
-    from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.serde.deserializer import Deserializer
-    from counterfoil.sdk.subjects import Field
-
 
 LATEST: Final = "latest"
 ALL_LIVE: Final = "all-live"

@@ -6,17 +6,16 @@ import base64
 import binascii
 import json
 import math
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
+from counterfoil.schema.datum import Json
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import EncodeError
 from counterfoil.sdk.serde import misfit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.datum import Json
     from counterfoil.sdk.serde.codec import AnyCodec, Decode
 
 

@@ -21,27 +21,33 @@ two records are both objects, and a double may be a text. Values in nanoseconds 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from counterfoil.contracts.values import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
-from counterfoil.schema.languages.avro.types import AvroArray, AvroKind, AvroMap, AvroRecord, AvroUnion, branch_name
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroKind,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+    branch_name,
+)
 from counterfoil.sdk.errors import EncodeError
 from counterfoil.sdk.serde import misfit, placed
 from counterfoil.sdk.serde.avro.coders import compile_hinted_decoder
 from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk, describe
 from counterfoil.sdk.serde.avro.logical_types import conversion_of
 from counterfoil.sdk.serde.avro.values import branch_named, is_optional
+from counterfoil.sdk.serde.codec import AnyCodec, Decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.sdk.serde.codec import AnyCodec, Decode
 
 
 _NANOSECONDS: Final = re.compile(r"[.,]\d{6}\d*[1-9]")

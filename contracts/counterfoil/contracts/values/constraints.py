@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from counterfoil.schema.agreements.model import ExpectedRead, FieldPromise, ValueRange
 from counterfoil.schema.caches import cached_if_short
-from counterfoil.schema.paths import StepKind
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.paths import FieldPath, Step, StepKind
 from counterfoil.schema.patterns.matching import holds_match
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.schema.agreements.model import ExpectedRead, FieldPromise, ValueRange
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.paths import FieldPath, Step
     from counterfoil.sdk.serde.rules.cel import CelExpression, Parts
 
 

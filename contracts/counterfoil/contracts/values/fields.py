@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.baselines import read_version
 from counterfoil.contracts.errors import NotKnown
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import SubjectNotFound
-from counterfoil.schema.paths import ITEMS, VALUES, PathNotFound, StepKind, member, print_path, resolve_path
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, PathNotFound, StepKind, member, print_path, resolve_path
 from counterfoil.schema.plans.languages import tree_of
 from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, NotPlannable, RecordType, UnionType
 from counterfoil.schema.plans.types import split_null
 from counterfoil.schema.rest.observations import WHOLE_RECORD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.paths import FieldPath
     from counterfoil.sdk.client import Registry
 
 

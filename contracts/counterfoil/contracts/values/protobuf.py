@@ -8,24 +8,19 @@ object with the key ``@type``. Unknown fields are left out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.contracts.values import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
-from counterfoil.schema.languages.protobuf.runtime import is_map
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, is_map
 from counterfoil.sdk.errors import EncodeError
 from counterfoil.sdk.serde import misfit, placed
+from counterfoil.sdk.serde.codec import AnyCodec, Decode
+from counterfoil.sdk.serde.protobuf.message_types import MessageTypes
 from counterfoil.sdk.serde.protobuf.well_known import ANY, CONVERSION_BY_NAME, WRAPPERS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField
-    from counterfoil.sdk.serde.codec import AnyCodec, Decode
-    from counterfoil.sdk.serde.protobuf.message_types import MessageTypes
-
 
 _TYPE_URL: Final = "@type"
 _BOOLEANS: Final = {"true": True, "false": False}

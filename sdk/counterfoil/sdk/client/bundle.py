@@ -7,13 +7,16 @@ import hashlib
 import json
 import zlib
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, unquote, urlsplit
+from uuid import UUID
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import (
     OperationNotPermitted,
     RegistryError,
@@ -22,23 +25,16 @@ from counterfoil.schema.errors import (
     VersionNotFound,
     needed_by,
 )
+from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema, resolved_references
-from counterfoil.schema.rest.json_values import ReplyJson, RequestJson, UnexpectedShapeError, read_flag
+from counterfoil.schema.rest.json_values import JsonValue, ReplyJson, RequestJson, UnexpectedShapeError, read_flag
 from counterfoil.schema.rest.schemas import SCHEMA, read_guid, schema_document
 from counterfoil.sdk.errors import DamagedBundle
-from counterfoil.sdk.transport import Reply
+from counterfoil.sdk.transport import Reply, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from uuid import UUID
-
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
-    from counterfoil.schema.datum import Json, JsonObject
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.sdk.transport import Request
 
 
 # A bundle's content, and its file: one JSON document with a checksum and perhaps a signature.

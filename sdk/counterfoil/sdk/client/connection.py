@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from threading import Lock
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.rest.json_values import UnexpectedShapeError
 from counterfoil.sdk.client.credentials import credentials_of
-from counterfoil.sdk.client.settings import ClientCredentials, ClientTlsFiles, is_this_machine
+from counterfoil.sdk.client.settings import ClientCredentials, ClientTlsFiles, RegistrySettings, is_this_machine
 from counterfoil.sdk.errors import InvalidSettings, RegistryUnavailable, UnexpectedReply
-from counterfoil.sdk.operations import read_reply
+from counterfoil.sdk.operations import Operation, read_reply
 from counterfoil.sdk.processes import Locking
-from counterfoil.sdk.script import Pause, Send
-from counterfoil.sdk.transport import RETRIED, Clock, NoReply, Reply, Request, pause_after
+from counterfoil.sdk.script import Pause, Script, Send
+from counterfoil.sdk.transport import RETRIED, Clock, NoReply, Reply, Request, RetrySettings, pause_after
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Mapping
-    from types import TracebackType
 
     import httpx
-
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.sdk.client.settings import RegistrySettings
-    from counterfoil.sdk.operations import Operation
-    from counterfoil.sdk.script import Script
-    from counterfoil.sdk.transport import RetrySettings
 
 
 # What keeps a client from flooding a registry that fails: a shared budget of retries, and a circuit breaker.

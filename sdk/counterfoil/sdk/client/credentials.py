@@ -14,30 +14,27 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import quote_plus, urlencode
 
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import Unauthorized, needed_by
 from counterfoil.sdk.client.cache import Cache
 from counterfoil.sdk.client.settings import (
+    Auth,
     BasicAuth,
     BearerToken,
     ClientCredentials,
+    Headers,
     ManagedIdentity,
     TokenFile,
+    TokenFunction,
     bearer,
 )
 from counterfoil.sdk.errors import InvalidSettings, RegistryUnavailable
 from counterfoil.sdk.processes import Locking
-from counterfoil.sdk.script import Aside, CallFunction, Pause, Send
-from counterfoil.sdk.transport import RETRIED, NoReply, Reply, Request, pause_after
-
-if TYPE_CHECKING:
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.sdk.client.settings import Auth, Headers, TokenFunction
-    from counterfoil.sdk.script import Script
-    from counterfoil.sdk.transport import Clock, RetrySettings
-
+from counterfoil.sdk.script import Aside, CallFunction, Pause, Script, Send
+from counterfoil.sdk.transport import RETRIED, Clock, NoReply, Reply, Request, RetrySettings, pause_after
 
 _DUE: Final = 0.8
 _UNKNOWN_LIFE_S: Final = 300.0

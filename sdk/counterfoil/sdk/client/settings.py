@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -16,7 +16,6 @@ from counterfoil.sdk.transport import RetrySettings
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Sequence
 
 
 # The certificates of a connection, and the context that httpx is given; files that change are read again.

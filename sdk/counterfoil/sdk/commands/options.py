@@ -6,6 +6,7 @@ Nothing beyond click and the standard library is imported at the top, since help
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -13,8 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.client.settings import RegistrySettings
     from counterfoil.sdk.kafka import KafkaAccess

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.sdk.commands import as_json, confirmed, place_of, print_json, print_rows, ranges
-from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, registry_options
 
 if TYPE_CHECKING:
-    from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.schema.rest.subjects import Config, Mode
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.commands.options import RegistryAccess
 
 
 # ``counterfoil subjects``: the subjects of a registry.

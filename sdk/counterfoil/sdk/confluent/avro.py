@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from counterfoil.schema.datum import Datum
 from counterfoil.sdk.confluent.rule_registry import registry_in_use
@@ -10,12 +11,7 @@ from counterfoil.sdk.confluent.values import own_schema
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde import avro
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.sdk.serde.sources import AnyRegistry
-
+from counterfoil.sdk.serde.sources import AnyRegistry
 
 __all__ = ["AsyncAvroDeserializer", "AsyncAvroSerializer", "AvroDeserializer", "AvroSerializer"]
 

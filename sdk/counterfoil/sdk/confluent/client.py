@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
+from counterfoil.schema import model
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.rest.subjects import config_document
 from counterfoil.schema.rest.versions import Deletion, VersionNumber, Visibility
 from counterfoil.sdk import client, operations
-from counterfoil.sdk.client import RegistryClient
+from counterfoil.sdk.client import Calls, RegistryClient
 from counterfoil.sdk.client import asynchronous as async_client
 from counterfoil.sdk.client.settings_sources import settings_from_confluent
 from counterfoil.sdk.confluent.values import (
     Association,
     AssociationResponse,
+    RegisteredSchema,
+    Schema,
     SchemaVersion,
+    ServerConfig,
     own_config,
     own_schema,
     their_config,
@@ -22,17 +28,8 @@ from counterfoil.sdk.confluent.values import (
     their_version,
 )
 from counterfoil.sdk.errors import InvalidSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema import model
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.sdk.client import Calls
-    from counterfoil.sdk.confluent.values import RegisteredSchema, Schema, ServerConfig
-    from counterfoil.sdk.operations import Operation
-    from counterfoil.sdk.script import Script
-
+from counterfoil.sdk.operations import Operation
+from counterfoil.sdk.script import Script
 
 # The calls of confluent-kafka's registry clients, as scripts of this SDK's calls.
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from counterfoil.schema.datum import Datum
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.sdk.confluent.rule_registry import registry_in_use
 from counterfoil.sdk.confluent.values import own_schema
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde import json
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.model import Schema
-    from counterfoil.sdk.serde.sources import AnyRegistry
-
+from counterfoil.sdk.serde.sources import AnyRegistry
 
 __all__ = ["AsyncJSONDeserializer", "AsyncJSONSerializer", "JSONDeserializer", "JSONSerializer"]
 

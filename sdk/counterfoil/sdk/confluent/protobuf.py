@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.datum import Datum
 from counterfoil.sdk.confluent.rule_registry import registry_in_use
 from counterfoil.sdk.serde import protobuf
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
+from counterfoil.sdk.serde.sources import AnyRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from google.protobuf.message import Message
-
-    from counterfoil.sdk.serde.sources import AnyRegistry
-
 
 __all__ = ["AsyncProtobufDeserializer", "AsyncProtobufSerializer", "ProtobufDeserializer", "ProtobufSerializer"]
 

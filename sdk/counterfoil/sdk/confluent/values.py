@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
 
 from counterfoil.schema import model
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.rest.json_values import ReplyJson, UnexpectedShapeError
 from counterfoil.schema.rest.schemas import SCHEMA
 from counterfoil.schema.rest.subjects import LEVEL_IN_FORCE, Config, config_document, read_config
+from counterfoil.schema.rest.versions import RegisteredSchema as OwnRegistered
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.serde import field_of, topic_of
+from counterfoil.sdk.serde import MessageContext, field_of, topic_of
 from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from dataclasses import Field
-
-    from counterfoil.schema.datum import Json, JsonObject
-    from counterfoil.schema.rest.versions import RegisteredSchema as OwnRegistered
-    from counterfoil.sdk.serde import MessageContext
-
 
 # The functions of confluent-kafka that name subjects and place schema ids, for settings that name them.
 

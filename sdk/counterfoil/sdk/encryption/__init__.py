@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import binascii
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.rest.keys import DEFAULT_ALGORITHM, Algorithm
 from counterfoil.schema.tags import LEAST_BYTES, accepts_ciphertexts
 from counterfoil.sdk.errors import NotEncrypted, RuleError
-from counterfoil.sdk.serde.rules.protocol import FieldType, RuleMode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.sdk.serde.rules.protocol import RuleScope, SchemaField
-
+from counterfoil.sdk.serde.rules.protocol import FieldType, RuleMode, RuleScope, SchemaField
 
 # What a rule says about its keys.
 

@@ -9,6 +9,7 @@ key's id, keys that were wrapped before a rotation in Key Vault cannot be unwrap
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
@@ -28,8 +29,6 @@ from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, Ke
 from counterfoil.sdk.encryption.key_services import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, malformed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from azure.core.credentials import TokenCredential
 
 

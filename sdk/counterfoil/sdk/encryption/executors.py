@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import binascii
 import time
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from weakref import WeakKeyDictionary
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.keys import DamagedCiphertext
 from counterfoil.sdk.encryption import (
+    KeyPolicy,
+    PlacePolicy,
     PlainValues,
     bytes_of_text,
     check_places,
@@ -22,21 +26,19 @@ from counterfoil.sdk.encryption import (
     policy_of,
     refusal,
 )
-from counterfoil.sdk.encryption.key_services import KeyServices
-from counterfoil.sdk.encryption.keys import KeyStore
+from counterfoil.sdk.encryption.key_services import KeyServiceMaker, KeyServices
+from counterfoil.sdk.encryption.keys import KeyStore, OpenKey
 from counterfoil.sdk.errors import EncryptionError, KeyMissing, NotDecrypted, NotEncrypted
-from counterfoil.sdk.serde.rules.protocol import FieldType, OpenedText
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from counterfoil.schema.datum import Datum
-    from counterfoil.sdk.encryption import KeyPolicy, PlacePolicy
-    from counterfoil.sdk.encryption.key_services import KeyServiceMaker
-    from counterfoil.sdk.encryption.keys import OpenKey
-    from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, RuleScope, SchemaField, Transform
-
+from counterfoil.sdk.script import Script
+from counterfoil.sdk.serde.rules.protocol import (
+    Change,
+    FieldChanges,
+    FieldType,
+    OpenedText,
+    RuleScope,
+    SchemaField,
+    Transform,
+)
 
 _MAGIC: Final = b"\x00"
 _VERSION_BYTES: Final = 4

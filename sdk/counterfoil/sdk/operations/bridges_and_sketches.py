@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Final
 
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.rest.bridges import (
     BRIDGE,
     BRIDGE_VERIFICATION,
@@ -13,6 +15,14 @@ from counterfoil.schema.rest.bridges import (
     READERS,
     RECEIVED_KEY,
     STATUS,
+    Bridge,
+    BridgeState,
+    BridgeStatus,
+    BridgeVerification,
+    NewBridge,
+    PossibleTransition,
+    Progress,
+    Readers,
 )
 from counterfoil.schema.rest.json_values import read_each, read_texts
 from counterfoil.sdk.operations.operation import (
@@ -25,23 +35,6 @@ from counterfoil.sdk.operations.operation import (
     url_path,
     url_query,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Final
-
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.schema.rest.bridges import (
-        Bridge,
-        BridgeState,
-        BridgeStatus,
-        BridgeVerification,
-        NewBridge,
-        PossibleTransition,
-        Progress,
-        Readers,
-    )
-
 
 # Bridges, of this project's registry: their states, and the reports about them.
 

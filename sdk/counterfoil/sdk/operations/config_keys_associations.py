@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import Final
 
-from counterfoil.schema.compatibility.policies import parse_level
-from counterfoil.schema.rest.json_values import read_each, read_integer, read_texts
-from counterfoil.schema.rest.keys import KEK, NEW_KEK, new_dek_document, read_dek
+from counterfoil.schema.compatibility.policies import CompatibilityLevel, parse_level
+from counterfoil.schema.datum import JsonObject
+from counterfoil.schema.rest.json_values import JsonValue, read_each, read_integer, read_texts
+from counterfoil.schema.rest.keys import KEK, NEW_KEK, DekId, Kek, ShownDek, new_dek_document, read_dek
 from counterfoil.schema.rest.subjects import (
     CONFIG_KEYS,
+    Association,
     Config,
+    Mode,
     config_document,
     new_association_document,
     read_association,
     read_config,
     read_mode,
 )
+from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.operations.operation import (
     Operation,
@@ -29,18 +34,6 @@ from counterfoil.sdk.operations.operation import (
     url_path,
     url_query,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Final
-
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.keys import DekId, Kek, ShownDek
-    from counterfoil.schema.rest.subjects import Association, Mode
-    from counterfoil.schema.rest.versions import Visibility
-
 
 # Config and mode of the registry and of subjects.
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
-from counterfoil.schema.errors import InvalidSubject, error_for_code
-from counterfoil.schema.rest.json_values import ReplyJson, UnexpectedShapeError, read_texts
+from counterfoil.schema.datum import Json, JsonObject
+from counterfoil.schema.errors import InvalidSubject, RegistryError, error_for_code
+from counterfoil.schema.rest.json_values import JsonValue, ReplyJson, UnexpectedShapeError, read_texts
 from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final
-
-    from counterfoil.schema.datum import Json, JsonObject
-    from counterfoil.schema.errors import RegistryError
-    from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.sdk.transport import Reply
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from uuid import UUID
 
-from counterfoil.schema.rest.json_values import read_each, read_integer, read_text, read_texts
+from counterfoil.schema.datum import JsonObject
+from counterfoil.schema.model import Schema
+from counterfoil.schema.rest.json_values import JsonValue, read_each, read_integer, read_text, read_texts
 from counterfoil.schema.rest.schemas import (
     COMPATIBILITY,
     SCHEMA,
@@ -15,7 +18,15 @@ from counterfoil.schema.rest.schemas import (
     read_subject_versions,
     schema_request,
 )
-from counterfoil.schema.rest.versions import Deletion
+from counterfoil.schema.rest.versions import (
+    Compatibility,
+    ContextId,
+    Deletion,
+    RegisteredSchema,
+    SubjectVersion,
+    VersionNumber,
+    Visibility,
+)
 from counterfoil.sdk.operations.operation import (
     Operation,
     ReplyForm,
@@ -29,23 +40,6 @@ from counterfoil.sdk.operations.operation import (
     url_path,
     url_query,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from uuid import UUID
-
-    from counterfoil.schema.datum import JsonObject
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.versions import (
-        Compatibility,
-        ContextId,
-        RegisteredSchema,
-        SubjectVersion,
-        VersionNumber,
-        Visibility,
-    )
-
 
 # Subjects and their versions: listing, registration, lookup, compatibility, deletion.
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from counterfoil.schema.errors import Forbidden
+from counterfoil.schema.errors import CounterfoilError, Forbidden
 from counterfoil.schema.texts import excerpt
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
 from counterfoil.sdk.errors import EncodeError, SerdeError
 
 if TYPE_CHECKING:
     from counterfoil.schema.datum import Datum
-    from counterfoil.schema.errors import CounterfoilError
     from counterfoil.sdk.subjects import Field
 
 

@@ -10,17 +10,15 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+from collections.abc import Callable
 from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.sdk.errors import InvalidSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
-
     from counterfoil.schema.datum import Datum
-
 
 INTERFACE: Final = 4
 """The version of what is passed to the accelerator; its own ``INTERFACE`` must be the same."""

@@ -6,21 +6,29 @@ await, where a framework requires it; it raises ``SchemaNotCached`` until ``warm
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, MutableMapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import Forbidden
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached, SerdeError
-from counterfoil.sdk.serde import SerializationContext, field_of, headers_of, place_denial, read_record, topic_of
+from counterfoil.sdk.serde import (
+    Headers,
+    MessageContext,
+    Record,
+    SerializationContext,
+    field_of,
+    headers_of,
+    place_denial,
+    read_record,
+    topic_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, MutableMapping
-
     import pyarrow as pa
 
-    from counterfoil.schema.datum import Datum
-    from counterfoil.sdk.serde import Headers, MessageContext, Record
     from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
     from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.serializer import Serializer

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import gc
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from functools import update_wrapper
 from operator import attrgetter
-from types import MethodType
+from types import MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar
 
 from counterfoil.schema.errors import Forbidden, needed_by
-from counterfoil.schema.model import Schema
+from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached, SerdeError
 from counterfoil.sdk.processes import PickledByArguments
-from counterfoil.sdk.serde import SerializationContext, field_of, place_denial, read_record
-from counterfoil.sdk.subjects import Associated, strategy_named
+from counterfoil.sdk.serde import MessageContext, Record, SerializationContext, field_of, place_denial, read_record
+from counterfoil.sdk.subjects import Associated, Field, SubjectNaming, strategy_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, MutableMapping
-    from types import ModuleType
-
     import pyarrow as pa
 
     from counterfoil.schema.datum import Datum
-    from counterfoil.schema.model import SchemaType
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde import MessageContext, Record
     from counterfoil.sdk.serde.arrow import BatchReader
     from counterfoil.sdk.serde.codec import Decode, Encode
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.sources import RegistrySource
-    from counterfoil.sdk.subjects import Field, SubjectNaming
     from counterfoil.sdk.usage import Usage
 
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import numbers
 import struct
+from collections.abc import Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar
 
+from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import resolving
 from counterfoil.sdk.errors import InvalidSettings, SerdeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pyarrow as pa
 
     from counterfoil.schema.datum import Datum
     from counterfoil.schema.marks import FieldTags
-    from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
     from counterfoil.schema.rest.versions import VersionNumber
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.rules.values import RuleValues

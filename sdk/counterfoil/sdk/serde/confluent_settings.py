@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde import SerializationContext
-from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, Override, Rules
-from counterfoil.sdk.subjects import Associated, function_named, strategy_named
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, Checked, Override, Rules
+from counterfoil.sdk.subjects import Associated, Field, SubjectNaming, SubjectStrategy, function_named, strategy_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from counterfoil.schema.datum import Datum
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.rules.protocol import (
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
         SchemaField,
         Transform,
     )
-    from counterfoil.sdk.serde.rules.settings import Checked
-    from counterfoil.sdk.subjects import Field, SubjectNaming, SubjectStrategy
 
 
 # Rules as programs for confluent-kafka configure them: its settings, and a registry of executors and actions.

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.model import SchemaType
-from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
+from counterfoil.schema.model import Schema, SchemaType
+from counterfoil.schema.wire import ID_PREFIX_BYTES, Frame, id_prefix
 from counterfoil.sdk.errors import NotFramed, SchemaNotCached, SerdeError
 from counterfoil.sdk.processes import PickledByArguments
-from counterfoil.sdk.serde import SerializationContext, field_of, header_name, headers_of, place, read_header, topic_of
+from counterfoil.sdk.script import Script
+from counterfoil.sdk.serde import (
+    Headers,
+    MessageContext,
+    SerializationContext,
+    field_of,
+    header_name,
+    headers_of,
+    place,
+    read_header,
+    topic_of,
+)
 from counterfoil.sdk.serde.base import Done, RecordReader, chosen, observer
-from counterfoil.sdk.serde.deserializer import Decoded
-from counterfoil.sdk.serde.plans import PlanTable
-from counterfoil.sdk.serde.reading import chosen_on_forbidden, fetch_writer, frame_of, of_record
-from counterfoil.sdk.serde.sources import RegistrySource
+from counterfoil.sdk.serde.codec import AnyCodec
+from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
+from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
+from counterfoil.sdk.serde.reading import OnForbidden, chosen_on_forbidden, fetch_writer, frame_of, of_record
+from counterfoil.sdk.serde.sources import AnyRegistry, RegistrySource
+from counterfoil.sdk.subjects import Field
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
-
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.wire import Frame
-    from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde import Headers, MessageContext
-    from counterfoil.sdk.serde.codec import AnyCodec
-    from counterfoil.sdk.serde.deserializer import Deserializer
-    from counterfoil.sdk.serde.plans import ReadPlan
-    from counterfoil.sdk.serde.reading import OnForbidden
     from counterfoil.sdk.serde.serializer import Serializer
-    from counterfoil.sdk.serde.sources import AnyRegistry
-    from counterfoil.sdk.subjects import Field
     from counterfoil.sdk.usage import Usage
 
 

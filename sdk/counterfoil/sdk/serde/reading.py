@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from counterfoil.schema.errors import Forbidden, SchemaNotFound, SchemaParseError
+from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.wire import ShortFrame, WireError, WrongMagic, read_frame
+from counterfoil.schema.wire import Frame, ShortFrame, WireError, WrongMagic, read_frame
 from counterfoil.sdk.errors import (
     DecodeError,
     FrameError,
@@ -21,24 +22,19 @@ from counterfoil.sdk.errors import (
     UnknownSchemaId,
 )
 from counterfoil.sdk.serde.base import chosen
-from counterfoil.sdk.serde.codec import AnyCodec, load_schema, parse_own
+from counterfoil.sdk.serde.codec import AnyCodec, Codec, Decode, RowSource, load_schema, parse_own
 from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
-from counterfoil.sdk.subjects import Associated, find_subject, resolve_subject
+from counterfoil.sdk.subjects import Associated, Field, SubjectNaming, find_subject, resolve_subject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from uuid import UUID
 
     from counterfoil.schema.datum import Datum
-    from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.versions import RegisteredSchema
-    from counterfoil.schema.wire import Frame
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.codec import Codec, Decode, RowSource
     from counterfoil.sdk.serde.rules.plans import ReadRules
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import RegistrySource, SchemaCalls
-    from counterfoil.sdk.subjects import Field, SubjectNaming
 
 
 P = TypeVar("P")

@@ -6,25 +6,22 @@ them: in this thread, in a task, or, for an async client outside of its tasks, w
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
-from counterfoil.schema.rest.versions import Visibility
+from counterfoil.schema.rest.versions import RegisteredSchema, VersionNumber, Visibility
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached
-from counterfoil.sdk.script import StepNeeded, run_in_memory
-from counterfoil.sdk.subjects import ANY_CLUSTER, AssociationCalls
+from counterfoil.sdk.script import Script, StepNeeded, run_in_memory
+from counterfoil.sdk.subjects import ANY_CLUSTER, AssociationCalls, Field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from uuid import UUID
 
     from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.versions import RegisteredSchema, VersionNumber
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.client.asynchronous import AsyncRegistry
     from counterfoil.sdk.operations import Operation
-    from counterfoil.sdk.script import Script
-    from counterfoil.sdk.subjects import Field
 
 
 T = TypeVar("T")

@@ -17,23 +17,22 @@ import json
 import os
 import weakref
 from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Lock, Thread
+from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn, Self, TypeAlias
 
+from counterfoil.schema.datum import Datum, Json, JsonObject
+from counterfoil.schema.model import ResolvedReference, Schema
 from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde.codec import resolve_references
 from counterfoil.sdk.usage.recording import WHOLE, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from types import TracebackType
-
-    from counterfoil.schema.datum import Datum, Json, JsonObject
-    from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.plans import ReadPlan

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
+from counterfoil.schema.datum import Datum
 from counterfoil.sdk.confluent.rule_registry import RuleRegistry
-
-if TYPE_CHECKING:
-    from counterfoil.schema.datum import Datum
-
 
 # Classes that stand for an executor, an action or a KMS driver of this SDK, and do nothing themselves.
 

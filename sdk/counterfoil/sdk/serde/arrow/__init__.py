@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import Forbidden
 from counterfoil.schema.texts import excerpt
 from counterfoil.sdk.errors import InvalidSettings, NotFramed, SchemaNotCached, SerdeError
-from counterfoil.sdk.serde import SerializationContext, field_of, place, place_denial, read_record, topic_of
+from counterfoil.sdk.serde import (
+    MessageContext,
+    Record,
+    SerializationContext,
+    field_of,
+    place,
+    place_denial,
+    read_record,
+    topic_of,
+)
 from counterfoil.sdk.serde.arrow.avro_types import VALUE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
-
-    from counterfoil.schema.datum import Datum
-    from counterfoil.sdk.serde import MessageContext, Record
-    from counterfoil.sdk.serde.codec import Decode, MessageRows, RowErrors
-    from counterfoil.sdk.serde.plans import ReadPlan
-
+from counterfoil.sdk.serde.codec import Decode, MessageRows, RowErrors
+from counterfoil.sdk.serde.plans import ReadPlan
 
 # The rows of one writer in a batch, and those of formats whose messages become dicts first.
 

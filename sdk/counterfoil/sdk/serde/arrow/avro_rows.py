@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from counterfoil.schema.languages.avro.types import AvroArray, AvroField, AvroKind, AvroMap, AvroRecord, AvroUnion
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroField,
+    AvroKind,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+)
 from counterfoil.sdk.errors import SerdeError
 from counterfoil.sdk.serde.arrow import empty_rows
-from counterfoil.sdk.serde.arrow.avro_types import branches_of, column_of, optional_record, table_schema
-from counterfoil.sdk.serde.avro.coders import make_decoder
+from counterfoil.sdk.serde.arrow.avro_types import ArrowColumn, branches_of, column_of, optional_record, table_schema
+from counterfoil.sdk.serde.avro.coders import Decoder, make_decoder
 from counterfoil.sdk.serde.avro.logical_types import conversion_of
-from counterfoil.sdk.serde.avro.plan import FieldStep, RecordStep
+from counterfoil.sdk.serde.avro.plan import FieldStep, RecordStep, Step
 from counterfoil.sdk.serde.avro.resolve import SchemaResolver
 from counterfoil.sdk.serde.avro.values import default_with_branches, is_optional
+from counterfoil.sdk.serde.codec import RowErrors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.sdk.serde.arrow.avro_types import ArrowColumn
-    from counterfoil.sdk.serde.avro.coders import Decoder
-    from counterfoil.sdk.serde.avro.plan import Step
-    from counterfoil.sdk.serde.codec import RowErrors
 
 
 # Arrow arrays of decoded Avro values: what is done without the accelerator, and for messages that it leaves out.

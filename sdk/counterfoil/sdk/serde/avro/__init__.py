@@ -6,33 +6,37 @@ The parser and the compilers of codecs are imported when the first schema is par
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
+from types import EllipsisType, UnionType
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self
 
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.serde.codec import BareBodies, OutOfRange, changed, checked_flag, reads_numbers
+from counterfoil.sdk.serde.codec import (
+    BareBodies,
+    Decode,
+    Encode,
+    OutOfRange,
+    RowSource,
+    changed,
+    checked_flag,
+    reads_numbers,
+)
 from counterfoil.sdk.serde.confluent_settings import ConfluentOption, deserializer_settings, flag, serializer_settings
 from counterfoil.sdk.serde.deserializer import Decoded, Deserializer, T_co
-from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
+from counterfoil.sdk.serde.reading import Latest, OnForbidden
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, Rules
 from counterfoil.sdk.serde.serializer import Register, Serializer, T_contra
-from counterfoil.sdk.subjects import TOPIC
+from counterfoil.sdk.serde.sources import AnyRegistry
+from counterfoil.sdk.subjects import TOPIC, SubjectNaming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from types import EllipsisType, UnionType
-
     from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.avro.schema import AvroSchema
     from counterfoil.schema.marks import FieldTags
-    from counterfoil.schema.model import ResolvedReference, Schema
-    from counterfoil.schema.parsed import Validation
     from counterfoil.sdk.serde.avro.rule_values import AvroRuleValues
-    from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.models.binding import AvroModel
-    from counterfoil.sdk.serde.reading import Latest, OnForbidden
-    from counterfoil.sdk.serde.rules.settings import Rules
-    from counterfoil.sdk.serde.sources import AnyRegistry
-    from counterfoil.sdk.subjects import SubjectNaming
 
 
 __all__ = ["AvroCodec", "AvroDeserializer", "AvroSerializer", "Decoded", "Register"]

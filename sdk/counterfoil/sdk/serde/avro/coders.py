@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from sys import intern
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
-from counterfoil.schema.languages.avro.types import AvroKind
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import AvroKind, AvroUnion
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.accelerator import find_accelerator, made_when_called
 from counterfoil.sdk.serde.avro.decode_code import decoder_source
 from counterfoil.sdk.serde.avro.decode_walk import DecodeWalk
-from counterfoil.sdk.serde.avro.encode_code import encoder_source
+from counterfoil.sdk.serde.avro.encode_code import Choose, encoder_source
 from counterfoil.sdk.serde.avro.encode_plan import plan_encoding
 from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk
+from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
 from counterfoil.sdk.serde.avro.plan import (
     MAX_EMPTY_ITEMS,
     WEIGHT_OF_ITEM,
@@ -32,24 +35,17 @@ from counterfoil.sdk.serde.avro.plan import (
     RawStep,
     RealStep,
     RecordStep,
+    Step,
     TextStep,
     UnionStep,
     UnreadableStep,
     name_records,
     steps_of,
 )
-from counterfoil.sdk.serde.avro.resolve import BaseResolver, FarResolver, NamingResolver, resolve
+from counterfoil.sdk.serde.avro.resolve import BaseResolver, FarResolver, NamingResolver, SchemaResolver, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroUnion
-    from counterfoil.sdk.serde.avro.encode_code import Choose
-    from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
-    from counterfoil.sdk.serde.avro.plan import Step
-    from counterfoil.sdk.serde.avro.resolve import SchemaResolver
 
 
 # Plans as nodes for the accelerator: tuples that begin with the kind of a step, and refer to others by number.

@@ -7,8 +7,10 @@ this module decides what is an error, and its message.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
+from counterfoil.schema.datum import Datum
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.avro.numbers import INT_MAX, INT_MIN, MAX_VARINT_BYTES, read_long
 from counterfoil.sdk.serde.avro.plan import (
@@ -26,17 +28,14 @@ from counterfoil.sdk.serde.avro.plan import (
     RawStep,
     RealStep,
     RecordStep,
+    Step,
     TextStep,
     UnionStep,
     UnreadableStep,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from counterfoil.schema.datum import Datum
     from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
-    from counterfoil.sdk.serde.avro.plan import Step
 
 
 _REAL: Final = {4: struct.Struct("<f"), 8: struct.Struct("<d")}

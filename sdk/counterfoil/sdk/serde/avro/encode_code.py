@@ -11,15 +11,19 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import AvroUnion
 from counterfoil.sdk.serde.avro.encode_plan import LARGEST_EXACT
+from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
 from counterfoil.sdk.serde.avro.numbers import SMALL, checked_instant, checked_int, checked_long, encode_long
 from counterfoil.sdk.serde.avro.plan import (
     MAX_LEVEL,
     ArrayStep,
     BooleanStep,
     BytesStep,
+    EncodeFieldStep,
     EncodeRecordStep,
     EncodeUnionStep,
     EnumStep,
@@ -31,15 +35,9 @@ from counterfoil.sdk.serde.avro.plan import (
     PythonSource,
     RawStep,
     RealStep,
+    Step,
     TextStep,
 )
-
-if TYPE_CHECKING:
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.languages.avro.types import AvroUnion
-    from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
-    from counterfoil.sdk.serde.avro.plan import EncodeFieldStep, Step
-
 
 Choose: TypeAlias = "Callable[[AvroUnion, object], tuple[int, Datum]]"
 """A function that returns number and value of the branch where the Python type alone does not decide."""

@@ -9,26 +9,30 @@ from __future__ import annotations
 import numbers
 import operator
 import struct
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Final, NoReturn
 
-from counterfoil.schema.languages.avro.types import AvroEnum, AvroFixed, AvroKind, AvroRecord, AvroUnion, branch_name
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroEnum,
+    AvroField,
+    AvroFixed,
+    AvroKind,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+    branch_name,
+)
 from counterfoil.sdk.errors import EncodeError
 from counterfoil.sdk.serde import shown
 from counterfoil.sdk.serde.avro.encode_plan import ConversionLoss, writing_conversion_of
 from counterfoil.sdk.serde.avro.logical_types import conversion_of
 from counterfoil.sdk.serde.avro.numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, encode_long
 from counterfoil.sdk.serde.avro.plan import TYPE_KEY
-from counterfoil.sdk.serde.avro.values import InvalidDefault, branch_named, rank_of, value_of_default
+from counterfoil.sdk.serde.avro.values import InvalidDefault, Rank, branch_named, rank_of, value_of_default
 from counterfoil.sdk.serde.codec import is_rounded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.languages.avro.types import AvroArray, AvroField, AvroMap, AvroType
-    from counterfoil.sdk.serde.avro.values import Rank
-
 
 _END: Final = b"\x00"
 _FLOAT: Final = struct.Struct("<f")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+from counterfoil.schema.datum import Datum
 
-    from counterfoil.schema.datum import Datum
+if TYPE_CHECKING:
     from counterfoil.schema.languages.avro.types import AvroUnion
     from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
 

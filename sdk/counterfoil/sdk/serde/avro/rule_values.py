@@ -6,14 +6,24 @@ message are not looked at. A changed message shares its unchanged parts with the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.marks import AvroMarks, places, value_type_of
-from counterfoil.schema.languages.avro.types import NO_DEFAULT, AvroArray, AvroMap, AvroRecord, AvroUnion
-from counterfoil.schema.tags import unnamed_paths
+from counterfoil.schema.languages.avro.types import (
+    NO_DEFAULT,
+    AvroArray,
+    AvroField,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+)
+from counterfoil.schema.marks import FieldTags, Mark
+from counterfoil.schema.tags import UnnamedPath, unnamed_paths
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
 from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk
@@ -24,21 +34,13 @@ from counterfoil.sdk.serde.avro.values import (
     value_of_default,
     without_names,
 )
-from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
-from counterfoil.sdk.serde.rules.values import Aim, CheckedValue, read_inline_rules
+from counterfoil.sdk.serde.codec import Decode, Encode
+from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, FieldType, SchemaField, Transform
+from counterfoil.sdk.serde.rules.values import Aim, CheckedValue, Hiding, InlineRule, read_inline_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType
-    from counterfoil.schema.marks import FieldTags, Mark
-    from counterfoil.schema.tags import UnnamedPath
-    from counterfoil.sdk.serde.codec import Decode, Encode
     from counterfoil.sdk.serde.models.binding import AvroModel
-    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
-    from counterfoil.sdk.serde.rules.values import Hiding, InlineRule
 
 
 _RULES: Final = "confluent:rules"

@@ -6,21 +6,14 @@ The base values of a union are such pairs where the class of a value does not te
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from counterfoil.schema.languages.avro.types import AvroKind
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.schema import AvroSchema
+from counterfoil.schema.languages.avro.types import AvroField, AvroKind, AvroUnion
 from counterfoil.schema.plans.avro import is_tagged
-from counterfoil.sdk.serde.avro.coders import make_decoder
-from counterfoil.sdk.serde.avro.plan import BranchStep
+from counterfoil.sdk.serde.avro.coders import AvroDecode, make_decoder
+from counterfoil.sdk.serde.avro.plan import BranchStep, Step
 from counterfoil.sdk.serde.avro.resolve import SchemaResolver
 from counterfoil.sdk.serde.avro.values import default_with_branches
-
-if TYPE_CHECKING:
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroField, AvroUnion
-    from counterfoil.sdk.serde.avro.coders import AvroDecode
-    from counterfoil.sdk.serde.avro.plan import Step
 
 
 class TaggingResolver(SchemaResolver):

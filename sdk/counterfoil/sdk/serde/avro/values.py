@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from counterfoil.schema.datum import Datum, Json
 from counterfoil.schema.languages.avro.types import (
     NO_DEFAULT,
     AvroArray,
+    AvroEnum,
+    AvroField,
+    AvroFixed,
     AvroKind,
     AvroMap,
     AvroRecord,
+    AvroType,
     AvroUnion,
     branch_name,
 )
@@ -23,11 +28,7 @@ from counterfoil.sdk.serde.avro.numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_
 from counterfoil.sdk.serde.avro.plan import TYPE_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from counterfoil.schema.datum import Datum, Json
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroEnum, AvroField, AvroFixed, AvroType
 
 
 # Which branches of a union fit a Python value, and how closely.

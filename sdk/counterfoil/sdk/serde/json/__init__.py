@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
+from types import UnionType
 from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
 
-from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
-from counterfoil.schema.model import Schema, SchemaType
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema, parse_json_schema
+from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.serde.codec import BareBodies, changed
+from counterfoil.sdk.serde.codec import BareBodies, Decode, Encode, RowSource, changed
 from counterfoil.sdk.serde.confluent_settings import ConfluentOption, deserializer_settings, flag, serializer_settings
 from counterfoil.sdk.serde.deserializer import Deserializer, T_co
 from counterfoil.sdk.serde.json.coders import (
@@ -21,26 +24,16 @@ from counterfoil.sdk.serde.json.coders import (
 )
 from counterfoil.sdk.serde.json.schemas import compile_defaults, compile_validator
 from counterfoil.sdk.serde.json.text import read_exactly
-from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
-from counterfoil.sdk.serde.serializer import Serializer, T_contra
-from counterfoil.sdk.subjects import TOPIC
+from counterfoil.sdk.serde.reading import Latest, OnForbidden
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, Rules
+from counterfoil.sdk.serde.serializer import Register, Serializer, T_contra
+from counterfoil.sdk.serde.sources import AnyRegistry
+from counterfoil.sdk.subjects import TOPIC, SubjectNaming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from types import UnionType
-
     from counterfoil.schema.datum import Json, JsonObject
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
     from counterfoil.schema.marks import FieldTags
-    from counterfoil.schema.model import ResolvedReference
-    from counterfoil.schema.parsed import Validation
-    from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.json.rule_values import JsonRuleValues
-    from counterfoil.sdk.serde.reading import Latest, OnForbidden
-    from counterfoil.sdk.serde.rules.settings import Rules
-    from counterfoil.sdk.serde.serializer import Register
-    from counterfoil.sdk.serde.sources import AnyRegistry
-    from counterfoil.sdk.subjects import SubjectNaming
 
 
 # JSON as a message format: JSON text, described by a JSON schema.

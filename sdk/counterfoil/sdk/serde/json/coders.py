@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.sdk.errors import DecodeError, EncodeError, InvalidSettings, ModelError, SerdeError
 from counterfoil.sdk.serde import shown
 from counterfoil.sdk.serde.accelerator import find_accelerator
+from counterfoil.sdk.serde.codec import Decode, Encode
 from counterfoil.sdk.serde.json.schemas import refuse_invalid
 from counterfoil.sdk.serde.json.text import (
     compiled_reader,
@@ -23,12 +25,9 @@ from counterfoil.sdk.serde.json.text import (
 from counterfoil.sdk.serde.models.description import ModelKind, classes_of, model_kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pydantic import ValidationError
 
     from counterfoil.schema.datum import Json
-    from counterfoil.sdk.serde.codec import Decode, Encode
     from counterfoil.sdk.serde.json.schemas import Validator
 
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, Protocol
 
 from counterfoil.schema.compatibility.policies import OutOfSteps
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.marks import written
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema
-from counterfoil.schema.marks import ROOT, WalkLimit, known_tags_in
+from counterfoil.schema.marks import ROOT, FieldTags, Mark, WalkLimit, known_tags_in
 from counterfoil.sdk.serde.json.schemas import Fitting
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from counterfoil.schema.datum import Json
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
-    from counterfoil.schema.marks import FieldTags, Mark
-
 
 # Texts of a JSON value that are encrypted once or several times, so that readers of Confluent's can decrypt them.
 #

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from counterfoil.schema.languages.jsonschema.marks import ABOUT_EVERY_TEXT, JsonMarks, inside, places, written
-from counterfoil.schema.languages.jsonschema.view.written import root_of
+from counterfoil.schema.datum import Json
+from counterfoil.schema.languages.jsonschema.marks import (
+    ABOUT_EVERY_TEXT,
+    DescribedValue,
+    JsonMarks,
+    inside,
+    places,
+    written,
+)
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
+from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.marks import ROOT, FieldTags, Mark
-from counterfoil.schema.tags import unnamed_paths
+from counterfoil.schema.tags import UnnamedPath, unnamed_paths
 from counterfoil.sdk.errors import EncryptionError
 from counterfoil.sdk.serde.json.coders import compile_encoder
 from counterfoil.sdk.serde.json.layers import ConfluentReader, LayeredText, SealedPlace, as_written, replaced, settle
@@ -25,22 +37,8 @@ from counterfoil.sdk.serde.json.rule_walk import (
 )
 from counterfoil.sdk.serde.json.schemas import Fitting
 from counterfoil.sdk.serde.json.text import read_exactly
-from counterfoil.sdk.serde.rules.protocol import FieldType, OpenedText, SchemaField
-from counterfoil.sdk.serde.rules.values import Aim, CheckedValue, MessageBeforeRules, read_inline_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from counterfoil.schema.datum import Json
-    from counterfoil.schema.languages.jsonschema.marks import DescribedValue
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
-    from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema
-    from counterfoil.schema.tags import UnnamedPath
-    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
-    from counterfoil.sdk.serde.rules.values import Hiding
-
+from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, FieldType, OpenedText, SchemaField, Transform
+from counterfoil.sdk.serde.rules.values import Aim, CheckedValue, Hiding, MessageBeforeRules, read_inline_rules
 
 # Encryption and decryption of JSON values whose schema says by a text which of its parts describe a value.
 #

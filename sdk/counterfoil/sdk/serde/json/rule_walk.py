@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from counterfoil.schema.languages.jsonschema.marks import EVERY, TYPE_BY_WORD, carrying
+from counterfoil.schema.datum import Json, JsonObject
+from counterfoil.schema.languages.jsonschema.marks import (
+    EVERY,
+    TYPE_BY_WORD,
+    BranchChoice,
+    DescribedValue,
+    JsonMarks,
+    carrying,
+)
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
+from counterfoil.schema.marks import Mark
 from counterfoil.sdk.serde.json.schemas import Fitting
-from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
+from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, FieldType, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from counterfoil.schema.datum import Json, JsonObject
-    from counterfoil.schema.languages.jsonschema.marks import BranchChoice, DescribedValue, JsonMarks
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
-    from counterfoil.schema.marks import Mark
-    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges
     from counterfoil.sdk.serde.rules.values import Hiding
 
 

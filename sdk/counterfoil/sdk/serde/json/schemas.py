@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from counterfoil.schema.compatibility.policies import OutOfSteps
 from counterfoil.schema.languages.jsonschema.document import UnresolvedReference
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.validator import (
     ROOT_URI,
     SchemaValidator,
@@ -20,6 +22,7 @@ from counterfoil.schema.languages.jsonschema.validator import (
     quote_exception,
 )
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.patterns.matching import is_too_large, spelled_pattern
 from counterfoil.schema.patterns.syntax import PatternDialect
@@ -28,12 +31,8 @@ from counterfoil.sdk.errors import SchemaUnusable, ValidationError, Violation
 from counterfoil.sdk.serde.json.text import TextOrder, exact_numbers, path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.schema.languages.jsonschema.marks import BranchChoice
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
 
 
 # Validation of values against a JSON schema, compiled once: by jsonschema-rs, or by jsonschema without it.

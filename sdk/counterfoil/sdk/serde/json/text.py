@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -18,10 +19,7 @@ from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from counterfoil.schema.datum import Json
-
 
 # The meaning of reading JSON: which texts are JSON, and what their values are.
 #

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import combinations
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
+from typing import Any, Final, Literal, NoReturn
 from uuid import UUID
 
+from counterfoil.schema.datum import Datum, Json, JsonObject
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.languages.avro.attributes import max_precision
 from counterfoil.schema.languages.avro.schema import parse_avro
@@ -29,25 +31,20 @@ from counterfoil.sdk.serde.models.description import (
     NO_DEFAULT,
     AnyNode,
     EnumNode,
+    FieldNode,
     LiteralNode,
     MapNode,
     ModelKind,
     ModelListNode,
     ModelNode,
     ModelScalarNode,
+    Node,
     RootNode,
     UnionNode,
     branch_of,
     is_null,
 )
 from counterfoil.sdk.serde.models.markers import AvroType, TypeName
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from counterfoil.schema.datum import Datum, Json, JsonObject
-    from counterfoil.sdk.serde.models.description import FieldNode, Node
-
 
 _UUID_BYTES: Final = 16
 _DURATION_BYTES: Final = 12

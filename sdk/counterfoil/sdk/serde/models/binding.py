@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import AvroType
 from counterfoil.sdk.errors import EncodeError, ModelError, SerdeError
 from counterfoil.sdk.processes import PickledByArguments
 from counterfoil.sdk.serde import shown
 from counterfoil.sdk.serde.avro.plan import TYPE_KEY, PythonSource
+from counterfoil.sdk.serde.codec import Decode, Encode
 from counterfoil.sdk.serde.models.avro_schema import avro_schema
 from counterfoil.sdk.serde.models.describe import describe
 from counterfoil.sdk.serde.models.description import (
     EnumNode,
+    FieldNode,
     MapNode,
     ModelKind,
     ModelListNode,
     ModelNode,
     ModelScalarNode,
+    Node,
     RootNode,
     UnionNode,
     models_in,
@@ -34,15 +38,6 @@ from counterfoil.sdk.serde.models.making_walk import (
     moment_of,
     validator_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.sdk.serde.codec import Decode, Encode
-    from counterfoil.sdk.serde.models.description import FieldNode, Node
-
 
 # What the two writers of code for models have in common: a function for each class, and for a union of several types.
 #

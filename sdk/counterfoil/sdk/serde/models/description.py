@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from types import UnionType
@@ -24,8 +25,6 @@ from counterfoil.sdk.errors import ModelError
 from counterfoil.sdk.serde import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from counterfoil.schema.datum import Datum, Json
     from counterfoil.sdk.serde.models.markers import AvroType, TypeName
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
-from counterfoil.schema.languages.avro.types import AvroArray, AvroMap, AvroRecord, AvroUnion
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import AvroArray, AvroMap, AvroRecord, AvroType, AvroUnion
 from counterfoil.sdk.errors import DecodeError, IncompatibleReader, ModelError
 from counterfoil.sdk.serde import shown
 from counterfoil.sdk.serde.avro.logical_types import EPOCH, LOCAL_EPOCH
@@ -23,13 +25,6 @@ from counterfoil.sdk.serde.models.description import (
     UnionNode,
     models_in,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.languages.avro.types import AvroType
-
 
 # Which record of an Avro schema each class of a model is, where the schema is not the derived one.
 

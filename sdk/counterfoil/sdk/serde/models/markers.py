@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from counterfoil.schema.datum import Datum
-
+from counterfoil.schema.datum import Datum
 
 # What a program may write beside its types, so that a schema says more than Python's types do.
 #

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from types import NoneType
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 from uuid import UUID
 
+from counterfoil.schema.datum import Datum
 from counterfoil.sdk.errors import InvalidSettings, ModelError
 from counterfoil.sdk.serde.models.avro_schema import avro_schema
 from counterfoil.sdk.serde.models.describe import describe, refusal
@@ -25,19 +27,13 @@ from counterfoil.sdk.serde.models.description import (
     ModelListNode,
     ModelNode,
     ModelScalarNode,
+    Node,
     RootNode,
     UnionNode,
     branch_of,
     models_in,
     nodes_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.datum import Datum
-    from counterfoil.sdk.serde.models.description import Node
-
 
 # The JSON schema of a model: draft-07, in the form in which msgspec and pydantic write its values.
 #

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
 
@@ -12,12 +12,14 @@ from google.protobuf.message import DecodeError as RuntimeDecodeError
 from google.protobuf.message import EncodeError as RuntimeEncodeError
 from google.protobuf.message import Message
 
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.protobuf.runtime import MessageClass
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.wire import ID_PREFIX_BYTES
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.serde import field_of, header_name, read_header
+from counterfoil.sdk.serde import MessageContext, field_of, header_name, read_header
 from counterfoil.sdk.serde.base import with_entry
-from counterfoil.sdk.serde.codec import OutOfRange, checked_flag, reads_numbers
+from counterfoil.sdk.serde.codec import Decode, OutOfRange, checked_flag, reads_numbers
 from counterfoil.sdk.serde.confluent_settings import (
     ConfluentOption,
     deserializer_settings,
@@ -28,27 +30,18 @@ from counterfoil.sdk.serde.confluent_settings import (
     serializer_settings,
 )
 from counterfoil.sdk.serde.deserializer import Deserializer
+from counterfoil.sdk.serde.plans import ReadPlan
 from counterfoil.sdk.serde.protobuf.codec import ProtobufCodec
 from counterfoil.sdk.serde.protobuf.decode import parser_of
-from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
-from counterfoil.sdk.serde.serializer import SchemaImport, Serializer
-from counterfoil.sdk.subjects import TOPIC
+from counterfoil.sdk.serde.reading import Latest, OnForbidden
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, Rules
+from counterfoil.sdk.serde.serializer import Register, SchemaImport, Serializer
+from counterfoil.sdk.serde.sources import AnyRegistry
+from counterfoil.sdk.subjects import TOPIC, SubjectNaming
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from google.protobuf.descriptor import FileDescriptor
 
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.languages.protobuf.runtime import MessageClass
-    from counterfoil.sdk.serde import MessageContext
-    from counterfoil.sdk.serde.codec import Decode
-    from counterfoil.sdk.serde.plans import ReadPlan
-    from counterfoil.sdk.serde.reading import Latest, OnForbidden
-    from counterfoil.sdk.serde.rules.settings import Rules
-    from counterfoil.sdk.serde.serializer import Register
-    from counterfoil.sdk.serde.sources import AnyRegistry
-    from counterfoil.sdk.subjects import SubjectNaming
     from counterfoil.sdk.usage import Usage
 
 

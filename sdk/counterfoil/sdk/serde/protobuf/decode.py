@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn, TypeAlias
 
 from google.protobuf.message import DecodeError as RuntimeDecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from counterfoil.schema.languages.protobuf.runtime import is_map
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, MessageClass, is_map
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.protobuf.message_types import class_of, find_fault
 from counterfoil.sdk.serde.protobuf.well_known import ANY, CONVERSION_BY_NAME, TIMES, WRAPPERS, or_nanoseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, MessageClass
-
 
 # Messages as dicts of Python values.
 #

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from math import isinf
 from operator import index as as_index
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import EncodeError as RuntimeEncodeError
 from google.protobuf.message import Message
 
-from counterfoil.schema.languages.protobuf.runtime import is_map
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, MessageClass, is_map
 from counterfoil.sdk.errors import EncodeError
 from counterfoil.sdk.serde import misfit, placed
 from counterfoil.sdk.serde.codec import is_rounded
 from counterfoil.sdk.serde.protobuf.message_types import NAME_BY_TYPE, class_of
 from counterfoil.sdk.serde.protobuf.well_known import ANY, CONVERSION_BY_NAME, NULLABLE, WRAPPERS
-
-if TYPE_CHECKING:
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, MessageClass
-
 
 # Messages filled from dicts, with the place of a value that does not fit.
 #

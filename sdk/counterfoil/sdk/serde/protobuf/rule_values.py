@@ -6,12 +6,14 @@ may have other names. Well-known types are values without fields of their own.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from google.protobuf.message import Message
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.protobuf.marks import (
     TYPE_BY_NUMBER,
     ProtobufMarks,
@@ -22,24 +24,14 @@ from counterfoil.schema.languages.protobuf.marks import (
     places_of,
     value_field,
 )
-from counterfoil.schema.languages.protobuf.runtime import is_map
-from counterfoil.schema.tags import unnamed_paths
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, MessageClass, is_map
+from counterfoil.schema.marks import FieldTags, Mark
+from counterfoil.schema.tags import UnnamedPath, unnamed_paths
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.protobuf.decode import DictReader
 from counterfoil.sdk.serde.protobuf.encode import compile_encoder
-from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
-from counterfoil.sdk.serde.rules.values import Aim, CheckedValue, InlineRule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, MessageClass
-    from counterfoil.schema.marks import FieldTags, Mark
-    from counterfoil.schema.tags import UnnamedPath
-    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
-    from counterfoil.sdk.serde.rules.values import Hiding
-
+from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, FieldType, SchemaField, Transform
+from counterfoil.sdk.serde.rules.values import Aim, CheckedValue, Hiding, InlineRule
 
 _TYPE: Final = {number: FieldType[name] for number, name in TYPE_BY_NUMBER.items()}
 _TEXTS: Final = (FieldType.STRING, FieldType.BYTES)

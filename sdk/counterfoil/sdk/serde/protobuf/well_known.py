@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.protobuf.runtime import AnyMessage
 from counterfoil.sdk.errors import EncodeError
 from counterfoil.sdk.serde import misfit, placed
-
-if TYPE_CHECKING:
-    from datetime import tzinfo
-
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.languages.protobuf.runtime import AnyMessage
-
 
 # Points in time and durations of Python with nanoseconds, which ``datetime`` and ``timedelta`` do not have.
 #

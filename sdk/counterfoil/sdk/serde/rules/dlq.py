@@ -18,20 +18,16 @@ import logging
 import struct
 from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import MissingExtra, needed_by
 from counterfoil.sdk.errors import EncryptionError, RuleConditionFailed, RuleError, RuleTypeMissing
-from counterfoil.sdk.serde.rules.protocol import RuleMode
+from counterfoil.sdk.serde.rules.protocol import RuleMode, RuleRun
 from counterfoil.sdk.serde.rules.settings import NEED
 from counterfoil.sdk.serde.rules.stages import refuse
 from counterfoil.sdk.serde.rules.values import REDACTED, mentions, tags_to_hide
-
-if TYPE_CHECKING:
-    from counterfoil.schema.datum import Datum
-    from counterfoil.sdk.serde.rules.protocol import RuleRun
-
 
 Send: TypeAlias = Callable[[str, bytes | None, bytes | None, list[tuple[str, bytes | None]]], object]
 """Sends a record: topic, key, value, headers."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import jsonata
 
+from counterfoil.schema.datum import Datum
 from counterfoil.sdk.errors import RuleError
 
 if TYPE_CHECKING:
-    from counterfoil.schema.datum import Datum
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.rules.protocol import RuleScope, Transform
 

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound
 from counterfoil.schema.marks import FieldTags
-from counterfoil.schema.model import SchemaType
-from counterfoil.schema.rest.versions import Visibility
+from counterfoil.schema.model import ResolvedReference, RuleSet, Schema, SchemaType
+from counterfoil.schema.rest.versions import RegisteredSchema, Visibility
 from counterfoil.sdk.errors import DecodeError, EncodeError, RuleError, SerdeError, ValidationError, Violation
-from counterfoil.sdk.serde.codec import AnyCodec, resolve_references
-from counterfoil.sdk.serde.rules.protocol import RuleMode, RulePhase
-from counterfoil.sdk.serde.rules.stages import RuleRecord, compile_stage, has_rules, marking, quote_nothing, redaction
+from counterfoil.sdk.serde import MessageContext
+from counterfoil.sdk.serde.codec import AnyCodec, Decode, Encode, RowSource, resolve_references
+from counterfoil.sdk.serde.rules.protocol import RedactKey, RuleMode, RulePhase
+from counterfoil.sdk.serde.rules.settings import Rules
+from counterfoil.sdk.serde.rules.stages import (
+    Marked,
+    RulePlace,
+    RuleRecord,
+    Stage,
+    compile_stage,
+    has_rules,
+    marking,
+    quote_nothing,
+    redaction,
+)
+from counterfoil.sdk.serde.rules.values import CheckedValue, InlineRule, RuleValues
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from counterfoil.schema.datum import Datum
     from counterfoil.schema.entity import EntityKind
-    from counterfoil.schema.model import ResolvedReference, RuleSet, Schema
-    from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde import MessageContext
-    from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
-    from counterfoil.sdk.serde.rules.protocol import RedactKey
-    from counterfoil.sdk.serde.rules.settings import Rules
-    from counterfoil.sdk.serde.rules.stages import Marked, RulePlace, Stage
-    from counterfoil.sdk.serde.rules.values import CheckedValue, InlineRule, RuleValues
 
 
 # Inline rules of a schema, ``confluent:rules``: conditions in CEL beside records and fields, about the value ``this``.

@@ -11,18 +11,16 @@ Source: the rules of data contracts in Confluent's documentation, and the public
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from counterfoil.schema.marks import ROOT
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.marks import ROOT, Mark
 from counterfoil.sdk.errors import SchemaNotCached
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from counterfoil.schema.datum import Datum
-    from counterfoil.schema.marks import Mark
     from counterfoil.schema.model import Rule, RuleSet, Schema
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.sources import RegistrySource, SchemaCalls

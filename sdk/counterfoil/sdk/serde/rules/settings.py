@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock
@@ -12,13 +12,10 @@ from weakref import WeakSet
 from counterfoil.schema.errors import MissingExtra, needed_by
 from counterfoil.sdk.errors import InvalidSettings, RuleTypeMissing
 from counterfoil.sdk.processes import PickledByArguments
-from counterfoil.sdk.serde import field_of, topic_of
+from counterfoil.sdk.serde import MessageContext, field_of, topic_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from counterfoil.schema.datum import Datum
-    from counterfoil.sdk.serde import MessageContext
     from counterfoil.sdk.serde.rules.protocol import Action, AnyExecutor, RedactKey
 
 

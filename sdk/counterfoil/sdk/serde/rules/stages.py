@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
+from counterfoil.schema.datum import Datum
 from counterfoil.sdk.errors import (
     EncryptionError,
     NotEncrypted,
@@ -13,23 +15,29 @@ from counterfoil.sdk.errors import (
     RuleConditionFailed,
     RuleError,
     SchemaNotCached,
+    SerdeError,
 )
-from counterfoil.sdk.serde import field_of, headers_of, read_header
-from counterfoil.sdk.serde.rules.protocol import FieldExecutor, PlaceExecutor, RuleMode, RulePhase, RuleRun, RuleScope
-from counterfoil.sdk.serde.rules.settings import kept_key
-from counterfoil.sdk.serde.rules.values import Aim, DecidesByTexts, MessageBeforeRules
+from counterfoil.sdk.serde import MessageContext, field_of, headers_of, read_header
+from counterfoil.sdk.serde.rules.protocol import (
+    Action,
+    Change,
+    FieldExecutor,
+    PlaceExecutor,
+    Redact,
+    RedactKey,
+    RuleMode,
+    RulePhase,
+    RuleRun,
+    RuleScope,
+    SchemaField,
+    Transform,
+)
+from counterfoil.sdk.serde.rules.settings import Rules, kept_key
+from counterfoil.sdk.serde.rules.values import Aim, DecidesByTexts, MessageBeforeRules, RuleValues
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from counterfoil.schema.datum import Datum
     from counterfoil.schema.model import Rule, RuleSet, Schema
-    from counterfoil.sdk.errors import SerdeError
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde import MessageContext
-    from counterfoil.sdk.serde.rules.protocol import Action, Change, Redact, RedactKey, SchemaField, Transform
-    from counterfoil.sdk.serde.rules.settings import Rules
-    from counterfoil.sdk.serde.rules.values import RuleValues
     from counterfoil.sdk.serde.sources import RegistrySource
     from counterfoil.sdk.subjects import Field
 

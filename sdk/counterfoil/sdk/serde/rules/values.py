@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from counterfoil.sdk.errors import EncodeError, RuleError, ValidationError
-from counterfoil.sdk.serde.rules.protocol import FieldType
+from counterfoil.schema.datum import Datum
+from counterfoil.sdk.errors import EncodeError, RuleError, SerdeError, ValidationError
+from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, FieldType, SchemaField, Transform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from counterfoil.schema.datum import Datum
     from counterfoil.schema.model import RuleSet
     from counterfoil.schema.tags import UnnamedPath
-    from counterfoil.sdk.errors import SerdeError
-    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, SchemaField, Transform
 
 
 # How rules see the values of a schema: what a codec provides for them.

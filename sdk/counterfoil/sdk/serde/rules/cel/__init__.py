@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from counterfoil.schema.datum import Datum
-
+from counterfoil.schema.datum import Datum
 
 # What an expression reads and calls, found from its tokens, and its text as the engines get it.
 #

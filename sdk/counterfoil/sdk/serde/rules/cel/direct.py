@@ -11,17 +11,16 @@ Sources: the language definition of CEL, and the grammar of cel-python 0.5, whos
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from celpy import celtypes
 from celpy.evaluation import celstr
 
+from counterfoil.schema.datum import Datum
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import lark
-
-    from counterfoil.schema.datum import Datum
 
 
 Direct: TypeAlias = "Callable[[dict[str, Datum]], Datum]"

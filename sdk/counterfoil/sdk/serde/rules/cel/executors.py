@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import wraps
@@ -10,9 +11,11 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import MissingExtra, needed_by
 from counterfoil.sdk.errors import RuleError, RuleTypeMissing
 from counterfoil.sdk.serde.rules.cel import (
+    CelExpression,
     Unsupported,
     convert,
     function_alias,
@@ -21,15 +24,11 @@ from counterfoil.sdk.serde.rules.cel import (
     split_guard,
 )
 from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
+from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, RuleScope, SchemaField, Transform
 from counterfoil.sdk.serde.rules.values import mentions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from counterfoil.schema.datum import Datum
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.rules.cel import CelExpression
-    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, RuleScope, SchemaField, Transform
 
 
 # The engine in Rust, imported without the rest of its package, whose command line takes far longer to import.

@@ -5,18 +5,15 @@ from __future__ import annotations
 import decimal
 import ipaddress
 import re
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.datum import Datum
-
+from counterfoil.schema.datum import Datum
 
 # Exact numbers in rules: ``decimal("1.50")``, and functions such as ``decimals.add``.
 #

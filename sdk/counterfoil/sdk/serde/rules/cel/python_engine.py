@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -10,14 +11,11 @@ import celpy
 from celpy import celtypes
 from celpy.evaluation import Activation, CELEvalError, Evaluator, base_functions
 
+from counterfoil.schema.datum import Datum
 from counterfoil.sdk.serde.rules.cel.direct import NotDirect, compile_direct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import lark
-
-    from counterfoil.schema.datum import Datum
 
 
 # The evaluation of comprehensions by cel-python with counted steps.
