@@ -13,11 +13,11 @@ from counterfoil.schema.errors import ConfigNotFound, InvalidSchema, SchemaParse
 from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema, resolved_references
-from counterfoil.schema.rest.versions import RegisteredSchema, VersionNumber
 
 if TYPE_CHECKING:
     from counterfoil.contracts.baselines.git import Past
     from counterfoil.contracts.project.subjects import Subjects
+    from counterfoil.schema.rest.versions import RegisteredSchema, VersionNumber
 
 
 # Matching of the schema files of two sides when files are moved and renamed.

@@ -18,6 +18,8 @@ from counterfoil.contracts.baselines.git import (
     GitRepository,
     Past,
     find_repository,
+    is_address,
+    names_drive,
     open_repository,
     reader_of_blobs,
     short,
@@ -48,8 +50,6 @@ from counterfoil.contracts.errors import (
     PreconditionFailed,
     UsageMistake,
     absent,
-    is_address,
-    names_drive,
 )
 from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.contracts.project.files import ProjectFile

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.baselines import RegistryReader, read_version
-from counterfoil.contracts.baselines.git import GitRepository, find_repository, inside, open_repository
+from counterfoil.contracts.baselines.git import (
+    GitRepository,
+    find_repository,
+    inside,
+    is_address,
+    names_drive,
+    open_repository,
+)
 from counterfoil.contracts.baselines.workspace import (
     CheckedScope,
     missing_ref,
@@ -30,16 +37,14 @@ from counterfoil.contracts.errors import (
     UsageMistake,
     about_backslashes,
     absent,
-    is_address,
-    names_drive,
 )
 from counterfoil.contracts.project import ReadSchema, SchemaTree
 from counterfoil.contracts.project.languages import AGREEMENT_SUFFIXES, has_schema_suffix, is_yaml
-from counterfoil.schema.agreements.model import Agreement
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from counterfoil.contracts.project.model import Project
+    from counterfoil.schema.agreements.model import Agreement
 
 
 _AGREEMENT: Final = "contract or product file"

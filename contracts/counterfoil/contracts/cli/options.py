@@ -271,7 +271,7 @@ class ReportWriter(NamedTuple):
         """
 
         def render(form: str, style: TextStyle) -> str:
-            from counterfoil.contracts.cli.installed import find_installed
+            from counterfoil.contracts.cli.run import find_installed
 
             if form == _TEXT:
                 return forms.text(style)

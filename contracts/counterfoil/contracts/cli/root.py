@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from counterfoil.contracts.cli.installed import (
+from counterfoil.contracts.cli.run import (
     DISTRIBUTION,
     MAX_COLUMNS,
     OTHER_COMMANDS,

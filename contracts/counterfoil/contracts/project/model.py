@@ -1,4 +1,4 @@
-"""The settings of a project as values: its subjects, their associations with topics, and how changes are checked."""
+"""A project as its file counterfoil.yaml declares it: settings, the files of each subject, and their globs."""
 
 from __future__ import annotations
 
@@ -21,31 +21,13 @@ from counterfoil.contracts.project.languages import (
 from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.compatibility.policies import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.model import Metadata
-from counterfoil.schema.rest.subjects import AssociationType, Lifecycle, Mode
 from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
     from counterfoil.contracts.findings import CheckGate, FailOn
+    from counterfoil.contracts.project.associations import TopicAssociation
+    from counterfoil.schema.rest.subjects import Mode
 
-
-# The associations of topics with subjects that a project declares.
-
-
-@dataclass(frozen=True, slots=True)
-class TopicAssociation:
-    """The association of a subject with a topic that `counterfoil plan` creates: the topic, and its part."""
-
-    topic: str
-    namespace: str
-    id: str
-    type: AssociationType = AssociationType.VALUE
-    lifecycle: Lifecycle = Lifecycle.WEAK
-
-    def __str__(self) -> str:
-        return f"{self.type} of {self.namespace}/{self.topic} ({self.id}), {self.lifecycle}"
-
-
-# A project as its file counterfoil.yaml declares it: settings, the files of each subject, and their globs.
 
 # The globs of project files: ``*`` and ``?`` inside one step of a path, ``**`` for any number of folders.
 

@@ -14,6 +14,7 @@ from counterfoil.sdk.serde.sources import AnyRegistry
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
+
 __all__ = ["AsyncProtobufDeserializer", "AsyncProtobufSerializer", "ProtobufDeserializer", "ProtobufSerializer"]
 
 

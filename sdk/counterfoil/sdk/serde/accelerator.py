@@ -20,6 +20,7 @@ from counterfoil.sdk.errors import InvalidSettings
 if TYPE_CHECKING:
     from counterfoil.schema.datum import Datum
 
+
 INTERFACE: Final = 4
 """The version of what is passed to the accelerator; its own ``INTERFACE`` must be the same."""
 

@@ -21,6 +21,7 @@ from counterfoil.sdk.serde import shown
 if TYPE_CHECKING:
     from counterfoil.schema.datum import Json
 
+
 # The meaning of reading JSON: which texts are JSON, and what their values are.
 #
 # msgspec does the same faster, but with few words about errors; when it refuses a text, the text is read again here.
