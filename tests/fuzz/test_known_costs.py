@@ -26,7 +26,7 @@ from counterfoil.schema.compatibility.policies import (
 )
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import JudgementUndecided
-from counterfoil.schema.judgement import Budget, judge
+from counterfoil.schema.judgement import Budget, confirm_compatible, judge
 from counterfoil.schema.languages.jsonschema.values.literals import failures
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
@@ -37,6 +37,7 @@ from counterfoil.schema.paths import VALUES, member
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.texts import Position
+from counterfoil.schema.witness import BEYOND_LIMITS
 from dear_inputs import GENES, TEXTS, Genome
 
 if TYPE_CHECKING:
@@ -313,3 +314,78 @@ def test_objects_without_required_properties_are_not_searched_for_them():
     later, earlier = schemas_of("JSON", genome(ring=60, change=1))
     find = language_for(SchemaType.JSON).find_differences
     assert calls(lambda: find(later, earlier, policy=STRICT), "_compare_required") < 300
+
+
+def wide_messages(count: int, *, fields: int = 1) -> tuple[ParsedSchema, ParsedSchema]:
+    """Return the later and the earlier of two files with messages, whose fields have another type each."""
+    later, earlier = (
+        'syntax = "proto3";' + "".join(f"message M{at} {{{_fields(kind, fields)}}}" for at in range(count))
+        for kind in ("string", "int32")
+    )
+    return parse_schema(later, SchemaType.PROTOBUF), parse_schema(earlier, SchemaType.PROTOBUF)
+
+
+def _fields(kind: str, count: int) -> str:
+    return "".join(f"{kind} f{number} = {number};" for number in range(1, count + 1))
+
+
+@pytest.mark.parametrize(("messages", "fields"), [(1, 0), (0, 1)])
+def test_the_witnesses_of_a_check_do_not_cost_a_walk_over_the_schema_each(messages: int, fields: int):
+    """A check searches for a witness of every finding, in the order of the file: both directions take turns."""
+
+    def searches(size: int) -> int:
+        later, earlier = wide_messages(messages * size or 1, fields=fields * size or 1)
+        judgement = judge(later, [Earlier(earlier)], CompatibilityLevel.FULL)
+        found = judgement.incompatibilities
+        by_place = [each for pair in zip(found[:size], found[size:], strict=True) for each in pair]
+        return lines_of(lambda: [each.search_for_witness() for each in by_place], "languages/protobuf")
+
+    searches(10)
+    assert searches(400) < 2.5 * searches(200)
+
+
+def test_a_schema_that_the_runtime_refuses_is_given_to_it_once():
+    """Google's runtime has a limit for the size of a message in memory."""
+    later, earlier = wide_messages(1, fields=5_000)
+    judgement = judge(later, [Earlier(earlier)], CompatibilityLevel.BACKWARD)
+    found = judgement.incompatibilities[:50]
+    results: list[Any] = []
+    built = calls(lambda: results.extend(each.search_for_witness() for each in found), "pooled_file")
+    assert {result.reason.partition(":")[0] for result in results} == {"protobuf does not take the schema"}
+    assert built <= 2
+
+
+def test_a_confirmation_of_a_large_union_does_not_compare_all_pairs_of_its_records():
+    def union(count: int, extra: str) -> ParsedSchema:
+        fields = [{"name": "x", "type": "int"}, {"name": "y", "type": "int", "default": 0}]
+        more = [{"name": extra, "type": "int", "default": 0}]
+        return parse_schema(
+            json.dumps([{"type": "record", "name": f"r{at}", "fields": [*fields, *more]} for at in range(count)])
+        )
+
+    def confirmation(count: int) -> int:
+        reader, writer = union(count, "a"), union(count, "b")
+        done: list[Any] = []
+        called = calls(lambda: done.append(confirm_compatible(reader, writer, 20)), "RecordComparison._inside")
+        assert done[0].round_tripped == 20
+        return called
+
+    confirmation(3)
+    assert confirmation(200) < 2.5 * confirmation(100)
+
+
+@pytest.mark.slow
+def test_a_confirmation_whose_steps_do_not_suffice_says_so():
+    """The records of the reader have other names of fields each, so that any may have read a record of the writer."""
+
+    def union(count: int, extra: str) -> ParsedSchema:
+        def record(at: int) -> dict[str, Any]:
+            names = [f"f{at}_{extra}", *(f"g{number}" for number in range(20))]
+            fields = [{"name": name, "type": "int", "default": 0} for name in names]
+            return {"type": "record", "name": f"r{at}", "fields": fields}
+
+        return parse_schema(json.dumps([record(at) for at in range(count)]))
+
+    confirmation = confirm_compatible(union(600, "a"), union(600, "b"), 20)
+    assert confirmation.round_tripped < 20
+    assert confirmation.reason == BEYOND_LIMITS

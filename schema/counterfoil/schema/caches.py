@@ -79,7 +79,7 @@ def cached_by_size(
 
     ``size_of`` is called with the result and the arguments, and returns the bytes that they take, at least about. The
     arguments are positional and can be hashed. With ``keeps_large``, a result that takes more than its part of the
-    bytes is cached as well, alone, until the next one. Threads may share the function.
+    bytes is cached as well: the last two, since a comparison has two directions. Threads may share the function.
 
     >>> @cached_by_size(1000, size_of=lambda result, text: len(text))
     ... def shout(text):
@@ -103,7 +103,7 @@ def cached_by_size(
             size = size_of(result, *args)
             if keeps_large or size <= max_bytes // _LARGEST_SHARE:
                 with lock:
-                    known.put(key, (result,), weight=min(size, max_bytes))
+                    known.put(key, (result,), weight=min(size, max_bytes // 2))
             return result
 
         return cached
@@ -136,3 +136,38 @@ def cached_if_short(entries: int, *, longest: int) -> Callable[[Callable[_P, _R]
         return cached
 
     return decorate
+
+
+class Attempt(Generic[_R]):
+    """A call that is made once, when its result is first needed; if it raises ``refusal``, that is raised each time.
+
+    A ``cached_property`` would make the call again for each use after a refusal.
+
+    >>> calls = []
+    >>> attempt = Attempt(lambda: calls.append(1) or int("x"), ValueError)
+    >>> for _ in range(2):
+    ...     try:
+    ...         attempt.result()
+    ...     except ValueError:
+    ...         print(len(calls))
+    1
+    1
+    """
+
+    def __init__(self, call: Callable[[], _R], refusal: type[Exception]) -> None:
+        self._call = call
+        self._refusal = refusal
+        self._done: tuple[_R] | None = None
+        self._refused: Exception | None = None
+
+    def result(self) -> _R:
+        """Return the call's result, or raise its refusal."""
+        if self._refused is not None:
+            raise self._refused.with_traceback(None)
+        if self._done is None:
+            try:
+                self._done = (self._call(),)
+            except self._refusal as refused:
+                self._refused = refused
+                raise
+        return self._done[0]

@@ -31,7 +31,7 @@ from counterfoil.schema.languages.avro.types import AvroArray, AvroFixed, AvroKi
 from counterfoil.schema.witness import NoWitness, Witness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from counterfoil.schema.compatibility.policies import Steps
     from counterfoil.schema.languages.avro.compare.places import AvroDifference
@@ -51,6 +51,7 @@ _Pair: TypeAlias = "tuple[AvroType, AvroType]"
 _Key: TypeAlias = tuple[int, int]
 
 
+_STEPS_A_PAIR: Final = 15
 _WITH_PARTS: Final = (AvroUnion, AvroRecord, AvroArray, AvroMap)
 
 
@@ -91,6 +92,7 @@ class RecordComparison:
         self._steps = steps
         self._root = (reader, writer)
         self._branch_by_pair: dict[_Key, AvroType | None] = {}
+        self._records_by_union: dict[int, dict[frozenset[str], AvroRecord]] = {}
         self._branches = ReadingBranches(steps)
         self._telling = self._find_telling()
 
@@ -137,12 +139,23 @@ class RecordComparison:
         Of several records fastavro takes one by rules of its own; the fields of the result show which.
         """
         chosen = self._branch(reader, writer)
-        if isinstance(chosen, AvroRecord):
-            alike = [
-                each for each in (chosen, *_records(reader)) if {field.name for field in each.fields} == got.keys()
-            ]
-            return [*alike[:1]]
-        return [] if chosen is None else [chosen]
+        if not isinstance(chosen, AvroRecord):
+            return [] if chosen is None else [chosen]
+        if _field_names(chosen) == got.keys():
+            return [chosen]
+        alike = self._record_by_names(reader).get(frozenset(got))
+        return [] if alike is None else [alike]
+
+    def _record_by_names(self, union: AvroUnion) -> Mapping[frozenset[str], AvroRecord]:
+        """Return the first record of a union for each set of names of fields."""
+        found = self._records_by_union.get(id(union))
+        if found is None:
+            found = self._records_by_union[id(union)] = {}
+            for record in union.branches:
+                if isinstance(record, AvroRecord):
+                    self._steps.spend(len(record.fields))
+                    found.setdefault(_field_names(record), record)
+        return found
 
     def _branch(self, reader: AvroUnion, writer: AvroType) -> AvroType | None:
         key = (id(reader), id(writer))
@@ -151,7 +164,7 @@ class RecordComparison:
         return self._branch_by_pair[key]
 
     def _find_telling(self) -> set[_Key]:
-        """Return the pairs of types below which a value may be misread."""
+        """Return the pairs of types below which a value may be misread. Raises ``OutOfSteps``."""
         around: dict[_Key, list[_Key]] = {}
         telling: list[_Key] = []
         waiting = [self._root]
@@ -160,7 +173,9 @@ class RecordComparison:
             pair = waiting.pop()
             if have_other_logical_types(*pair) or is_rounded(*pair):
                 telling.append(_key(pair))
-            for inner in self._inside(*pair):
+            insides = self._inside(*pair)
+            self._steps.spend(_STEPS_A_PAIR + len(insides))
+            for inner in insides:
                 around.setdefault(_key(inner), []).append(_key(pair))
                 if _key(inner) not in met:
                     met.add(_key(inner))
@@ -178,11 +193,7 @@ class RecordComparison:
             case (_, AvroUnion()):
                 return [(reader, branch) for branch in writer.branches]
             case (AvroUnion(), _):
-                chosen = self._branch(reader, writer)
-                branches = (
-                    _records(reader) if isinstance(chosen, AvroRecord) else [chosen] if chosen is not None else []
-                )
-                return [(branch, writer) for branch in branches]
+                return [(branch, writer) for branch in self._entered(reader, writer)]
             case (AvroRecord(), AvroRecord()):
                 return [(mine.type, theirs.type) for mine, theirs in _fields(reader, writer)]
             case (AvroArray(), AvroArray()):
@@ -190,6 +201,14 @@ class RecordComparison:
             case (AvroMap(), AvroMap()):
                 return [(reader.values, writer.values)]
         return []
+
+    def _entered(self, reader: AvroUnion, writer: AvroType) -> list[AvroType]:
+        """Return the branches of ``reader`` with which :meth:`_read_with` may say that a value was read."""
+        chosen = self._branch(reader, writer)
+        if not isinstance(chosen, AvroRecord):
+            return [] if chosen is None else [chosen]
+        names = _field_names(chosen)
+        return [chosen, *(record for other, record in self._record_by_names(reader).items() if other != names)]
 
 
 def _key(pair: _Pair) -> _Key:
@@ -205,8 +224,8 @@ def _fields(reader: AvroRecord, writer: AvroRecord) -> list[tuple[AvroField, Avr
     return [(mine, theirs) for mine, theirs in pairs if times_taken[theirs.name] == 1]
 
 
-def _records(union: AvroUnion) -> list[AvroRecord]:
-    return [branch for branch in union.branches if isinstance(branch, AvroRecord)]
+def _field_names(record: AvroRecord) -> frozenset[str]:
+    return frozenset(field.name for field in record.fields)
 
 
 def _misread_text(reader: AvroType, writer: AvroType, wrote: Any, got: Any) -> str:

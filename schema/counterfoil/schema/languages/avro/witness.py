@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
-from counterfoil.schema.caches import cached_by_size
+from counterfoil.schema.caches import Attempt, cached_by_size
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy, OutOfSteps, Steps, steps_for
 from counterfoil.schema.compatibility.rules import Sentence
 from counterfoil.schema.errors import InvalidSchema
@@ -204,6 +203,9 @@ class _Pair:
         self.writer_types = (*writer.named.values(),)
         self._undecided: dict[CompatibilityPolicy, int] = {}
         branches = _largest_union(reader.root) * _largest_union(writer.root)
+        refusal = decoder.DecoderRefuses
+        self._writer = Attempt(lambda: decoder.prepared(spell_writer(writer.root)), refusal)
+        self._reader = Attempt(lambda: decoder.prepared(spell_reader(reader.root, self.writer_types)), refusal)
         self.steps_a_datum = (len(reader.text) + len(writer.text)) // _CHARS_A_STEP + _STEPS_A_PAIR * branches
 
     def found(self, policy: CompatibilityPolicy, steps: Steps) -> Mapping[Difference, AvroDifference]:
@@ -226,15 +228,15 @@ class _Pair:
         """
         return self._found_by_pair.setdefault(steps, {})
 
-    @cached_property
+    @property
     def writer(self) -> Any:
         """The writer's schema for fastavro; raises ``DecoderRefuses`` if fastavro does not accept it."""
-        return decoder.prepared(spell_writer(self._writer_schema.root))
+        return self._writer.result()
 
-    @cached_property
+    @property
     def reader(self) -> Any:
         """The reader's schema for fastavro; raises ``DecoderRefuses`` if fastavro does not accept it."""
-        return decoder.prepared(spell_reader(self._reader_schema.root, self.writer_types))
+        return self._reader.result()
 
 
 @cached_by_size(_CACHE_CHARS, size_of=lambda _, *schemas: sum(len(one.text) for one in schemas), keeps_large=True)
@@ -350,15 +352,23 @@ def _values(found: AvroDifference) -> Iterator[str | None]:
 # What is read must have the same meaning as what was written.
 
 
+_ONLY_FIELD: Final = "value"
+_STEPS_A_BYTE: Final = 5
+
+
 def confirm_compatible(reader: AvroSchema, writer: AvroSchema, count: int) -> Confirmation:
     """Return how many of ``count`` values of ``writer`` were read with ``reader``, or the first that was not."""
     done = 0
     steps = steps_for(reader, writer)
     try:
-        writer_spelt = decoder.prepared(_without_defaults(spell_writer(writer.root)))
-        reader_spelt = decoder.prepared(spell_reader(reader.root, writer.named.values()))
+        writer_spelt = decoder.prepared(_as_field(_without_defaults(spell_writer(writer.root))))
+        reader_spelt = decoder.prepared(_as_field(spell_reader(reader.root, writer.named.values())))
         comparison = RecordComparison(reader.root, writer.root, steps)
-        for datum, body in written(writer, count):
+        samples = SampleValues()
+        for _ in range(count):
+            datum = samples.next_of(writer.root)
+            body = decoder.write({_ONLY_FIELD: datum}, writer_spelt)
+            steps.spend(_STEPS_A_BYTE * len(body))
             got, failure = _read(body, writer_spelt, reader_spelt)
             if failure is not None:
                 return Confirmation(done, _counter_witness(datum, body, _stopped(failure), failure))
@@ -375,22 +385,19 @@ def confirm_compatible(reader: AvroSchema, writer: AvroSchema, count: int) -> Co
     return Confirmation(done)
 
 
-def written(writer: AvroSchema, count: int) -> Iterator[tuple[Any, bytes]]:
-    """Yield ``count`` values of ``writer`` and their encodings.
+def _as_field(spelt: Any) -> Any:
+    """Return the schema of a record with one field of the type ``spelt``; its values have the same encodings.
 
-    Raises ``NoDatum`` or ``DecoderRefuses`` if a value cannot be built or written.
+    fastavro remembers that it has parsed a record, and parses a union anew for each value.
     """
-    samples = SampleValues()
-    spelt = decoder.prepared(_without_defaults(spell_writer(writer.root)))
-    for _ in range(count):
-        datum = samples.next_of(writer.root)
-        yield datum, decoder.write(datum, spelt)
+    return {"type": "record", "name": "_.root", "fields": [{"name": _ONLY_FIELD, "type": spelt}]}
 
 
 def _read(body: bytes, writer: Any, reader: Any) -> tuple[Any, str | None]:
-    """Return the result of the decoder; bytes that are not UTF-8 count as a failure."""
+    """Return the value of the only field as decoded; bytes that are not UTF-8 count as a failure."""
     try:
-        return decoder.resolve(body, writer, reader)
+        got, failure = decoder.resolve(body, writer, reader)
+        return (got[_ONLY_FIELD] if failure is None else None), failure
     except decoder.DecoderRefuses as refused:
         if isinstance(refused.__cause__, UnicodeDecodeError):
             return None, decoder.quote(refused.__cause__)

@@ -217,6 +217,8 @@ def minimal(descriptor: AnyDescriptor, depth: int = 0) -> AnyMessage:
         raise NoMessage("the writer cannot write it in a message of finite size")
     message: AnyMessage = GetMessageClass(descriptor)()
     in_map = descriptor.GetOptions().map_entry
+    if not in_map and message.IsInitialized():
+        return message  # it has no required fields; to look at each would cost as much as the type has fields
     for field in descriptor.fields:
         if field.is_required or (in_map and field.number == ENTRY_VALUE and field.message_type is not None):
             if field.message_type is not None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from counterfoil.schema.caches import cached_by_size
+from counterfoil.schema.caches import Attempt, cached_by_size
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy, OutOfSteps, Steps, steps_for
 from counterfoil.schema.compatibility.rules import Sentence
 from counterfoil.schema.errors import InvalidSchema
@@ -21,7 +22,7 @@ from counterfoil.schema.languages.protobuf.policies import find_all
 from counterfoil.schema.witness import BEYOND_LIMITS, Confirmation, NoWitness, Witness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.languages.protobuf.compare.findings import ProtobufDifference
@@ -39,6 +40,8 @@ Pair: TypeAlias = "tuple[MessageType, MessageType]"
 
 MAX_PAIRS: Final = 10_000
 """The largest number of pairs of messages that are visited."""
+_CACHE_CHARS: Final = 100_000
+"""The characters of the pairs of schemas whose findings, ways and classes are cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +65,21 @@ def records(reader: ProtobufSchema, writer: ProtobufSchema) -> Iterator[Pair]:
         yield renamed
 
 
-def find_way(reader: ProtobufSchema, writer: ProtobufSchema, wanted: Pair) -> list[MessageStep] | None:
-    """Return the shortest list of steps from a record to the pair ``wanted``; empty if it is a pair of record types.
+def _find_ways(reader: ProtobufSchema, writer: ProtobufSchema) -> Mapping[Pair, MessageStep | None]:
+    """Return each pair that a record may contain, with the last of the shortest list of steps to it.
 
-    Records are messages of the writer's own file that the reader's has by the same name, and those of the first
-    message. Returns None if no record contains the pair.
+    These are at most ``MAX_PAIRS``. Records are messages of the writer's own file that the reader's has by the same
+    name, and those of the first message; they have None.
     """
-    known = [*records(reader, writer)]
-    if wanted in known:
-        return []
-    step_by_pair: dict[Pair, MessageStep | None] = dict.fromkeys(known)
-    waiting = deque(known)
+    step_by_pair: dict[Pair, MessageStep | None] = dict.fromkeys(records(reader, writer))
+    waiting = deque(step_by_pair)
     while waiting:
         pair = waiting.popleft()
         for number, inner in _inner_pairs(*pair):
             if inner not in step_by_pair and len(step_by_pair) < MAX_PAIRS:
                 step_by_pair[inner] = MessageStep(*pair, number)
-                if inner == wanted:
-                    return _steps_to(inner, step_by_pair)
                 waiting.append(inner)
-    return None
+    return step_by_pair
 
 
 def _inner_pairs(reader: MessageType, writer: MessageType) -> Iterator[tuple[int, Pair]]:
@@ -98,7 +96,7 @@ def _message_in(field: NumberedField) -> MessageType | None:
     return held.value.message if held.value is not None else held.message
 
 
-def _steps_to(pair: Pair, step_by_pair: dict[Pair, MessageStep | None]) -> list[MessageStep]:
+def _steps_to(pair: Pair, step_by_pair: Mapping[Pair, MessageStep | None]) -> list[MessageStep]:
     steps: list[MessageStep] = []
     step = step_by_pair[pair]
     while step is not None:
@@ -118,11 +116,9 @@ def _steps_to(pair: Pair, step_by_pair: dict[Pair, MessageStep | None]) -> list[
 MAX_TRIED: Final = 300
 """The largest number of messages that are tried for one difference."""
 _STEPS_A_MESSAGE: Final = 200
+_STEPS_A_BYTE: Final = 5
 _DEPTHS: Final = (1, 2, 3)
 """The depths to try: the number of levels of inner messages in which single fields are set."""
-
-_CACHE_CHARS: Final = 100_000
-"""The characters of the pairs of schemas whose findings are cached."""
 
 _POLICIES: Final = (
     CompatibilityPolicy.STRICT,
@@ -140,10 +136,11 @@ def search_for_witness(
 ) -> Witness | NoWitness:
     """Return a message of ``writer`` that ``reader`` misreads, or how many were tried and why none was found."""
     try:
-        found = _find(reader, writer, difference)
+        pair = _pair(reader, writer)
+        found = pair.find(difference)
         if found is None:
             return NoWitness(0, "the two schemas do not differ in this")
-        return _Search(reader, writer, found, steps or steps_for(reader, writer)).run()
+        return _Search(pair, found, steps or steps_for(reader, writer)).run()
     except (RecursionError, InvalidSchema):
         return NoWitness(0, "the schemas are nested too deep")
     except OutOfSteps:
@@ -152,34 +149,61 @@ def search_for_witness(
         return NoWitness(0, str(refused))
 
 
-def _find(reader: ProtobufSchema, writer: ProtobufSchema, difference: Difference) -> ProtobufDifference | None:
-    for policy in _POLICIES:
-        found = _found_by_difference(reader, writer, policy).get(difference)
-        if found is not None:
-            return found
-    return None
+class _SchemaPair:
+    """The work that all searches for two schemas share: the findings, the ways to messages, the runtime's classes."""
+
+    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema) -> None:
+        self.reader = reader
+        self.writer = writer
+        self._found_by_policy: dict[CompatibilityPolicy, Mapping[Difference, ProtobufDifference]] = {}
+        refusal = runtime.RuntimeRefuses
+        self._reading = Attempt(lambda: runtime.runtime_of(reader), refusal)
+        self._writing = Attempt(lambda: runtime.runtime_of(writer), refusal)
+
+    def find(self, difference: Difference) -> ProtobufDifference | None:
+        """Return the finding that is equal to ``difference``, with its place."""
+        for policy in _POLICIES:
+            found = self.found(policy).get(difference)
+            if found is not None:
+                return found
+        return None
+
+    def found(self, policy: CompatibilityPolicy) -> Mapping[Difference, ProtobufDifference]:
+        """Return the findings under ``policy``, by difference; the first of several equal ones."""
+        if policy not in self._found_by_policy:
+            found: dict[Difference, ProtobufDifference] = {}
+            for each in find_all(self.reader, self.writer, policy=policy, steps=steps_for(self.reader, self.writer)):
+                found.setdefault(each, each)
+            self._found_by_policy[policy] = found
+        return self._found_by_policy[policy]
+
+    @cached_property
+    def ways(self) -> Mapping[Pair, MessageStep | None]:
+        """Each pair that a record may contain, with the last step to it."""
+        return _find_ways(self.reader, self.writer)
+
+    @property
+    def reading(self) -> runtime.Runtime:
+        """The reader's classes; raises ``RuntimeRefuses`` if the runtime does not accept the schema."""
+        return self._reading.result()
+
+    @property
+    def writing(self) -> runtime.Runtime:
+        """The writer's classes; raises ``RuntimeRefuses`` if the runtime does not accept the schema."""
+        return self._writing.result()
 
 
-@cached_by_size(
-    _CACHE_CHARS, size_of=lambda _, reader, writer, __: len(reader.text) + len(writer.text), keeps_large=True
-)
-def _found_by_difference(
-    reader: ProtobufSchema, writer: ProtobufSchema, policy: CompatibilityPolicy
-) -> dict[Difference, ProtobufDifference]:
-    """Return the findings of two schemas by difference, cached for further differences of them."""
-    found: dict[Difference, ProtobufDifference] = {}
-    for each in find_all(reader, writer, policy=policy, steps=steps_for(reader, writer)):
-        found.setdefault(each, each)
-    return found
+@cached_by_size(_CACHE_CHARS, size_of=lambda _, reader, writer: len(reader.text) + len(writer.text), keeps_large=True)
+def _pair(reader: ProtobufSchema, writer: ProtobufSchema) -> _SchemaPair:
+    return _SchemaPair(reader, writer)
 
 
 class _Search:
     """One search. ``_place`` is the place of the difference; for an enum's symbol, that of a field of the enum."""
 
-    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema, found: ProtobufDifference, steps: Steps) -> None:
+    def __init__(self, pair: _SchemaPair, found: ProtobufDifference, steps: Steps) -> None:
         self._steps = steps
-        self._reader_schema = reader
-        self._writer_schema = writer
+        self._pair = pair
         self._found = found
         place = found.place
         self._place = place.parent if place.writer is None and place.parent is not None else place
@@ -194,17 +218,18 @@ class _Search:
             return NoWitness(0, "a label that asks for less reads all that was written")
         if self._place.writer_field is not None and self._place.writer_field.is_extension:
             return NoWitness(0, "messages with extensions are not built")
-        way = find_way(self._reader_schema, self._writer_schema, (self._place.reader, self._place.writer))
-        if way is None:
+        wanted = (self._place.reader, self._place.writer)
+        if wanted not in self._pair.ways:
             return NoWitness(0, "no record holds such a message")
-        self._way = way
-        self._reader = runtime.runtime_of(self._reader_schema)
-        self._writer = runtime.runtime_of(self._writer_schema)
+        self._way = _steps_to(wanted, self._pair.ways)
+        self._reader = self._pair.reading
+        self._writer = self._pair.writing
         tried = 0
         for message in islice(self._candidates(), MAX_TRIED):
             tried += 1
-            self._steps.spend(_STEPS_A_MESSAGE)
-            witness = self._confirm(self._wrapped(message))
+            record = self._wrapped(message)
+            self._steps.spend(_STEPS_A_MESSAGE + _STEPS_A_BYTE * record.ByteSize())
+            witness = self._confirm(record)
             if witness:
                 return witness
         return NoWitness(
@@ -214,18 +239,17 @@ class _Search:
     def _of_removed(self) -> Witness | NoWitness:
         """Return a record of the first message if the reader lacks that; for any other message there is no witness."""
         gone = self._place.writer
-        if gone is None or gone is not next(iter(self._writer_schema.types.root.messages.values()), None):
+        if gone is None or gone is not next(iter(self._pair.writer.types.root.messages.values()), None):
             return NoWitness(
                 0, "records are of the first message; the types of fields are matched by number, not by name"
             )
-        sound = _found_by_difference(self._reader_schema, self._writer_schema, CompatibilityPolicy.SOUND)
-        if self._found not in sound:
+        if self._found not in self._pair.found(CompatibilityPolicy.SOUND):
             return NoWitness(0, "the reader's first message has another name and reads the same records")
-        name = self._reader_schema.file.package_prefix + gone.local_name
+        name = self._pair.reader.file.package_prefix + gone.local_name
         try:
-            runtime.runtime_of(self._reader_schema).new(name)
+            self._pair.reading.new(name)
         except runtime.RuntimeRefuses as refused:
-            message = minimal(runtime.runtime_of(self._writer_schema).new(gone.full_name).DESCRIPTOR)
+            message = minimal(self._pair.writing.new(gone.full_name).DESCRIPTOR)
             stop = Sentence.of("a record is a message {name}, which the reader lacks", {"name": gone.local_name})
             return self._witness(message, stop, str(refused))
         return NoWitness(0, "the reader has a message of this name")
