@@ -18,12 +18,12 @@ from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.parsed import ParsedSchema, Validation
 from counterfoil.schema.parsing import find_changes, parse_schema
-from counterfoil.schema.sketch import PartSketch, SchemaSketch, TopicSketch, WriterSchema, weigh
-from counterfoil.schema.sketch.model import Count
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
     from counterfoil.contracts.project.model import Project
+    from counterfoil.schema.sketch import PartSketch, SchemaSketch, TopicSketch, WriterSchema
+    from counterfoil.schema.sketch.model import Count
 
 
 # How many records of a topic trigger a finding, as the sketch of the topic shows it.
@@ -111,6 +111,8 @@ class WeighedSchema:
         self._found: list[tuple[str, Unreported]] = []
         self._unknown = 0
         self.total = part.records
+        from counterfoil.schema.sketch import weigh
+
         for name, sketch in part.by_writer.items():
             try:
                 weights = weigh(schema, _parsed(sketch.writer), sketch, policy=policy)
