@@ -67,13 +67,13 @@ demo: install  ## the whole road on real data: registry, check, bridge, on a rea
 test: install $(VENV)/spark.jsa  ## every test, from nothing: real broker, real Spark; about 20 minutes
 	@$(BIN)/python -m pytest --cache-clear -n $(WORKERS) --dist loadgroup -m "not long" || { test $$? = 1 && $(BIN)/python tests/failed_alone.py; }
 
-test-unit: install  ## the tests that touch nothing outside the process, but for the slow ones; about a minute and a half
+test-unit: install  ## the tests that touch nothing outside the process, but for the slow ones; about a minute
 	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not long" tests/unit tests/architecture
 
 test-spark: install  ## every test of Spark on PySpark VERSION: oldest or newest of those that the package allows
 	@PYTHONPATH=deploy $(BIN)/python -m local_services.with_spark $${VERSION:-newest} \
-	  $(BIN)/python -m pytest tests/integration/test_bridge_*.py tests/contract/test_engines_*.py \
-	  tests/integration/test_adapter_pyspark.py tests/unit/sdk/test_adapter_pyspark.py
+	  $(BIN)/python -m pytest tests/integration/bridges tests/contract/engines \
+	  tests/integration/adapters/test_pyspark.py tests/unit/sdk/adapters/test_pyspark.py
 
 test-long: install  ## every test in depth: COUNTERFOIL_EXAMPLES (500) for each property, longer storms; hours
 	@COUNTERFOIL_EXAMPLES=$${COUNTERFOIL_EXAMPLES:-500} COUNTERFOIL_DIFFERENTIAL_PAIRS=$${COUNTERFOIL_DIFFERENTIAL_PAIRS:-20000} \
@@ -110,16 +110,16 @@ fuzz-sanitized: install
 	  LD_PRELOAD=$$($(BIN)/python -c 'import atheris; print(atheris.path())')/asan_with_fuzzer.so $(FUZZ_ACCELERATOR)
 
 differential: install  ## 20,000 pairs of schemas, judged by other implementations of Avro and JSON Schema too
-	@COUNTERFOIL_DIFFERENTIAL_PAIRS=20000 $(BIN)/python -m pytest tests/differential tests/unit/schema/test_jsonschema_sound_pairs.py
+	@COUNTERFOIL_DIFFERENTIAL_PAIRS=20000 $(BIN)/python -m pytest tests/differential tests/unit/schema/jsonschema/test_sound_pairs.py
 
 hammer: install  ## random requests from many processes at once, HAMMER_SECONDS (120) on HAMMER_STORE (sqlite, postgres, both)
 	@case "$${HAMMER_STORE:-both}" in sqlite|postgres) only="-k $$HAMMER_STORE" ;; both) only= ;; \
 	  *) echo "HAMMER_STORE is sqlite, postgres or both, not $$HAMMER_STORE"; exit 1 ;; esac; \
 	HAMMER_SECONDS=$${HAMMER_SECONDS:-120} REGISTRY_MODEL_EXAMPLES=$${REGISTRY_MODEL_EXAMPLES:-500} \
-	  $(BIN)/python -m pytest -o timeout=0 $$only tests/integration/test_hammer.py tests/integration/test_registry_stateful.py
+	  $(BIN)/python -m pytest -o timeout=0 $$only tests/integration/faults/test_hammer.py tests/integration/scenarios/test_stateful.py
 
 hammer-bridge: install  ## bridges with faults of driver, broker, registry, disk at random moments: KILLS (30), SEED
-	@HAMMER_KILLS=$${KILLS:-30} HAMMER_SEED=$${SEED:-} $(BIN)/python -m pytest -o timeout=0 tests/integration/test_bridge_hammer.py
+	@HAMMER_KILLS=$${KILLS:-30} HAMMER_SEED=$${SEED:-} $(BIN)/python -m pytest -o timeout=0 tests/integration/bridges/test_hammer.py
 
 check: install  ## formatting, lint, types, layers, dead code, links in the docs; prints the size and shape of the code
 	$(BIN)/ruff format --check .

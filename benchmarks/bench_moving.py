@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from counterfoil.registry.store.opening import open_store
-from counterfoil.registry.store.writes import ReferenceTarget
+from counterfoil.registry.store.writes import NO_REQUEST, ReferenceTarget
 from counterfoil.registry.subjects.planning import plan_version, read_state
 from counterfoil.registry.subjects.versions import make_content
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
@@ -56,7 +56,9 @@ async def put(storage, subject: QualifiedSubject, version: int, targets: tuple[Q
     references = tuple(Reference("Base", target.name, 1) for target in targets)
     content = make_content(json.dumps(record, separators=(",", ":")), SchemaType.AVRO, references=references)
     meant = tuple(ReferenceTarget(target, 1) for target in targets)
-    await storage.commit(await plan_version(storage, await read_state(storage, subject), content, targets=meant))
+    await storage.commit(
+        await plan_version(storage, await read_state(storage, subject), content, targets=meant), by=NO_REQUEST
+    )
 
 
 def measured(*arguments: str) -> str:

@@ -19,14 +19,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadGroupScheduling
 
-import warm_commands
-from certified_registry import CertifiedRegistry, start_certified_registry
-from codec_tiers import TIERS, use_tier
 from counterfoil.converter.spark.java import check_java
 from counterfoil.registry.store.opening import open_store
-from counterfoil.registry.store.postgres.address import parse_address
+from counterfoil.registry.store.postgres.connections import parse_address
 from counterfoil.registry.store.postgres.storage import PostgresStorage
-from guarded_registry import GuardedRegistry, start_guarded_registry
 from local_services import (
     RUN_FOLDER,
     KafkaBroker,
@@ -38,7 +34,11 @@ from local_services import (
     stop_services_of,
 )
 from local_services.spark_classes import java_options
-from secured_kafka import SecuredKafka, secured_listeners
+from strategies.access.certified_registry import CertifiedRegistry, start_certified_registry
+from strategies.access.guarded_registry import GuardedRegistry, start_guarded_registry
+from strategies.avro.codec_tiers import TIERS, use_tier
+from strategies.kafka.secured import SecuredKafka, secured_listeners
+from strategies.machine import warm_commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -95,34 +95,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 ONE_PROCESS = {
     "one Spark session for bridges": {
-        f"tests/integration/test_{name}.py"
-        for name in (
-            "adapter_pyspark",
-            "bridge_languages",
-            "bridge_new_ids",
-            "bridge_restart",
-            "bridge_run",
-            "bridge_transactions",
-        )
-    }
-    | {"tests/e2e/test_examples.py::test_the_converter_of_the_streaming_course"},
-    "one Spark of commands": {
-        *(f"tests/integration/test_bridge_{name}.py" for name in ("bad_input", "commands", "hammer")),
         *(
-            f"tests/e2e/test_docs_snippets.py::test_the_snippets_of_a_page_run_as_they_are_written[{page}]"
+            f"tests/integration/bridges/test_{name}.py"
+            for name in ("languages", "new_ids", "restart", "run", "transactions")
+        ),
+        "tests/integration/adapters/test_pyspark.py",
+        "tests/e2e/docs/test_examples.py::test_the_converter_of_the_streaming_course",
+    },
+    "one Spark of commands": {
+        *(f"tests/integration/bridges/test_{name}.py" for name in ("bad_input", "commands", "hammer")),
+        *(
+            f"tests/e2e/docs/test_snippets.py::test_the_snippets_of_a_page_run_as_they_are_written[{page}]"
             for page in ("docs/bridge.md", "docs/migrating-a-topic.md")
         ),
     },
-    "the demo": {"tests/e2e/test_demo.py"},
+    "the demo": {"tests/e2e/docs/test_demo.py"},
     "one Spark session for engines": {
-        f"tests/contract/test_engines_{name}.py"
-        for name in ("agree", "java", "java_messages", "java_objects", "java_patterns", "limits")
-    }
-    | {
-        "tests/contract/test_cast_rows.py",
-        "tests/integration/test_sketch_command.py",
-        "tests/integration/test_test_command.py",
-        "tests/e2e/test_examples.py::test_fares_are_doubled_in_columns_by_spark",
+        *(
+            f"tests/contract/engines/test_{name}.py"
+            for name in ("agree", "cast_rows", "java", "java_messages", "java_objects", "java_patterns", "limits")
+        ),
+        "tests/integration/commands/test_sketch.py",
+        "tests/integration/commands/test_test.py",
+        "tests/e2e/docs/test_examples.py::test_fares_are_doubled_in_columns_by_spark",
     },
     "one answer of Java": {f"tests/differential/test_avro_java_{name}.py" for name in ("checker", "decoder")},
 }
@@ -135,7 +130,8 @@ run alone at the end.
 SHARING = ('scope="module"', "\n@cache")
 """What the text of a file contains whose tests share something that each process makes once."""
 
-LONG_FILES = {"test_docs_snippets", "test_image"}
+LONG_FILES = {"tests/e2e/docs/test_snippets.py", "tests/e2e/deploy/test_image.py"}
+STARTING = ("tests/e2e/", "tests/integration/")
 
 
 class _Scheduling(LoadGroupScheduling):
@@ -177,12 +173,13 @@ def _turn(item: pytest.Item) -> int:
     group = _group_of(item.nodeid)
     if group in ONE_PROCESS:
         return [*ONE_PROCESS].index(group)
+    file = item.nodeid.partition("::")[0]
     fixtures = getattr(item, "fixturenames", ())
     if "spark" in fixtures:
         return len(ONE_PROCESS)
-    if "broker" in fixtures or item.path.stem in LONG_FILES:
+    if "broker" in fixtures or file in LONG_FILES:
         return len(ONE_PROCESS) + 1
-    is_slow = item.path.parent.name in {"e2e", "integration"} or item.get_closest_marker("slow")
+    is_slow = file.startswith(STARTING) or item.get_closest_marker("slow")
     return len(ONE_PROCESS) + (2 if is_slow else 3)
 
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[2] / "deploy"))
 
 from counterfoil.registry.app import assemble
-from counterfoil.registry.contracts.stored import DEPLOYMENTS
+from counterfoil.registry.contracts.records import DEPLOYMENTS
 from counterfoil.registry.in_process import exchange
 from counterfoil.registry.serving.server import leave_to_the_process
 from counterfoil.registry.settings import ServerSettings

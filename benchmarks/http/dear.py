@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "strategies"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.sketch import PartSketch, TopicSketch, WriterSchema, make_sketcher
 from counterfoil.schema.sketch.document import sketch_document
-from dear_inputs import GENES, Genome, avro_text, contract_text, json_text, protobuf_text
+from strategies.cases.dear_inputs import GENES, Genome, avro_text, contract_text, json_text, protobuf_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

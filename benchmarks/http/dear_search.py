@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 PROJECT = Path(__file__).parents[2]
-sys.path[:0] = [str(PROJECT / each) for each in ("tests/fuzz", "tests/strategies", "deploy")]
+sys.path[:0] = [str(PROJECT / each) for each in ("tests/fuzz", "tests", "deploy")]
 
 from cost import Cost, search  # noqa: E402 - the folders are added to the path above
 from probing import Client, judges_cpu_s, memory_mb, noticing, own_cpu_s, prepared  # noqa: E402
@@ -30,7 +30,7 @@ from local_services import RegistryProcess  # noqa: E402
 if TYPE_CHECKING:
     from routes import Route
 
-    from dear_inputs import Genome
+    from strategies.cases.dear_inputs import Genome
 
 MAX_BYTES: Final = int(os.environ.get("FUZZ_MAX_BYTES") or 100_000)
 """The largest request that is sent; FUZZ_MAX_BYTES."""

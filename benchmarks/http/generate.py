@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.store.changes import JournalChangeKind, chain_after
 from counterfoil.registry.store.opening import open_store, sqlite_path
-from counterfoil.registry.store.postgres.address import parse_address
 from counterfoil.registry.store.postgres.connections import connect as connect_to
+from counterfoil.registry.store.postgres.connections import parse_address
 from counterfoil.registry.store.sqlite.storage import FileLock, connect
 from counterfoil.registry.store.writes import StoreNotUsable
 from counterfoil.schema.fingerprint import content_guid

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/strategies")]
+sys.path[:0] = [str(ROOT / "tests")]
 _ROOMS: Final = ("schema", "sdk", "contracts", "registry", "converter")
 _OURS: Final = tuple(str(ROOT / room / "counterfoil") for room in _ROOMS)
 _TYPES: Final = ("int", "long", "float", "double")
@@ -36,13 +36,13 @@ def entered(action: Callable[[], Any]) -> set[str]:
         if event == "call":
             files.add(frame.f_code.co_filename)
 
-    threading.setprofile_all_threads(note) if sys.version_info >= (3, 12) else threading.setprofile(note)
+    getattr(threading, "setprofile_all_threads", threading.setprofile)(note)  # the first since Python 3.12
     sys.setprofile(note)
     try:
         action()
     finally:
         sys.setprofile(None)
-        threading.setprofile_all_threads(None) if sys.version_info >= (3, 12) else threading.setprofile(None)
+        getattr(threading, "setprofile_all_threads", threading.setprofile)(None)
     return {str(Path(file).relative_to(ROOT)) for file in files if file.startswith(_OURS)}
 
 
@@ -53,7 +53,7 @@ def record(kind: str) -> str:
 
 def registration() -> set[str]:
     """A new version of a subject whose level is BACKWARD."""
-    from registry_driver import InProcessRegistry
+    from strategies.registry.driver import InProcessRegistry
 
     registry = InProcessRegistry()
     with asyncio.Runner() as runner:
@@ -64,8 +64,8 @@ def registration() -> set[str]:
 
 def can_i_deploy() -> set[str]:
     """A new version of a producer whose contract one consumer reads."""
-    from contract_stories import BASE, live, promise, publish, schema
-    from registry_driver import InProcessRegistry
+    from strategies.contracts.stories import BASE, live, promise, publish, schema
+    from strategies.registry.driver import InProcessRegistry
 
     registry = InProcessRegistry()
 

@@ -18,6 +18,7 @@ WITH_EXAMPLES = sorted(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_examples_in_docstrings_are_true(name: str):
     outcome = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)

@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # "noqa: CODE" or "type: ignore[code]", and after it at least two words
 REASON = re.compile(r"# (?:noqa: [A-Z]+[0-9]+(?:, [A-Z]+[0-9]+)*|type: ignore\[[a-z, -]+\])\W+\w[\w']*\W+\w")
 ROOMS = ("schema", "sdk", "contracts", "registry", "converter")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+CONTRACTS = PROJECT["tool"]["importlinter"]["contracts"]
 BESIDE = {"sdk": ["accelerator"]}  # a distribution of its own, in Rust
 
 
@@ -38,6 +40,17 @@ def test_import_layers_hold():
     lint_imports = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([lint_imports], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_module_of_the_registry_is_in_one_layer():
+    [layers] = [each["layers"] for each in CONTRACTS if each["name"] == "Inside the registry"]
+    listed = [name for layer in layers for name in re.split(r"[\s:|]+", layer) if name]
+    folder = ROOT / "registry/counterfoil/registry"
+    paths = (file.relative_to(folder).with_suffix("") for file in folder.rglob("*.py") if file.name != "__init__.py")
+    modules = [".".join(path.parts) for path in paths]
+    layers_of = {each: [name for name in listed if f"{each}.".startswith(f"{name}.")] for each in modules}
+    assert {each: found for each, found in layers_of.items() if len(found) != 1} == {}
+    assert [name for name in listed if not any(name in found for found in layers_of.values())] == []
 
 
 BASE_INSTALL = """
@@ -71,7 +84,6 @@ def test_a_base_install_imports_without_any_extra():
     assert done.returncode == 0, done.stderr
 
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 # The extras whose packages a room's modules import where they are used; else the extra of the room's name.
 ADAPTERS = [
@@ -134,9 +146,11 @@ def _distribution_of(requirement: str) -> str:
 def _strangers(folder: Path, declared: set[str]) -> set[tuple[str, str]]:
     """What the modules of a folder import that is neither Python's, nor ours, nor in ``declared``."""
     distributions = _distributions()
-    own = {path.stem for path in folder.rglob("*.py")} | {path.parent.name for path in folder.rglob("__init__.py")}
+    files = [path for path in folder.rglob("*.py") if "strategies" not in path.parts]
+    own = {path.stem for path in files} | {path.parent.name for path in files if path.name == "__init__.py"}
     own |= {path.stem for pattern in ("tests/*/*.py", "docs/*.py") for path in ROOT.glob(pattern)} | {
         "counterfoil",
+        "strategies",  # tests/strategies
         "github_action",  # deploy/github_action
         "local_services",
         "nowhere_to_be_found",

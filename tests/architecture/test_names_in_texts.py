@@ -176,6 +176,7 @@ def missing_paths() -> Iterator[tuple[str, str]]:
                     yield f"{path.relative_to(ROOT)}:{line}", named
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [missing_roles, missing_names, missing_imports, missing_made_names, missing_paths])
 def test_what_texts_name_exists(missing: Callable[[], Iterator[tuple[str, str]]]):
     assert list(missing()) == []

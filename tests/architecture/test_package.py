@@ -37,6 +37,7 @@ def metadata(wheel: zipfile.ZipFile) -> Message:
     return email.message_from_bytes(wheel.read(name))
 
 
+@pytest.mark.slow
 def test_the_page_on_an_index_links_to_this_version_in_the_repository(metadata: Message):
     page = metadata.get_payload()
     assert metadata["Description-Content-Type"] == "text/markdown"
@@ -53,6 +54,7 @@ def test_the_page_on_an_index_links_to_this_version_in_the_repository(metadata: 
     assert not [image for image in images if not (ROOT / image.removeprefix(place)).is_file()]
 
 
+@pytest.mark.slow
 def test_the_urls_are_those_of_one_repository(metadata: Message):
     urls = dict(line.split(", ") for line in metadata.get_all("Project-URL"))
     assert set(urls) == {"Homepage", "Documentation", "Repository", "Issues", "Changelog"}

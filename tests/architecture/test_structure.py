@@ -18,7 +18,7 @@ HERE: Final = Path(__file__).parent
 REPEATED: Final = frozenset((HERE / "repeated_class_names.txt").read_text(encoding="utf-8").split())
 # The largest share of import lines, in percent of all lines, and the modules that each flow may enter.
 MOST_IMPORTS: Final = 7.8
-MOST_ENTERED: Final = {"registration": 65, "can-i-deploy": 73, "check of one file": 49}
+MOST_ENTERED: Final = {"registration": 49, "can-i-deploy": 68, "check of one file": 49}
 
 
 def loaded(name: str) -> ModuleType:
@@ -39,6 +39,7 @@ def test_the_name_of_a_class_is_its_own():
     assert set(structure.repeated_class_names(structure.modules())) == REPEATED
 
 
+@pytest.mark.slow
 def test_modules_are_not_split_until_imports_fill_them():
     assert structure.figures(structure.modules())["import lines, percent"] <= MOST_IMPORTS
 

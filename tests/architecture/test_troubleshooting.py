@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from counterfoil.schema import errors
 from counterfoil.schema.exit_codes import ExitCode
 
@@ -61,6 +63,7 @@ def test_every_error_code_has_an_entry():
     assert set(_entries("Error codes")) == coded
 
 
+@pytest.mark.slow
 def test_every_line_of_level_error_has_an_entry():
     entries = _entries("Lines of level ERROR")
     logged = dict(_logged())

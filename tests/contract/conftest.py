@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from counterfoil.registry.store.protocol import Storage
-    from java_engine import Convert
+    from strategies.engines.java import Convert
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
@@ -64,6 +64,6 @@ def run(
 @pytest.fixture(scope="session")
 def convert(spark: Any) -> Convert:
     """Return a function that converts values with the compiled class of a conversion."""
-    from java_engine import compiled  # most tests of this folder need no engine
+    from strategies.engines.java import compiled  # most tests of this folder need no engine
 
     return compiled(spark)

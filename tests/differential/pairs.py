@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from avro_edits import avro_pairs
-from avro_seeded import seeded_pairs
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.parsed import Validation
+from strategies.avro.edits import avro_pairs
+from strategies.avro.seeded import seeded_pairs
 
 if TYPE_CHECKING:
     from counterfoil.schema.languages.avro.schema import AvroSchema

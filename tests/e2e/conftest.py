@@ -8,45 +8,20 @@ import os
 import subprocess
 import sys
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run as run_command
 from local_services.process import PATIENCE_S
+from strategies.machine.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 EXECUTABLE = Path(sys.executable).with_name("counterfoil")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a command ended: ``code``, and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-    def __post_init__(self) -> None:
-        assert "Traceback" not in self.err
-
-    def __str__(self) -> str:
-        return f"exit {self.code}\n{self.out}\n{self.err}"
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """Standard output as JSON."""
-        return json.loads(self.out)
-
-    @property
-    def rules(self) -> list[str]:
-        """The rules of the findings in a JSON report."""
-        return [finding["rule"] for finding in self.report["findings"]]
 
 
 @pytest.fixture

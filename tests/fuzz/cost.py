@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / "strategies")]
+sys.path[:0] = [str(TESTS)]
 
 from counterfoil.schema.agreements.files import read_agreement
 from counterfoil.schema.agreements.findings import Offer, Reader
@@ -55,7 +55,7 @@ from counterfoil.schema.texts import Position
 from counterfoil.sdk.errors import RuleError
 from counterfoil.sdk.serde.rules.cel import read_expression
 from counterfoil.sdk.serde.rules.cel.executors import compile_program
-from dear_inputs import (
+from strategies.cases.dear_inputs import (
     TEXTS,
     Genome,
     bridge_rules,

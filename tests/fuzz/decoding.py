@@ -12,9 +12,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from codec_outcomes import of_each_tier, outcome
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
+from strategies.avro.codec_outcomes import of_each_tier, outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

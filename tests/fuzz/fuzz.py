@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / "fuzz"), str(TESTS / "strategies"), str(TESTS.parent / "deploy")]
+sys.path[:0] = [str(TESTS / "fuzz"), str(TESTS), str(TESTS.parent / "deploy")]
 
 MEMORY_MB = 1500
 MAX_SEEDS = 300  # more take the time that mutations should have

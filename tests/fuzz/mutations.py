@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from targets import PART
 
-from codec_outcomes import damaged
+from strategies.avro.codec_outcomes import damaged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

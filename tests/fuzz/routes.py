@@ -6,8 +6,8 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from contract_stories import expectation
-from dear_inputs import TEXTS, Genome, bridge_rules, contract_text, rule_set
+from strategies.cases.dear_inputs import TEXTS, Genome, bridge_rules, contract_text, rule_set
+from strategies.contracts.stories import expectation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -38,7 +38,7 @@ from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.texts import Position
 from counterfoil.schema.witness import BEYOND_LIMITS
-from dear_inputs import GENES, TEXTS, Genome
+from strategies.cases.dear_inputs import GENES, TEXTS, Genome
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,9 +26,8 @@ from counterfoil.registry.access.rules import InvalidPattern, parse_pattern
 from counterfoil.registry.associations.routes import ASSOCIATION_ROUTES
 from counterfoil.registry.associations.routes import TAG as ASSOCIATIONS
 from counterfoil.registry.audit.file import AuditFile, unsigned
-from counterfoil.registry.audit.recording import AuditRecords
+from counterfoil.registry.audit.recording import AuditRecords, Recorder
 from counterfoil.registry.audit.routes import AUDIT_ROUTES
-from counterfoil.registry.audit.trail import Recorder
 from counterfoil.registry.bridges.routes import BRIDGE_ROUTES
 from counterfoil.registry.changes.feed import Feed
 from counterfoil.registry.changes.routes import CHANGE_ROUTES, HEARTBEAT_S, EventSource
@@ -37,14 +36,24 @@ from counterfoil.registry.contracts.report_endpoints import MIGRATION_ROUTES
 from counterfoil.registry.contracts.routes import CONTRACT_ROUTES
 from counterfoil.registry.contracts.usage import ActivityLimits
 from counterfoil.registry.contracts.webhooks import Courier, Sender
-from counterfoil.registry.http.answers import error_answer
-from counterfoil.registry.http.bodies import Packing
-from counterfoil.registry.http.dialects import choose_dialects
-from counterfoil.registry.http.envelope import Deadlines, Envelope, Methods, Paths, PresentSender, unforeseen
-from counterfoil.registry.http.fast_lane import FastLane
-from counterfoil.registry.http.origins import ANY_HOST, ANY_ORIGIN, HostGuard, OriginGuard, PlainPort, is_loopback
-from counterfoil.registry.http.paths import refusal
-from counterfoil.registry.http.replies import Replies
+from counterfoil.registry.http.access import ServerLifecycle, Services
+from counterfoil.registry.http.answers import choose_dialects, error_answer
+from counterfoil.registry.http.envelope import (
+    ANY_HOST,
+    ANY_ORIGIN,
+    Deadlines,
+    Envelope,
+    HostGuard,
+    Methods,
+    OriginGuard,
+    Paths,
+    PlainPort,
+    PresentSender,
+    is_loopback,
+    unforeseen,
+)
+from counterfoil.registry.http.replies import FastLane, Replies, StaleReads
+from counterfoil.registry.http.request import Packing, refusal
 from counterfoil.registry.http.server_routes import (
     DESCRIPTION_ROUTE,
     OPEN_TO_EVERYONE,
@@ -52,7 +61,6 @@ from counterfoil.registry.http.server_routes import (
     SERVER_ROUTES,
     Description,
 )
-from counterfoil.registry.http.services import ServerLifecycle, Services, StaleReads
 from counterfoil.registry.judges.judging import LongJudgements
 from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, Mailbox
 from counterfoil.registry.keys.routes import KEY_ROUTES
@@ -68,6 +76,7 @@ from counterfoil.registry.telemetry import Counting, Gauges, Telemetry
 from counterfoil.registry.topics.routes import SKETCH_ROUTES
 from counterfoil.registry.use_cases import epoch_ms, use_cases
 from counterfoil.schema.errors import MethodNotAllowed, NotFound, RegistryError
+from counterfoil.schema.rest.object_forms import Document
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
@@ -76,11 +85,10 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from counterfoil.registry.access.counting import AccessCounts
     from counterfoil.registry.access.gate import AccessControl
-    from counterfoil.registry.access.identity import ListedProxies
+    from counterfoil.registry.access.identity import AccessCounts, ListedProxies
     from counterfoil.registry.access.rules import ResourcePattern
-    from counterfoil.registry.http.dialects import ResponseDialect
+    from counterfoil.registry.http.answers import ResponseDialect
     from counterfoil.registry.http.route import DeclaredRoute
     from counterfoil.registry.judges.judging import Judges
     from counterfoil.registry.keys.services import KeyWrapping
@@ -94,7 +102,6 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     *SUBJECT_ROUTES,
     *SCHEMA_ROUTES,
     *LEVEL_ROUTES,
-    *CHANGE_ROUTES,
     *SERVER_ROUTES,
     *ASSOCIATION_ROUTES,
     *KEY_ROUTES,
@@ -104,6 +111,7 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     *MIGRATION_ROUTES,
     *ACCESS_ROUTES,
     *AUDIT_ROUTES,
+    *CHANGE_ROUTES,
     *OPERATION_ROUTES,
     DESCRIPTION_ROUTE,
 )
@@ -176,7 +184,7 @@ def create_app(
     )
 
 
-def _signing(settings: ServerSettings) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def _signing(settings: ServerSettings) -> Callable[[Document], Document]:
     """Return the function that signs the heads of the audit, if there is a key."""
     if not settings.audit_key_file:
         return unsigned
@@ -197,7 +205,7 @@ def _watched(settings: ServerSettings) -> list[ResourcePattern]:
     return found
 
 
-def _audit_file(settings: ServerSettings, signed: Callable[[dict[str, Any]], dict[str, Any]]) -> AuditFile:
+def _audit_file(settings: ServerSettings, signed: Callable[[Document], Document]) -> AuditFile:
     refuses = settings.audit_on_failure == "refuse"
     try:
         return AuditFile(settings.audit_file, max_bytes=settings.audit_max_bytes, refuses=refuses, signed=signed)
@@ -249,7 +257,7 @@ def assemble(
     )
     cases = cases_over(storage)
     courier = Courier(cases.contracts.webhooks, Sender(networks), looks=cases.contracts.looks, now_ms=epoch_ms)
-    storage.observe(courier.wake)
+    storage.observe(courier.wake, of_records=True)
     stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)
     replies = Replies(storage, memory_bytes=settings.cache_bytes if settings.fast_lane else 0, catch_up=stale.catch_up)
     counting = Counting(storage)

@@ -7,26 +7,21 @@ import json
 import platform
 import time
 from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from counterfoil.registry.access.counting import BUCKETS_S, MEMBER, AccessCounts, AccessState, Durations, IssuerState
+from counterfoil.registry.access.identity import BUCKETS_S, MEMBER, AccessCounts, AccessState, Durations, IssuerState
 from counterfoil.registry.access.resources import AccessOperation
+from counterfoil.registry.store.protocol import Storage, StoreTotals
 from counterfoil.schema.errors import RegistryError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from prometheus_client.core import Metric
-
-    from counterfoil.registry.store.protocol import Storage, StoreTotals
-
+from counterfoil.schema.rest.object_forms import Document
 
 # The measures of a server that demands credentials, in the classes of Prometheus' library.
 
@@ -90,7 +85,7 @@ def _issuer_families(states: Sequence[AccessState]) -> Iterator[Metric]:
     yield failures
 
 
-def access_state(given: dict[str, Any]) -> AccessState:
+def access_state(given: Document) -> AccessState:
     """Return the state of another process from its JSON."""
     issuers = tuple(IssuerState(**each) for each in given.pop("issuers"))
     return AccessState(**given, issuers=issuers)
@@ -337,7 +332,7 @@ class Measures:
         """Return the metrics as bytes, for another process to add, with the gauges of this process."""
         requests = [[*key, count] for key, count in self.count_by_request.items()]
         durations = {route: [each.counts, each.sum_s] for route, each in self.durations_by_route.items()}
-        given: dict[str, Any] = {"requests": requests, "durations": durations, "stale": self.stale_answers}
+        given: Document = {"requests": requests, "durations": durations, "stale": self.stale_answers}
         given["access"] = self.access.packed()
         return json.dumps({**given, "gauges": None if gauges is None else asdict(gauges)}).encode()
 

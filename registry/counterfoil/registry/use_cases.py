@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from counterfoil.registry.associations.records import AssociationIndex, SubjectGuard
 from counterfoil.registry.associations.use_cases import Associations
 from counterfoil.registry.bridges.records import BridgeAcceptance, BridgeRecords
 from counterfoil.registry.bridges.use_cases import BridgePlans, Bridges, Drafting
-from counterfoil.registry.contracts.approvals import ApprovalCases, VerificationCases
+from counterfoil.registry.contracts.approvals import ApprovalCases, Migrations, MigrationStatuses, VerificationCases
 from counterfoil.registry.contracts.environments import Environments, Histories
-from counterfoil.registry.contracts.events import Events
-from counterfoil.registry.contracts.migrations import Migrations, MigrationStatuses
+from counterfoil.registry.contracts.events import Events, Network
 from counterfoil.registry.contracts.publishing import ContractFileReader, Library, Publishing
 from counterfoil.registry.contracts.records import ContractRecords
 from counterfoil.registry.contracts.usage import ActivityLimits, ObservedUsage
-from counterfoil.registry.contracts.verdicts.checking import Checking
 from counterfoil.registry.contracts.verdicts.counterparts import Consumers, Counterparts, RetainedVersions
 from counterfoil.registry.contracts.verdicts.judging import Decisions, PairJudging
 from counterfoil.registry.contracts.verdicts.known_writers import MetWriters
 from counterfoil.registry.contracts.verdicts.proposals import ConsumerGate, ProposedSchemas
-from counterfoil.registry.contracts.verdicts.questions import Announcing, ContractVerdicts
+from counterfoil.registry.contracts.verdicts.questions import Announcing, Checking, ContractVerdicts
 from counterfoil.registry.contracts.verdicts.sides import Comparing, Sides
 from counterfoil.registry.contracts.webhooks import Webhooks
 from counterfoil.registry.judges.judging import LongJudgements
@@ -31,21 +29,14 @@ from counterfoil.registry.keys.services import KeyWrapping
 from counterfoil.registry.keys.use_cases import Deks, Keks, KeyLimit
 from counterfoil.registry.settings import DEFAULT_MAX_KEYS
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.subjects.catalog import Catalog
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.subjects.catalog import Catalog, SchemaLookup
 from counterfoil.registry.subjects.compatibility import Admission, CompatibilityCheck, CompatibilityTest
 from counterfoil.registry.subjects.deletion import SubjectDeletion
 from counterfoil.registry.subjects.levels import ConfigAndMode, Scopes
-from counterfoil.registry.subjects.lookup import Matcher, SchemaLookup
-from counterfoil.registry.subjects.reading import MAX_TEXTS, SchemaReader
+from counterfoil.registry.subjects.reading import MAX_TEXTS, Matcher, SchemaReader
 from counterfoil.registry.subjects.registration import SchemaRegistration, TagVersion
 from counterfoil.registry.topics.use_cases import Sketches, TopicCases
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from counterfoil.registry.contracts.events import Network
-    from counterfoil.registry.store.protocol import Storage
-
 
 # All use cases of contracts over one storage.
 

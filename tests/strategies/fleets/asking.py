@@ -1,7 +1,7 @@
 """Many questions, by seeds in several processes, and what was wrong about the answers.
 
-``python -m fleets.asking 20000`` asks at least so many questions, a third of them in each language, and exits with 1 if
-an answer is wrong that must not be; ``--seed`` is the first seed. It needs ``tests/strategies`` on the path.
+``python -m strategies.fleets.asking 20000`` asks at least so many questions, a third of them in each language, and
+exits with 1 if an answer is wrong that must not be; ``--seed`` is the first seed. It needs ``tests`` on the path.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 from typing import TYPE_CHECKING, Final
 
-from fleets.judging import Fault, Tally, judged_seed
-from fleets.languages import LANGUAGES
-from fleets.oracle import Answer
-from fleets.shrinking import report, shrunk
+from strategies.fleets.judging import Fault, Tally, judged_seed
+from strategies.fleets.languages import LANGUAGES
+from strategies.fleets.oracle import Answer
+from strategies.fleets.shrinking import report, shrunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fleets.judging import Wrong
+    from strategies.fleets.judging import Wrong
 
 WRONG_NO: Final = 0.001
 """The share of the certain yes that may be answered with no."""
@@ -102,7 +102,7 @@ def _all(questions: int, first: int) -> Iterator[Asked]:
 
 def main() -> int:
     """Ask, print what was found, and return the exit code."""
-    parser = ArgumentParser(prog="python -m fleets.asking", description=__doc__)
+    parser = ArgumentParser(prog="python -m strategies.fleets.asking", description=__doc__)
     parser.add_argument("questions", nargs="?", type=int, default=_QUESTIONS)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()

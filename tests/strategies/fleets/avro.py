@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import fastavro
 
-from fleets.samples import without_absent
-from fleets.shapes import LOGICAL, Shape
+from strategies.fleets.samples import without_absent
+from strategies.fleets.shapes import LOGICAL, Shape
 
 if TYPE_CHECKING:
-    from fleets.shapes import Field
+    from strategies.fleets.shapes import Field
 
 NAME: Final = "AVRO"
 KINDS: Final = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from fleets.shapes import Field, Shape, changed, holds, records_of, shapes_of, unrolled
+from strategies.fleets.shapes import Field, Shape, changed, holds, records_of, shapes_of, unrolled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

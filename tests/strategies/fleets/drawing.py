@@ -5,11 +5,11 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from fleets.changes import Drawing
-from fleets.languages import LANGUAGES
-from fleets.oracle import Answer, Fleet
-from fleets.shapes import Shape, places
-from fleets.story import (
+from strategies.fleets.changes import Drawing
+from strategies.fleets.languages import LANGUAGES
+from strategies.fleets.oracle import Answer, Fleet
+from strategies.fleets.shapes import Shape, places
+from strategies.fleets.story import (
     CanDeploy,
     CanRegister,
     Deploy,
@@ -24,7 +24,7 @@ from fleets.story import (
 )
 
 if TYPE_CHECKING:
-    from fleets.story import Event
+    from strategies.fleets.story import Event
 
 ENVIRONMENTS: Final = ("production", "production", "production", "staging")
 PRODUCERS: Final = ("shop", "outlet")

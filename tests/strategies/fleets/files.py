@@ -6,15 +6,15 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from fleets.drawing import Drawn
-from fleets.languages import LANGUAGES
-from fleets.oracle import Answer, Fleet
-from fleets.product import contract_document, product_document
-from fleets.story import CanDeploy, Deploy, Offer, Publish
+from strategies.fleets.drawing import Drawn
+from strategies.fleets.languages import LANGUAGES
+from strategies.fleets.oracle import Answer, Fleet
+from strategies.fleets.product import contract_document, product_document
+from strategies.fleets.story import CanDeploy, Deploy, Offer, Publish
 
 if TYPE_CHECKING:
-    from fleets.oracle import Expected
-    from fleets.shapes import Shape
+    from strategies.fleets.oracle import Expected
+    from strategies.fleets.shapes import Shape
 
 SUFFIXES: Final = {"AVRO": ".avsc", "PROTOBUF": ".proto", "JSON": ".schema.json"}
 TOPIC: Final = "orders"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jsonschema import Draft7Validator
 
-from fleets.samples import without_absent
+from strategies.fleets.samples import without_absent
 
 if TYPE_CHECKING:
-    from fleets.shapes import Shape
+    from strategies.fleets.shapes import Shape
 
 NAME: Final = "JSON"
 KINDS: Final = ("string", "boolean", "integer", "number")

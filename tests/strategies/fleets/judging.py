@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fleets.drawing import drawn_story
-from fleets.oracle import Answer, Fleet
-from fleets.product import Player
-from fleets.story import CanDeploy, CanRegister, Story
+from strategies.fleets.drawing import drawn_story
+from strategies.fleets.oracle import Answer, Fleet
+from strategies.fleets.product import Player
+from strategies.fleets.story import CanDeploy, CanRegister, Story
 
 if TYPE_CHECKING:
-    from fleets.oracle import Expected
-    from fleets.product import Answered
+    from strategies.fleets.oracle import Expected
+    from strategies.fleets.product import Answered
 
 
 class Fault(StrEnum):

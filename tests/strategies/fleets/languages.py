@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from fleets import avro, json_schema, protobuf
+from strategies.fleets import avro, json_schema, protobuf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleets.shapes import Shape
+    from strategies.fleets.shapes import Shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from fleets.languages import LANGUAGES
-from fleets.samples import samples
-from fleets.shapes import LOGICAL, Path, Shape, apart, at, field_at, leaves, only, printed
-from fleets.ways import (
+from strategies.fleets.languages import LANGUAGES
+from strategies.fleets.samples import samples
+from strategies.fleets.shapes import LOGICAL, Path, Shape, apart, at, field_at, leaves, only, printed
+from strategies.fleets.ways import (
     NOWHERE,
     aliased,
     gone_way,
@@ -31,7 +31,7 @@ from fleets.ways import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleets.story import FieldRead
+    from strategies.fleets.story import FieldRead
 
 Key = tuple[Path, str]
 """A place, and in which way what is written there cannot be read."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from fleets.meaning import Misses, Reading, misses_of
-from fleets.shapes import ITEM, VALUE, at, printed
-from fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Undeploy
+from strategies.fleets.meaning import Misses, Reading, misses_of
+from strategies.fleets.shapes import ITEM, VALUE, at, printed
+from strategies.fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Undeploy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from fleets.meaning import Key
-    from fleets.shapes import Shape
-    from fleets.story import Event, Port, Question
+    from strategies.fleets.meaning import Key
+    from strategies.fleets.shapes import Shape
+    from strategies.fleets.story import Event, Port, Question
 
 Version = tuple[str, str]
 """An application, and one of its versions."""
@@ -212,11 +212,11 @@ class Fleet:
             for reader in self.versions(environment):
                 for port in self.ports(reader, question.topic):
                     found_any = True
-                    found = self.missed(
+                    now = self.missed(
                         environment, reader, port, (question.shape, None), leaves_units_open=has_other_units
                     )
                     before = [self.missed(environment, reader, port, (each, None)) for each in known]
-                    verdict.add(reader[0], found, [], registered=before)
+                    verdict.add(reader[0], now, [], registered=before)
         is_offered = any(self.offered(each, question.topic) for each in self.published)
         found = verdict.expected()
         if not found_any or not is_offered:
@@ -248,7 +248,8 @@ class Fleet:
         known = self._known(environment, reader, port.topic)
         fitting = [each for each in known if all(at(each[0], one.path) for one in port.reads or ())]
         fitting = fitting if self._is_remembered(environment, reader, port.topic) else []
-        candidates = [self._missed_with(port, each, written) for each in fitting or known or [(None, None)]]
+        nothing: list[Any] = [(None, None)]
+        candidates = [self._missed_with(port, each, written) for each in fitting or known or nothing]
         found = Misses()
         for each in candidates:
             for key, example in each.all.items():

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from fleets.languages import LANGUAGES
-from fleets.shapes import printed
-from fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Undeploy
-from registry_driver import InProcessRegistry
+from strategies.fleets.languages import LANGUAGES
+from strategies.fleets.shapes import printed
+from strategies.fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Undeploy
+from strategies.registry.driver import InProcessRegistry
 
 if TYPE_CHECKING:
-    from fleets.shapes import Shape
-    from fleets.story import Event, FieldRead, Offer, Port, Question
+    from strategies.fleets.shapes import Shape
+    from strategies.fleets.story import Event, FieldRead, Offer, Port, Question
 
 BASE: Final = "/contracts/v1"
 _VALUES, _KEYS = "./values.schema", "./keys.schema"

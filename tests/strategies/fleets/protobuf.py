@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from fleets.samples import ABSENT
+from strategies.fleets.samples import ABSENT
 
 if TYPE_CHECKING:
-    from fleets.shapes import Field, Shape
+    from strategies.fleets.shapes import Field, Shape
 
 NAME: Final = "PROTOBUF"
 _WORDS: Final = {

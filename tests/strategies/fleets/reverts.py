@@ -6,18 +6,18 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fleets.drawing import Drawn
-from fleets.files import SUFFIXES, TOPIC
-from fleets.languages import LANGUAGES
-from fleets.oracle import Fleet
-from fleets.product import contract_document, product_document
-from fleets.story import CanDeploy, Deploy, Offer, Publish
+from strategies.fleets.drawing import Drawn
+from strategies.fleets.files import SUFFIXES, TOPIC
+from strategies.fleets.languages import LANGUAGES
+from strategies.fleets.oracle import Fleet
+from strategies.fleets.product import contract_document, product_document
+from strategies.fleets.story import CanDeploy, Deploy, Offer, Publish
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fleets.oracle import Expected
-    from fleets.shapes import Shape
+    from strategies.fleets.oracle import Expected
+    from strategies.fleets.shapes import Shape
 
 ENVIRONMENT = "production"
 """Stands for the branch: what is merged is live there."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from fleets.shapes import LOGICAL
+from strategies.fleets.shapes import LOGICAL
 
 if TYPE_CHECKING:
-    from fleets.shapes import Field, Shape
+    from strategies.fleets.shapes import Field, Shape
 
 ABSENT: Final = "\0absent"
 """Stands in a drawn record for a field that is left out."""

@@ -7,15 +7,15 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fleets.judging import Wrong, played
-from fleets.languages import LANGUAGES
-from fleets.shapes import Shape, changed, printed, records_of, shapes_of
-from fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Story, Undeploy
+from strategies.fleets.judging import Wrong, played
+from strategies.fleets.languages import LANGUAGES
+from strategies.fleets.shapes import Shape, changed, printed, records_of, shapes_of
+from strategies.fleets.story import CanDeploy, CanRegister, Deploy, Publish, Question, Retain, Story, Undeploy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fleets.story import Event, FieldRead, Port, Question
+    from strategies.fleets.story import Event, FieldRead, Port
 
 _TRIES = 400
 
@@ -57,7 +57,7 @@ def _fewer_events(story: Story) -> Iterator[Story]:
 def _smaller_events(story: Story) -> Iterator[Story]:
     *events, question = story.steps
     for index, event in enumerate(events):
-        for less in _less(event):
+        for less in () if isinstance(event, Question) else _less(event):
             yield replace(story, steps=(*events[:index], less, *events[index + 1 :], question))
 
 
@@ -135,7 +135,9 @@ def _mapped(story: Story, change: Callable[[Shape], Shape]) -> Story:
     steps: list[Event | Question] = []
     for step in story.steps:
         if isinstance(step, Publish):
-            offers = tuple(replace(each, shape=whole(each.shape), key=whole(each.key)) for each in step.offers)
+            offers = tuple(
+                replace(each, shape=changed(each.shape, change), key=whole(each.key)) for each in step.offers
+            )
             ports = tuple(replace(each, declared=whole(each.declared)) for each in step.ports)
             steps.append(replace(step, offers=offers, ports=ports))
         elif isinstance(step, Retain):

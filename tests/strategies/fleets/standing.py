@@ -1,6 +1,7 @@
 """Questions about what is live, and about branches: the matrix, ``can-i-retire`` and ``can-i-merge``.
 
-The judge is that of :mod:`fleets.oracle`. A branch is taken as an environment to which each merged version is deployed.
+The judge is that of :mod:`strategies.fleets.oracle`. A branch is taken as an environment to which each merged version
+is deployed.
 """
 
 from __future__ import annotations
@@ -9,16 +10,16 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from fleets.drawing import drawn_story
-from fleets.oracle import Answer, Fleet
-from fleets.product import BASE, Player
-from fleets.story import CanDeploy, CanRegister, Deploy, Publish
+from strategies.fleets.drawing import drawn_story
+from strategies.fleets.oracle import Answer, Fleet
+from strategies.fleets.product import BASE, Player
+from strategies.fleets.story import CanDeploy, CanRegister, Deploy, Publish
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleets.oracle import Expected
-    from fleets.story import Event, Story
+    from strategies.fleets.oracle import Expected
+    from strategies.fleets.story import Event, Story
 
 MAIN: Final = "main"
 _UNHASHABLE: Final = "unhashable type"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fleets.shapes import Path, Shape
+    from strategies.fleets.shapes import Path, Shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from fleets.shapes import ITEM, LOGICAL, VALUE, Field, Path, Shape, at, field_at, printed
+from strategies.fleets.shapes import ITEM, LOGICAL, VALUE, Field, Path, Shape, at, field_at, printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

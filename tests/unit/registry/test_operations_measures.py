@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.access.counting import AccessState, IssuerState
-from counterfoil.registry.access.identity import CallerIdentity
+from counterfoil.registry.access.identity import AccessState, CallerIdentity, IssuerState
 from counterfoil.registry.access.rights import CALLER, Caller
 from counterfoil.registry.logs import masked_query
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.registry.store.protocol import StoreContact, StoreTotals
 from counterfoil.registry.telemetry import Counting, Gauges, Telemetry
 from counterfoil.schema.errors import InvalidSchema, StoreTimeout, StoreUnavailable
-from registry_driver import InProcessRegistry
+from strategies.registry.driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

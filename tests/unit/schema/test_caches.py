@@ -6,6 +6,7 @@ import gc
 import tracemalloc
 import weakref
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,6 +67,7 @@ def test_a_cache_of_short_arguments_calls_the_function_for_long_ones():
     assert calls == ["abc", "abcd", "abcd"]
 
 
+@pytest.mark.slow
 def test_long_texts_do_not_stay():
     tracemalloc.start()
     try:
@@ -80,6 +82,7 @@ def test_long_texts_do_not_stay():
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_compiled_patterns_do_not_stay():
     kept = [weakref.ref(compiled) for index in range(8) if (compiled := compile_pattern(f"[a-z]{{{19_000 + index}}}"))]
     del compiled

@@ -25,7 +25,7 @@ from counterfoil.schema.paths import (
     print_path,
     resolve_path,
 )
-from pointers import pointer as pointer_of
+from strategies.cases.pointers import pointer as pointer_of
 
 SIGNS = st.text(st.sampled_from('ab.[]{}<>()"\\$~/ \n'), max_size=6)
 NAMES = st.one_of(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 from uuid import uuid4
 
-from counterfoil.registry.access.questions import has_administrator, united
+from counterfoil.registry.access.questions import FileDeclarations, United, has_administrator, united
 from counterfoil.registry.access.records import (
     BINDINGS,
     OPERATIONS_BY_WORD,
@@ -20,10 +21,12 @@ from counterfoil.registry.access.records import (
     USERS,
     AccessBinding,
     AccessPolicy,
+    AccessRecords,
     AccessRole,
     AccessService,
     AccessToken,
     AccessUser,
+    StoredAccess,
     TokenScope,
 )
 from counterfoil.registry.access.rules import (
@@ -32,25 +35,29 @@ from counterfoil.registry.access.rules import (
     SERVICE,
     STORE_OWNER,
     USER,
+    AccessRule,
     InvalidPattern,
+    OperationScope,
+    ResourcePattern,
     is_name,
     is_user_name,
     parse_pattern,
 )
 from counterfoil.registry.audit.digests import audit_key, events_of
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.store.writes import PutRecord, RecordAt, RecordEvents, RefreshRecord, StoragePlan, together
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.records import StoredKind
+from counterfoil.registry.store.writes import (
+    NO_REQUEST,
+    PutRecord,
+    RecordAt,
+    RecordEvents,
+    RefreshRecord,
+    Requester,
+    StoragePlan,
+    together,
+)
 from counterfoil.schema.errors import AccessConflict, AccessRecordNotFound, InvalidAccess, RevisionChanged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from counterfoil.registry.access.questions import FileDeclarations, United
-    from counterfoil.registry.access.records import AccessRecords, StoredAccess
-    from counterfoil.registry.access.rules import AccessRule, OperationScope, ResourcePattern
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.records import StoredKind
-
 
 _T = TypeVar("_T")
 
@@ -141,7 +148,7 @@ class AccessAdministration:
 
     # --- the policy
 
-    async def require(self, name: str, password: bytes) -> None:
+    async def require(self, name: str, password: bytes, *, by: Requester) -> None:
         """Make ``name`` an administrator, and have every server on the store demand credentials from now on."""
         hashed = await self._hashed(password)
         self._check_user_name(name)
@@ -171,11 +178,11 @@ class AccessAdministration:
                 )
             return _Change((_put(USERS, user), _put(BINDINGS, binding)), after)
 
-        await self._carry_out(change)
+        await self._carry_out(change, by=by)
 
-    async def disable(self) -> None:
+    async def disable(self, *, by: Requester) -> None:
         """Have servers on the store demand no credentials, unless their own settings say so."""
-        await self._carry_out(lambda state: _Change((), replace(state, is_required=False)))
+        await self._carry_out(lambda state: _Change((), replace(state, is_required=False)), by=by)
 
     # --- users and services
 
@@ -184,7 +191,13 @@ class AccessAdministration:
         return _found((await self.records.current()).users, name, "user")
 
     async def put_user(
-        self, name: str, *, password: bytes | None = None, hashed: str | None = None, is_disabled: bool | None = None
+        self,
+        name: str,
+        *,
+        by: Requester,
+        password: bytes | None = None,
+        hashed: str | None = None,
+        is_disabled: bool | None = None,
     ) -> AccessUser:
         """Store a user, with a password or the hash of one; None leaves what is there. A new user needs one of them."""
         if hashed is not None:
@@ -204,7 +217,7 @@ class AccessAdministration:
             user = user if is_disabled is None else replace(user, is_disabled=is_disabled)
             return _Change((_put(USERS, user),), replace(state, users={**state.users, name: user}))
 
-        return (await self._carry_out(change)).users[name]
+        return (await self._carry_out(change, by=by)).users[name]
 
     async def renew_hash(self, user: AccessUser, password: bytes) -> None:
         """Replace the hash of a user by a new one of the same password, unless the user has changed."""
@@ -216,9 +229,9 @@ class AccessAdministration:
             renewed = replace(user, hash=hashed)
             return _Change((_put(USERS, renewed),), replace(state, users={**state.users, user.name: renewed}))
 
-        await self._carry_out(change)
+        await self._carry_out(change, by=NO_REQUEST)
 
-    async def delete_user(self, name: str) -> None:
+    async def delete_user(self, name: str, *, by: Requester) -> None:
         """Delete a user, with its tokens and the bindings to it."""
 
         def change(state: StoredAccess) -> _Change:
@@ -226,13 +239,15 @@ class AccessAdministration:
             user = _found(state.users, name, "user")
             return _without_principal(replace(state, users=_without(state.users, name)), USERS, user, USER + name)
 
-        await self._carry_out(change)
+        await self._carry_out(change, by=by)
 
     async def service(self, name: str) -> AccessService:
         """Return a service; raise ``AccessRecordNotFound``."""
         return _found((await self.records.current()).services, name, "service")
 
-    async def put_service(self, name: str, *, description: str | None, is_disabled: bool | None) -> AccessService:
+    async def put_service(
+        self, name: str, *, by: Requester, description: str | None, is_disabled: bool | None
+    ) -> AccessService:
         """Store an account for a program; None leaves what is there."""
         if not is_name(name):
             raise InvalidAccess(f"{name[:_SHOWN]!r} is no name; expected 1 to 256 printable characters")
@@ -245,9 +260,9 @@ class AccessAdministration:
             service = service if is_disabled is None else replace(service, is_disabled=is_disabled)
             return _Change((_put(SERVICES, service),), replace(state, services={**state.services, name: service}))
 
-        return (await self._carry_out(change)).services[name]
+        return (await self._carry_out(change, by=by)).services[name]
 
-    async def delete_service(self, name: str) -> None:
+    async def delete_service(self, name: str, *, by: Requester) -> None:
         """Delete a service, with its tokens and the bindings to it."""
 
         def change(state: StoredAccess) -> _Change:
@@ -255,12 +270,12 @@ class AccessAdministration:
             after = replace(state, services=_without(state.services, name))
             return _without_principal(after, SERVICES, service, SERVICE + name)
 
-        await self._carry_out(change)
+        await self._carry_out(change, by=by)
 
     # --- tokens
 
     async def create_token(
-        self, request: TokenRequest, *, permit: Callable[[Sequence[OperationScope]], None]
+        self, request: TokenRequest, *, by: Requester, permit: Callable[[Sequence[OperationScope]], None]
     ) -> tuple[AccessToken, str]:
         """Store a new token; return it, and the text that its owner sends, which cannot be read again.
 
@@ -294,7 +309,7 @@ class AccessAdministration:
             permit([state.scope(each) for each in token.scopes])
             return _Change((_put(TOKENS, token),), replace(state, tokens={**state.tokens, token.id: token}))
 
-        await self._carry_out(change)
+        await self._carry_out(change, by=by)
         return token, made.text
 
     async def token(self, token_id: str) -> AccessToken:
@@ -306,14 +321,14 @@ class AccessAdministration:
         found = [TOKENS.read(each.document) for each in await self._storage.records(TOKENS.name)]
         return sorted(found, key=lambda each: -each.create_ts)
 
-    async def revoke_token(self, token_id: str) -> None:
+    async def revoke_token(self, token_id: str, *, by: Requester) -> None:
         """Revoke a token: when this returns, no server on the store accepts it."""
 
         def change(state: StoredAccess) -> _Change:
             token = replace(_found(state.tokens, token_id, "token"), is_revoked=True)
             return _Change((_put(TOKENS, token),), replace(state, tokens={**state.tokens, token.id: token}))
 
-        await self._carry_out(change)
+        await self._carry_out(change, by=by)
 
     async def note_use(self, token_id: str, hour_ms: int) -> None:
         """Store the hour of a token's last use."""
@@ -324,12 +339,13 @@ class AccessAdministration:
                 StoragePlan(
                     (RecordAt(TOKENS.name, (token_id,), found[0].revision),),
                     (RefreshRecord(TOKENS.name, (token_id,), document),),
-                )
+                ),
+                by=NO_REQUEST,
             )
 
     # --- roles and bindings
 
-    async def put_role(self, name: str, operations: tuple[str, ...]) -> AccessRole:
+    async def put_role(self, name: str, operations: tuple[str, ...], *, by: Requester) -> AccessRole:
         """Store a role of the store's own."""
         role = AccessRole(name, operations)
 
@@ -339,10 +355,10 @@ class AccessAdministration:
             _check_words(state, operations, known=OPERATIONS_BY_WORD)
             return _Change((_put(ROLE_RECORDS, role),), replace(state, roles={**state.roles, name: role}))
 
-        await self._carry_out(change)
+        await self._carry_out(change, by=by)
         return role
 
-    async def delete_role(self, name: str) -> None:
+    async def delete_role(self, name: str, *, by: Requester) -> None:
         """Delete a role that no binding and no token names."""
 
         def change(state: StoredAccess) -> _Change:
@@ -353,12 +369,13 @@ class AccessAdministration:
                 raise AccessConflict(f"Role {name[:_SHOWN]!r} is in use by a binding or a token; remove those first")
             return _Change((_removed(ROLE_RECORDS, role),), replace(state, roles=_without(state.roles, name)))
 
-        await self._carry_out(change)
+        await self._carry_out(change, by=by)
 
     async def put_binding(
         self,
         given: AccessBinding,
         *,
+        by: Requester,
         maker: str,
         permit: Callable[[AccessRule], None],
         permit_held: Callable[[AccessRule], None],
@@ -379,11 +396,11 @@ class AccessAdministration:
             permit(_rule(after, binding))
             return _Change((_put(BINDINGS, binding),), after)
 
-        state = await self._carry_out(change)
+        state = await self._carry_out(change, by=by)
         return binding, state.revisions.get(binding.id, 0)
 
     async def delete_binding(
-        self, binding_id: str, *, permit_held: Callable[[AccessRule], None], revision: int | None = None
+        self, binding_id: str, *, by: Requester, permit_held: Callable[[AccessRule], None], revision: int | None = None
     ) -> None:
         """Delete a binding; see :meth:`put_binding`."""
 
@@ -391,7 +408,7 @@ class AccessAdministration:
             held = self._check_held(state, binding_id, revision, permit_held)
             return _Change((_removed(BINDINGS, held),), replace(state, bindings=_without(state.bindings, binding_id)))
 
-        await self._carry_out(change)
+        await self._carry_out(change, by=by)
 
     def _check_held(
         self, state: StoredAccess, binding_id: str, revision: int | None, permit_held: Callable[[AccessRule], None]
@@ -416,7 +433,7 @@ class AccessAdministration:
 
     # --- how a change is carried out
 
-    async def _carry_out(self, change: Callable[[StoredAccess], _Change]) -> StoredAccess:
+    async def _carry_out(self, change: Callable[[StoredAccess], _Change], *, by: Requester) -> StoredAccess:
         """Carry out a change, decided on what is declared now; return what is declared afterwards."""
 
         async def attempt() -> None:
@@ -430,7 +447,7 @@ class AccessAdministration:
             written = (*puts, _put(POLICIES, AccessPolicy(after.is_required)))
             events = RecordEvents(events_of(written, state, key=key))
             plan = StoragePlan((RecordAt(POLICIES.name, POLICY_KEY, state.revision),), (*written, events))
-            await self._storage.commit(together((stored_key, plan)))
+            await self._storage.commit(together((stored_key, plan)), by=by)
 
         await self._turns.take(attempt, written=POLICIES.name)
         return await self.records.current()

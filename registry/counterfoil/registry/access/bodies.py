@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
+from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.routing import Match
+from starlette.types import Message
 
-from counterfoil.registry.access.questions import InvalidQuestion
+from counterfoil.registry.access.questions import AccessAnswer, InvalidQuestion
 from counterfoil.registry.access.records import BINDING, MADE, MADE_BY, SHOWN_TOKEN, AccessBinding, TokenScope
 from counterfoil.registry.access.resources import (
     REGISTRY,
@@ -18,26 +21,24 @@ from counterfoil.registry.access.resources import (
     allowed_by,
     subject_resource,
 )
-from counterfoil.registry.access.rules import ANONYMOUS
+from counterfoil.registry.access.rules import ANONYMOUS, AccessRule, OperationScope, ResourcePattern
+from counterfoil.registry.http.access import On, RequestCaller, request_of
 from counterfoil.registry.http.answers import DENIED
-from counterfoil.registry.http.call import ApiCall
-from counterfoil.registry.http.paths import rewrite
-from counterfoil.registry.http.services import services_of
+from counterfoil.registry.http.request import ApiRequest, rewrite
+from counterfoil.registry.http.route import DeclaredRoute
 from counterfoil.registry.http.shapes import ANY_OBJECT
 from counterfoil.schema.errors import Forbidden, InvalidAccess
-from counterfoil.schema.rest.object_forms import INTEGER, REQUIRED, TEXT, TEXTS, JsonType, ListOf, Member, ObjectForm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from fastapi import Request
-    from starlette.types import Message
-
-    from counterfoil.registry.access.questions import AccessAnswer
-    from counterfoil.registry.access.rules import AccessRule, OperationScope, ResourcePattern
-    from counterfoil.registry.http.access import On
-    from counterfoil.registry.http.route import DeclaredRoute
-
+from counterfoil.schema.rest.object_forms import (
+    INTEGER,
+    REQUIRED,
+    TEXT,
+    TEXTS,
+    Document,
+    JsonType,
+    ListOf,
+    Member,
+    ObjectForm,
+)
 
 # The bodies of requests and responses under ``/auth/v1``.
 
@@ -194,12 +195,12 @@ ANSWER: Final[JsonType] = ANY_OBJECT
 """The answer of ``can``: allowed, the rule, and those that came near it."""
 
 
-def shown_rule(rule: AccessRule | None, text: str) -> dict[str, Any] | None:
+def shown_rule(rule: AccessRule | None, text: str) -> Document | None:
     """Return a rule as JSON: where it is, and what it says."""
     return None if rule is None else {"source": rule.source, "text": text}
 
 
-def shown_answer(answer: AccessAnswer, texts: Any) -> dict[str, Any]:
+def shown_answer(answer: AccessAnswer, texts: Any) -> Document:
     """Return an answer as JSON."""
     near = [shown_rule(rule, texts(rule)) for rule in answer.near]
     rule = None if answer.by is None else shown_rule(answer.by, texts(answer.by))
@@ -209,42 +210,46 @@ def shown_answer(answer: AccessAnswer, texts: Any) -> dict[str, Any]:
 # What callers may grant to others: nothing that they do not have themselves, unless they may change all rules.
 
 
-def require_administrator(call: ApiCall) -> None:
+def require_administrator(caller: RequestCaller) -> None:
     """Raise ``Forbidden`` unless the caller may change who may do what."""
-    call.require(AccessOperation.ALTER_ACCESS, REGISTRY)
+    caller.require(AccessOperation.ALTER_ACCESS, REGISTRY)
 
 
-def permit_rule(call: ApiCall, rule: AccessRule) -> None:
+def permit_rule(caller: RequestCaller, rule: AccessRule) -> None:
     """Raise ``Forbidden`` unless the caller may make ``rule``.
 
     Who may not change all rules grants operations that it has, on patterns inside one where it may grant, to callers
     with credentials.
     """
-    if call.may(AccessOperation.ALTER_ACCESS, REGISTRY):
+    if caller.may(AccessOperation.ALTER_ACCESS, REGISTRY):
         return
     if not rule.allows or rule.principal == ANONYMOUS:
         raise Forbidden(f"{DENIED} A rule that denies, and one for anonymous callers, needs ALTER_ACCESS")
-    _require_all(call, {AccessOperation.GRANT, *rule.affected}, rule.pattern)
+    _require_all(caller, {AccessOperation.GRANT, *rule.affected}, rule.pattern)
 
 
-def permit_held_rule(call: ApiCall, rule: AccessRule) -> None:
+def permit_held_rule(caller: RequestCaller, rule: AccessRule) -> None:
     """Raise ``Forbidden``, as for a rule that does not exist, unless the caller may change or delete ``rule``."""
     try:
-        permit_rule(call, rule)
+        permit_rule(caller, rule)
     except Forbidden:
-        require_administrator(call)
+        require_administrator(caller)
 
 
-def permit_own_scopes(call: ApiCall, scopes: Sequence[OperationScope]) -> None:
+def permit_own_scopes(caller: RequestCaller, scopes: Sequence[OperationScope]) -> None:
     """Raise ``Forbidden`` if a scope of the caller's own token has more than the caller."""
     for each in scopes:
-        _require_all(call, allowed_by(each.operations), each.pattern)
+        _require_all(caller, allowed_by(each.operations), each.pattern)
 
 
-def _require_all(call: ApiCall, operations: Iterable[AccessOperation], pattern: ResourcePattern) -> None:
-    missing = [each.value for each in operations if call.caller is None or not call.caller.rights.holds(each, pattern)]
+def _require_all(caller: RequestCaller, operations: Iterable[AccessOperation], pattern: ResourcePattern) -> None:
+    missing = [
+        each.value
+        for each in operations
+        if caller.authenticated is None or not caller.authenticated.rights.holds(each, pattern)
+    ]
     if missing:
-        raise Forbidden(f"{DENIED} {call.caller_name} does not have {', '.join(sorted(missing))} on all of {pattern}")
+        raise Forbidden(f"{DENIED} {caller.name} does not have {', '.join(sorted(missing))} on all of {pattern}")
 
 
 # What a request needs of its caller, found by the table of routes, without carrying the request out.
@@ -287,22 +292,22 @@ async def needs_of_request(text: str, request: Request) -> tuple[list[Need], str
             break
     if route is None:
         raise InvalidQuestion(f"there is no route for {method} {path[:80]}")
-    call = ApiCall(scope, _nothing, services_of(scope))
-    needs = [need for each in route.access.on for need in await _needs(each, call)]
+    asked, caller = request_of(scope, _nothing)
+    needs = [need for each in route.access.on for need in await _needs(each, asked, caller)]
     return needs, _BESIDES if route.access.asks else ""
 
 
-async def _needs(on: On, call: ApiCall) -> list[Need]:
-    resource = await on.scope(call)
-    is_hidden = resource.kind is ResourceKind.SUBJECT and not call.may(AccessOperation.DESCRIBE, resource)
-    named = subject_resource(call.scope_subject()) if is_hidden else resource  # not whose alias it is
-    flagged = [operation for flag, operation in on.flags if call.flag(flag)]
+async def _needs(on: On, request: ApiRequest, caller: RequestCaller) -> list[Need]:
+    resource = await on.scope(request, caller)
+    is_hidden = resource.kind is ResourceKind.SUBJECT and not caller.may(AccessOperation.DESCRIBE, resource)
+    named = subject_resource(request.scope_subject()) if is_hidden else resource  # not whose alias it is
+    flagged = [operation for flag, operation in on.flags if request.flag(flag)]
     return [
-        Need(operation, resource if call.may(operation, named) else named, named)
+        Need(operation, resource if caller.may(operation, named) else named, named)
         for operation in (on.operation, *flagged)
     ]
 
 
 async def _nothing() -> Message:
-    message: dict[str, Any] = {"type": "http.request", "body": b"", "more_body": False}
+    message: Document = {"type": "http.request", "body": b"", "more_body": False}
     return message

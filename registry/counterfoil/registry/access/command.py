@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.access.file.imports import ImportedAccess
     from counterfoil.registry.access.file.values import AccessFile, HtpasswdFile
     from counterfoil.registry.access.resources import AccessOperation
+    from counterfoil.schema.rest.object_forms import Document
     from counterfoil.sdk.commands.options import RegistryAccess
 
 
@@ -51,7 +52,7 @@ class NotForStores(CounterfoilError):
 
 
 def records_of(
-    file: AccessFile, users: list[dict[str, Any]], roles: list[dict[str, Any]], bindings: list[dict[str, Any]]
+    file: AccessFile, users: list[Document], roles: list[Document], bindings: list[Document]
 ) -> list[AccessRequest]:
     """Return the requests for what ``file`` declares and the store does not have; raise ``NotForStores``."""
     left = {
@@ -65,7 +66,7 @@ def records_of(
         raise NotForStores(f"{file.path} has {kinds}, which a store cannot have; remove them, or keep the file in use")
     names = {"users": {each["name"] for each in users}, "roles": {each["name"] for each in roles}}
     held = [{key: each[key] for key in ("to", "allow", "deny", "on") if key in each} for each in bindings]
-    made: list[dict[str, Any]] = []
+    made: list[Document] = []
     made += (each for each in _bindings(file) if each not in held and each not in made)
     named = [each for each in (*_roles(file), *_user_requests(file)) if each.path[1] not in names[each.path[0]]]
     return [*named, *(AccessRequest("POST", ("bindings",), each) for each in made)]
@@ -82,7 +83,7 @@ def _user_requests(file: AccessFile) -> Iterator[AccessRequest]:
         yield AccessRequest("PUT", ("users", name), {"hash": user.stored.text, **disabled})
 
 
-def _bindings(file: AccessFile) -> Iterator[dict[str, Any]]:
+def _bindings(file: AccessFile) -> Iterator[Document]:
     """Yield the rules, by the names of roles where they have exactly their operations."""
     names: Names = {operations: name for name, operations in (*file.roles.items(), *ROLES.items())}
     for rule in file.rules:

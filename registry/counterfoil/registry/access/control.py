@@ -12,7 +12,7 @@ from counterfoil.registry.access.gate import AccessControl
 from counterfoil.registry.access.questions import FileFacts
 from counterfoil.registry.access.records import AccessRecords
 from counterfoil.registry.audit.events import AuditEvent, EventKind
-from counterfoil.registry.http.origins import is_loopback
+from counterfoil.registry.http.envelope import is_loopback
 from counterfoil.registry.logs import LOGGER, tried
 from counterfoil.schema.errors import CounterfoilError, RegistryError
 from counterfoil.schema.exit_codes import ExitCode
@@ -43,7 +43,7 @@ class ServerAccess:
 
     Making one reads the access file, if the settings name one, and raises ``InvalidAccessFile`` or
     ``InvalidPrincipalRules``. ``record`` has an event of the audit written; ``took`` counts
-    the seconds that the examination of a password took.
+    the seconds that the examination of a password took. ``processor_time`` is the clock of the calling thread.
     """
 
     def __init__(
@@ -53,9 +53,11 @@ class ServerAccess:
         *,
         record: Callable[[AuditEvent], None] | None = None,
         took: Callable[[float], None] | None = None,
+        processor_time: Callable[[], float] = time.thread_time,
     ) -> None:
         self._settings = settings
         self._took = took
+        self._processor_time = processor_time
         self._record = record
         self._records = AccessRecords(storage)
         self._certificates = _principal_rules(settings) if settings.tls_principal_rules else None
@@ -150,6 +152,7 @@ class ServerAccess:
                     at_once=self._settings.password_checks, wrong_share=self._settings.wrong_passwords_percent / 100
                 ),
                 took=self._took,
+                processor_time=self._processor_time,
             ),
             remembered_s=self._settings.auth_cache_s,
         )

@@ -5,25 +5,38 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
-from counterfoil.registry.access.counting import (
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from counterfoil.registry.access.identity import (
     ACCEPTED,
     NO_METHOD,
     OTHER_METHOD,
     AccessCounts,
     AccessState,
+    Authenticator,
     Buckets,
+    CallerIdentity,
+    CallerProof,
+    IssuerState,
+    ListedProxies,
+    PresentedCredentials,
     Rate,
+    UnprovenCaller,
+    UnprovenReason,
+    no_proxies,
 )
-from counterfoil.registry.access.identity import PresentedCredentials, UnprovenCaller, UnprovenReason, no_proxies
 from counterfoil.registry.access.rights import CALLER, NOBODY, RENEWAL, Caller
+from counterfoil.registry.access.rules import AccessRule, RulesInForce
 from counterfoil.registry.http.answers import V1, error_answer, negotiate
-from counterfoil.registry.http.envelope import CONNECTION, client_network, sender_of
+from counterfoil.registry.http.envelope import CONNECTION, WholeAnswers, client_network, sender_of
 from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.errors import (
     BadRequest,
@@ -33,18 +46,6 @@ from counterfoil.schema.errors import (
     StoreUnavailable,
     Unauthorized,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
-
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from counterfoil.registry.access.counting import IssuerState
-    from counterfoil.registry.access.identity import Authenticator, CallerIdentity, CallerProof, ListedProxies
-    from counterfoil.registry.access.rules import AccessRule, RulesInForce
-    from counterfoil.registry.http.envelope import WholeAnswers
-
 
 # Limits of how many requests and event streams one sender may have: a caller, or else an address.
 

@@ -1,20 +1,22 @@
-"""Who calls: what a request brings as proof, also by a trusted proxy, and what is known of the caller afterwards."""
+"""Who calls, and what is counted about callers."""
 
 from __future__ import annotations
 
 import ipaddress
+import math
+import time
+from bisect import bisect_left
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from hmac import compare_digest
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Protocol
 
-from counterfoil.registry.access.rules import GROUP, USER, is_name, is_user_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from counterfoil.registry.access.rules import OperationScope
-
+from counterfoil.registry.access.rules import GROUP, USER, OperationScope, is_name, is_user_name
+from counterfoil.schema.caches import cached_if_short
+from counterfoil.schema.rest.object_forms import Document
 
 # Who calls: what a request brings as proof, and what is known of the caller after it was examined.
 
@@ -225,3 +227,227 @@ def _only(headers: Headers, name: str) -> bytes | None:
     if len(found) > 1:
         raise AmbiguousHeader
     return found[0] if found else None
+
+
+# What is counted about callers, for measures: by words from short lists, never by a principal or a subject.
+
+ACCEPTED: Final = "accepted"
+"""The outcome of credentials that have proven a caller; the others are the values of ``UnprovenReason``."""
+
+NO_METHOD: Final = "none"
+"""The method of a request without credentials."""
+
+OTHER_METHOD: Final = "other"
+"""The method of a scheme of ``Authorization`` that is not known, and of a header that is there twice."""
+
+MEMBER: Final = "MEMBER"
+"""Instead of an operation: the request needs credentials, and no operation."""
+
+BUCKETS_S: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+"""The upper bounds of the buckets of durations."""
+
+
+class Durations:
+    """The durations of one kind of work: the number in each bucket, of which the last one has all that are longer."""
+
+    __slots__ = ("counts", "sum_s")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BUCKETS_S) + 1)
+        self.sum_s = 0.0
+
+    def record(self, duration_s: float) -> None:
+        """Count one duration."""
+        self.counts[bisect_left(BUCKETS_S, duration_s)] += 1
+        self.sum_s += duration_s
+
+    def add(self, counts: list[int], sum_s: float) -> None:
+        """Add the counts of another process."""
+        self.counts = [one + other for one, other in zip(self.counts, counts, strict=True)]
+        self.sum_s += sum_s
+
+    def cumulated(self) -> list[tuple[str, float]]:
+        """Return each bucket's upper bound with the number of durations in it or a bucket before it."""
+        ends = [*map(str, BUCKETS_S), "+Inf"]
+        return list(zip(ends, accumulate(map(float, self.counts)), strict=True))
+
+
+class AccessCounts:
+    """Counts of one process, or of several: examined credentials, remembered ones, denials, examined passwords."""
+
+    def __init__(self) -> None:
+        self.attempts: Counter[tuple[str, str]] = Counter()
+        """Examined requests by method and outcome."""
+        self.denials: Counter[str] = Counter()
+        """Denied requests, and items of requests, by operation."""
+        self.examined_headers = 0
+        """Headers with credentials that were not remembered."""
+        self.passwords = Durations()
+        self._recalled: dict[str, list[int]] = {}
+
+    @property
+    def recalled(self) -> dict[str, int]:
+        """The requests whose credentials were remembered, by method."""
+        return {method: cell[0] for method, cell in self._recalled.items()}
+
+    def recalled_cell(self, method: str) -> list[int]:
+        """Return a list of one number, to which a request is added whose credentials of ``method`` were remembered."""
+        return self._recalled.setdefault(method, [0])
+
+    @property
+    def by_outcome(self) -> Counter[tuple[str, str]]:
+        """All requests by method and outcome, with those whose credentials were remembered."""
+        return self.attempts + Counter({(method, ACCEPTED): count for method, count in self.recalled.items()})
+
+    def packed(self) -> Document:
+        """Return the counts as JSON, for another process to add."""
+        return {
+            "attempts": [[*key, count] for key, count in self.attempts.items()],
+            "recalled": self.recalled,
+            "examined": self.examined_headers,
+            "denials": self.denials,
+            "passwords": [self.passwords.counts, self.passwords.sum_s],
+        }
+
+    def add(self, packed: Document) -> None:
+        """Add the counts of another process."""
+        for method, outcome, count in packed["attempts"]:
+            self.attempts[method, outcome] += count
+        for method, count in packed["recalled"].items():
+            self.recalled_cell(method)[0] += count
+        self.examined_headers += packed["examined"]
+        self.denials.update(packed["denials"])
+        self.passwords.add(*packed["passwords"])
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerState:
+    """The keys of an issuer: how old they are (None: never fetched), and how often a fetch has failed."""
+
+    name: str
+    age_s: float | None
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class AccessState:
+    """The access control of a process.
+
+    ``is_file_valid`` is None without an access file; ``rules`` is a digest of the rules in force.
+    """
+
+    rules: str
+    is_file_valid: bool | None = None
+    issuers: tuple[IssuerState, ...] = ()
+
+
+# Token buckets: how often something may be done, for each of many senders, in a bounded memory.
+
+MAX_ENTRIES: Final = 100_000
+_IPV6_NETWORK: Final = 64
+"""Whoever has one IPv6 address usually has this network."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How many attempts are permitted at once, and then one in how many seconds; or how much of something else."""
+
+    burst: float
+    every_s: float
+
+
+class Buckets:
+    """Buckets of one rate. A full one is not kept; beyond ``most`` the one that was used least recently is dropped."""
+
+    def __init__(self, rate: Rate, *, most: int = MAX_ENTRIES, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._most = most
+        self._clock = clock
+        self._taken: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._taken)
+
+    def wait_s(self, key: Hashable, amount: float = 1) -> float:
+        """Return the seconds until ``amount`` may be taken; 0 if it may be now."""
+        taken = self._now_taken(key)
+        return max(0.0, (taken + amount - self._rate.burst) * self._rate.every_s)
+
+    def take(self, key: Hashable, amount: float = 1) -> None:
+        """Count one attempt, or another ``amount``."""
+        self._keep(key, self._now_taken(key) + amount)
+
+    def give_back(self, key: Hashable) -> None:
+        """Count one attempt less, since it was right."""
+        self._keep(key, self._now_taken(key) - 1)
+
+    def _now_taken(self, key: Hashable) -> float:
+        entry = self._taken.get(key)
+        if entry is None:
+            return 0.0
+        taken, at = entry
+        return max(0.0, taken - (self._clock() - at) / self._rate.every_s)
+
+    def _keep(self, key: Hashable, taken: float) -> None:
+        self._taken.pop(key, None)
+        if taken > 0:
+            self._taken[key] = (taken, self._clock())
+            if len(self._taken) > self._most:
+                self._taken.popitem(last=False)
+
+
+def network_of(address: str) -> str:
+    """Return what counts as one sender: an IPv4 address, the /64 of an IPv6 address, or the text itself.
+
+    Most addresses are IPv4, and are not parsed: whoever sends from many of them must not take time by that.
+
+    >>> network_of("2001:db8::1:2"), network_of("::ffff:10.0.0.1"), network_of("10.0.0.1")
+    ('2001:db8::', '10.0.0.1', '10.0.0.1')
+    """
+    return _parsed_network(address) if ":" in address or "%" in address else address
+
+
+@cached_if_short(4096, longest=100)
+def _parsed_network(address: str) -> str:
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((parsed, _IPV6_NETWORK), strict=False).network_address)
+
+
+# Throttling of wrong passwords: by name and address, and by address, in a bounded memory.
+#
+# Each is a bucket from which an attempt takes a token; an attempt with the right password puts it back. Nobody is
+# locked out: what is remembered as right is not counted, and a bucket fills again.
+
+BY_NAME: Final = Rate(burst=10, every_s=6.0)
+BY_ADDRESS: Final = Rate(burst=100, every_s=0.6)
+
+
+class Throttle:
+    """The throttle of wrong passwords of one process."""
+
+    def __init__(self, *, most: int = MAX_ENTRIES, clock: Callable[[], float] = time.monotonic) -> None:
+        self._by_name = Buckets(BY_NAME, most=most, clock=clock)
+        self._by_address = Buckets(BY_ADDRESS, most=most, clock=clock)
+
+    def begin(self, name: str, address: str) -> int | None:
+        """Count an attempt and return None; or, if there were too many, return after how many seconds to try again."""
+        network = network_of(address)
+        wait_s = max(self._by_address.wait_s(network), self._by_name.wait_s((name, network)))
+        if wait_s > 0:
+            return math.ceil(wait_s)
+        self._by_address.take(network)
+        self._by_name.take((name, network))
+        return None
+
+    def cancel(self, name: str, address: str) -> None:
+        """Uncount an attempt, since the password was right, or was not examined."""
+        network = network_of(address)
+        self._by_address.give_back(network)
+        self._by_name.give_back((name, network))

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from counterfoil.registry.access.resources import ALIASES, ROLES, AccessOperation
 from counterfoil.registry.access.rules import SERVICE, USER, AccessRule, OperationScope, parse_pattern
-from counterfoil.registry.store.changes import JournalChangeKind
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, WrittenChanges
+from counterfoil.registry.store.protocol import Storage, StorageRecord
 from counterfoil.registry.store.records import Key, StoredKind
 from counterfoil.schema.rest.object_forms import FLAG, INTEGER, REQUIRED, TEXT, TEXTS, Member, ObjectForm, list_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from counterfoil.registry.store.changes import JournalChange, WrittenChanges
-    from counterfoil.registry.store.protocol import Storage, StorageRecord
-
 
 # Users, services, tokens, bindings and roles as stored documents, and the policy of a store.
 #
@@ -281,7 +276,7 @@ class AccessRecords:
         self._lock = asyncio.Lock()
         self.known = StoredAccess()
         """What was read last."""
-        storage.observe(self._note)
+        storage.observe(self._note, of_records=True)
 
     @property
     def is_current(self) -> bool:

@@ -1,19 +1,14 @@
-"""What rules are about: operations, the resources that they are done to, and roles as names for sets of operations."""
+"""Operations that rules allow or deny, what they are done to, and roles: names for sets of operations."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from counterfoil.schema.contexts import TOP_LEVEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from counterfoil.schema.contexts import QualifiedSubject
-
+from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject
 
 # What callers do: the operations that rules allow or deny, and which operation implies which.
 

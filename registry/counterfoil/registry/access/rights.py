@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
+from counterfoil.registry.access.identity import CallerIdentity
 from counterfoil.registry.access.resources import (
     AccessOperation,
     AccessResource,
@@ -13,7 +15,17 @@ from counterfoil.registry.access.resources import (
     allowed_by,
     subject_resource,
 )
-from counterfoil.registry.access.rules import ANONYMOUS, EVERYBODY, EVERYTHING, contains, may_overlap
+from counterfoil.registry.access.rules import (
+    ANONYMOUS,
+    EVERYBODY,
+    EVERYTHING,
+    AccessRule,
+    Glob,
+    OperationScope,
+    ResourcePattern,
+    contains,
+    may_overlap,
+)
 from counterfoil.registry.store.name_ranges import (
     ALL_NAMES,
     Range,
@@ -24,14 +36,7 @@ from counterfoil.registry.store.name_ranges import (
     of_prefix,
     union,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-
-    from counterfoil.registry.access.identity import CallerIdentity
-    from counterfoil.registry.access.rules import AccessRule, Glob, OperationScope, ResourcePattern
-    from counterfoil.schema.contexts import QualifiedSubject
-
+from counterfoil.schema.contexts import QualifiedSubject
 
 # The decision: may a caller do something to a resource, and which rule says so.
 
@@ -117,11 +122,6 @@ class NameRanges(NamedTuple):
 
     ranges: Ranges
     is_exact: bool
-
-    @property
-    def is_all(self) -> bool:
-        """Whether it is every name."""
-        return self.is_exact and self.ranges == ALL_NAMES
 
 
 class Rights:

@@ -1,20 +1,21 @@
-"""Rules: who may, or may not, do what to which resources, with the patterns and the names of principals in them."""
+"""Rules of access: patterns of resources, what each covers, and the rules in force."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.registry.access.resources import AccessOperation, ResourceKind, allowed_by, denied_by
+from counterfoil.registry.access.resources import (
+    AccessOperation,
+    AccessResource,
+    ResourceKind,
+    allowed_by,
+    denied_by,
+)
 from counterfoil.schema.contexts import DEFAULT_CONTEXT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from counterfoil.registry.access.resources import AccessResource
-
 
 # Patterns of resources: a name itself, a prefix, or a glob; there are no regular expressions.
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.access.identity import CallerIdentity, PresentedCredentials
     from counterfoil.registry.access.records import StoredAccess
     from counterfoil.registry.store.protocol import Storage
+    from counterfoil.schema.rest.object_forms import Document
     from counterfoil.sdk.commands.options import RegistryAccess
     from counterfoil.sdk.operations.operation import Operation
 
@@ -223,8 +224,9 @@ def init(*, store: str, name: str, password_stdin: bool, as_json: bool) -> ExitC
     """
     with needed_by("The registry", extra="registry"):
         import counterfoil.registry.app  # noqa: F401  to name the extra where it is missing
+        from counterfoil.registry.store.writes import NO_REQUEST
     made = password(from_stdin=True) if password_stdin else secrets.token_urlsafe(_PASSWORD_BYTES).encode()
-    asyncio.run(over_store(store, lambda cases: cases.require(name, made)))
+    asyncio.run(over_store(store, lambda cases: cases.require(name, made, by=NO_REQUEST)))
     if as_json:
         print_json({"user": name} if password_stdin else {"user": name, "password": made.decode()})
     elif not password_stdin:
@@ -238,7 +240,8 @@ def disable(*, store: str) -> ExitCode:
     """Have servers on the store demand no credentials, unless they have an access file. Users and rules stay."""
     with needed_by("The registry", extra="registry"):
         import counterfoil.registry.app  # noqa: F401  to name the extra where it is missing
-    asyncio.run(over_store(store, lambda cases: cases.disable()))
+        from counterfoil.registry.store.writes import NO_REQUEST
+    asyncio.run(over_store(store, lambda cases: cases.disable(by=NO_REQUEST)))
     return ExitCode.OK
 
 
@@ -333,7 +336,7 @@ def create_token(
     return ExitCode.OK
 
 
-def _scope(text: str) -> dict[str, Any]:
+def _scope(text: str) -> Document:
     role, colon, pattern = text.partition(":")
     if not colon or not pattern:
         raise click.UsageError(f"--scope is {text!r}; expected a role or an operation, a colon and a pattern")
@@ -419,7 +422,7 @@ def bindings(*, as_json: bool, registry: RegistryAccess, store: str | None) -> E
     return ExitCode.OK
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def _given(**values: Any) -> Document:
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 from uuid import uuid4
 
-from counterfoil.registry.associations.records import check_name, check_resource_id, check_resource_type, property_fault
+from counterfoil.registry.associations.records import (
+    AssociationIndex,
+    check_name,
+    check_resource_id,
+    check_resource_type,
+    property_fault,
+)
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import (
     AtRevision,
     Extent,
     PutVersion,
+    Requester,
     SameTerms,
     StoragePlan,
     Unreferenced,
     together,
 )
-from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.registry.subjects.levels import Scopes, check_writable
 from counterfoil.registry.subjects.planning import SubjectState, check_unreferenced, plan_hard_deletion, read_state
-from counterfoil.registry.subjects.versions import check_subject
-from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
+from counterfoil.registry.subjects.registration import Registered, SchemaRegistration
+from counterfoil.registry.subjects.versions import SchemaRequest, check_subject
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import (
     AssociatedSubjectEmpty,
     AssociationExists,
@@ -33,17 +43,6 @@ from counterfoil.schema.errors import (
     SubjectOwned,
 )
 from counterfoil.schema.rest.subjects import TOPIC, Association, AssociationType, Lifecycle, Mode, Resource
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from counterfoil.registry.associations.records import AssociationIndex
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.registry.subjects.registration import Registered, SchemaRegistration
-    from counterfoil.registry.subjects.versions import SchemaRequest
-    from counterfoil.schema.contexts import QualifiedSubject
-
 
 # Requests about the associations of one resource: to create, change or delete them.
 
@@ -171,6 +170,7 @@ class AssociationDraft:
         index: AssociationIndex,
         registration: SchemaRegistration,
         permit: Permit,
+        by: Requester,
     ) -> None:
         self._resource = resource
         self._before = {each.type: each for each in found}
@@ -182,6 +182,7 @@ class AssociationDraft:
         self._index = index
         self._registration = registration
         self._permit = permit
+        self._by = by
         self._new_versions: list[StoragePlan] = []
         self._removed: dict[QualifiedSubject, SubjectState] = {}
         self._relied: list[AtRevision] = []
@@ -302,7 +303,7 @@ class AssociationDraft:
     async def _register(self, subject: QualifiedSubject, request: AssociationRequest) -> Registered | PutVersion | None:
         if request.schema is None:
             return None
-        planned = await self._registration.plan(subject, request.schema, normalize=request.normalize)
+        planned = await self._registration.plan(subject, request.schema, by=self._by, normalize=request.normalize)
         if not isinstance(planned, StoragePlan):
             return planned
         self._new_versions.append(planned)
@@ -316,7 +317,9 @@ class AssociationDraft:
         differing = self._differences(before, request)
         if request.schema is not None and not differing:
             try:
-                planned = await self._registration.plan(before.subject, request.schema, normalize=request.normalize)
+                planned = await self._registration.plan(
+                    before.subject, request.schema, by=self._by, normalize=request.normalize
+                )
             except IncompatibleSchema:
                 planned = None
             if planned is None or isinstance(planned, StoragePlan):

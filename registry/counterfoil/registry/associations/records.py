@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from counterfoil.registry.audit.events import facts_about
-from counterfoil.registry.store.writes import StoragePlan, record_write
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import ReferenceTarget, StoragePlan, record_write
+from counterfoil.registry.subjects.versions import SubjectHistory
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import (
     AssociatedSubjectEmpty,
@@ -15,6 +18,7 @@ from counterfoil.schema.errors import (
     SubjectAssociated,
 )
 from counterfoil.schema.rest.json_values import ReplyJson
+from counterfoil.schema.rest.object_forms import Document
 from counterfoil.schema.rest.subjects import (
     TOPIC,
     WILDCARD,
@@ -25,15 +29,6 @@ from counterfoil.schema.rest.subjects import (
     association_document,
     read_association,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import ReferenceTarget
-    from counterfoil.registry.subjects.versions import SubjectHistory
-    from counterfoil.schema.rest.object_forms import Document
-
 
 # Associations as they are stored, and the rules for requests that create or change one.
 #

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.registry.associations.draft import (
     AssociationDraft,
@@ -13,28 +14,21 @@ from counterfoil.registry.associations.draft import (
     AssociationOperation,
     AssociationOutcome,
     AssociationRequest,
+    Permit,
     ResourceRequest,
     no_association,
     permit_all,
 )
-from counterfoil.registry.associations.records import check_resource_type
+from counterfoil.registry.associations.records import AssociationIndex, check_resource_type
 from counterfoil.registry.store.committing import until_current
-from counterfoil.registry.store.writes import PutVersion, StaleWrite
-from counterfoil.registry.subjects.registration import Registered
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import PutVersion, Requester, StaleWrite
+from counterfoil.registry.subjects.levels import Scopes
+from counterfoil.registry.subjects.reading import SchemaReader
+from counterfoil.registry.subjects.registration import Registered, SchemaRegistration
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import AssociationExists, RegistryError, StoreTimeout, StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from counterfoil.registry.associations.draft import Permit
-    from counterfoil.registry.associations.records import AssociationIndex
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.registry.subjects.registration import SchemaRegistration
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.subjects import Association, Resource
-
+from counterfoil.schema.rest.subjects import Association, Resource
 
 # The use cases of associations: reading them, and creating, changing and deleting them for one resource at a time.
 
@@ -81,7 +75,7 @@ class Associations:
     # --- writing
 
     async def put(
-        self, request: ResourceRequest, *, dry_run: bool = False, permit: Permit = permit_all
+        self, request: ResourceRequest, *, by: Requester, dry_run: bool = False, permit: Permit = permit_all
     ) -> AssociationOutcome:
         """Carry out all of ``request`` or nothing, and return the changes; with ``dry_run`` only return them.
 
@@ -91,7 +85,7 @@ class Associations:
         ``ReferenceExists``, and the errors of registering a schema.
         """
         request.check(needs_id=not dry_run)
-        attempt = partial(self._attempt, request, dry_run=dry_run, permit=permit)
+        attempt = partial(self._attempt, request, dry_run=dry_run, permit=permit, by=by)
         return await until_current(attempt, catch_up=self._storage.catch_up)
 
     async def delete(
@@ -99,6 +93,7 @@ class Associations:
         resource_type: str,
         resource_id: str,
         *,
+        by: Requester,
         types: Collection[str] = (),
         cascades: bool = False,
         dry_run: bool = False,
@@ -118,6 +113,7 @@ class Associations:
                 cascades=cascades,
                 dry_run=dry_run,
                 permit=permit,
+                by=by,
             ),
             catch_up=self._storage.catch_up,
         )
@@ -127,6 +123,7 @@ class Associations:
         resource_type: str,
         resource_id: str,
         *,
+        by: Requester,
         types: Collection[str],
         cascades: bool,
         dry_run: bool,
@@ -139,12 +136,14 @@ class Associations:
         requests = tuple(
             AssociationRequest(AssociationOperation.DELETE, each.type, cascades=cascades) for each in wanted
         )
-        await self._attempt(ResourceRequest(requests, resource_id), dry_run=dry_run, permit=permit)
+        await self._attempt(ResourceRequest(requests, resource_id), dry_run=dry_run, permit=permit, by=by)
 
-    async def _attempt(self, request: ResourceRequest, *, dry_run: bool, permit: Permit) -> AssociationOutcome:
+    async def _attempt(
+        self, request: ResourceRequest, *, by: Requester, dry_run: bool, permit: Permit
+    ) -> AssociationOutcome:
         revision = await self._storage.settings_revision()  # before anything else is read
         try:
-            return await self._carry_out(request, revision, dry_run=dry_run, permit=permit)
+            return await self._carry_out(request, revision, dry_run=dry_run, permit=permit, by=by)
         except (StoreUnavailable, StoreTimeout):
             raise
         except RegistryError:
@@ -154,7 +153,7 @@ class Associations:
             raise StaleWrite("associations have changed while they were read, one after the other") from None
 
     async def _carry_out(
-        self, request: ResourceRequest, revision: int, *, dry_run: bool, permit: Permit
+        self, request: ResourceRequest, revision: int, *, by: Requester, dry_run: bool, permit: Permit
     ) -> AssociationOutcome:
         resource, found = await self._resource(request)
         draft = AssociationDraft(
@@ -167,12 +166,13 @@ class Associations:
             index=self._index,
             registration=self._registration,
             permit=permit,
+            by=by,
         )
         effects = await draft.take(request.associations)
         plan = None if dry_run else await draft.plan(revision)
         if plan is None:
             return AssociationOutcome(resource, tuple(effects))
-        registered = iter((await self._storage.commit(plan)).registered)
+        registered = iter((await self._storage.commit(plan, by=by)).registered)
         return AssociationOutcome(resource, tuple(_stored(effect, registered) for effect in effects))
 
     async def _resource(self, request: ResourceRequest) -> tuple[Resource, list[Association]]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.audit.keys import PublicKeys
     from counterfoil.registry.audit.verifying import AuditMisfit, StoredHead, Verifier
+    from counterfoil.schema.rest.object_forms import Document
     from counterfoil.sdk.commands.options import RegistryAccess
 
 
@@ -155,7 +156,7 @@ def show(*, paths: tuple[Path, ...], as_json: bool, registry: RegistryAccess, **
     return ExitCode.OK
 
 
-def _events_of(registry: RegistryAccess, wanted: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _events_of(registry: RegistryAccess, wanted: Document) -> Iterator[Document]:
     """Yield the events of a running registry, read in pages."""
     from counterfoil.sdk.operations.operation import Operation, ReplyForm
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Callable, Collection, Mapping
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counterfoil.registry.access.records import (
     AUDIT_KEY_KEY,
@@ -18,20 +19,14 @@ from counterfoil.registry.access.records import (
     USERS,
     AccessPolicy,
     AuditKey,
+    StoredAccess,
 )
 from counterfoil.registry.audit.events import AuditEvent, EventKind, time_text_of
 from counterfoil.registry.audit.file import canonical
-from counterfoil.registry.store.writes import StoragePlan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from counterfoil.registry.access.records import StoredAccess
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.records import StoredKind
-    from counterfoil.registry.store.writes import PutRecord
-    from counterfoil.schema.rest.object_forms import Document
-
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.records import StoredKind
+from counterfoil.registry.store.writes import PutRecord, StoragePlan
+from counterfoil.schema.rest.object_forms import Document
 
 # Digests of records: whether one was changed, and changed back, for those who may not know its content.
 
@@ -64,7 +59,7 @@ def _event(put: PutRecord, before: StoredAccess, key: bytes) -> AuditEvent | Non
     kind = _kind(put, before)
     if kind is None:
         return None
-    facts: dict[str, Any] = {"resource": " ".join([put.kind, *put.key]), "outcome": "success"}
+    facts: Document = {"resource": " ".join([put.kind, *put.key]), "outcome": "success"}
     detail = _DETAILS[put.kind](put.document) if put.document is not None else ""
     if detail:
         facts["detail"] = detail

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
+from counterfoil.registry.access.identity import CallerIdentity
 from counterfoil.registry.access.resources import AccessResource, ResourceKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from counterfoil.registry.access.identity import CallerIdentity
-    from counterfoil.registry.access.rights import Shown
-    from counterfoil.schema.contexts import QualifiedSubject
-
+from counterfoil.registry.access.rights import Shown
+from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.rest.object_forms import Document
 
 # What the audit says of the subjects that a record is about.
 
@@ -230,7 +227,7 @@ class StoredEvent(NamedTuple):
     place: EventPlace
     ts: int
     event: str
-    facts: dict[str, Any]
+    facts: Document
 
 
 class AuditLog(Protocol):

@@ -23,6 +23,8 @@ from counterfoil.registry.audit.events import AuditEvent, EventKind, time_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from counterfoil.schema.rest.object_forms import Document
+
 
 # The lines of an audit file: canonical JSON, each with the hash of the line before in its chain.
 #
@@ -59,7 +61,7 @@ def hash_of(facts: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(facts)).hexdigest()
 
 
-def unsigned(facts: dict[str, Any]) -> dict[str, Any]:
+def unsigned(facts: Document) -> Document:
     """Return ``facts`` as they are."""
     return facts
 
@@ -72,7 +74,7 @@ def signed_part(facts: Mapping[str, Any]) -> bytes:
 class Chain:
     """The chain of one process: it makes a line of each event; ``signed`` signs those that are heads."""
 
-    def __init__(self, node: str, signed: Callable[[dict[str, Any]], dict[str, Any]] = unsigned) -> None:
+    def __init__(self, node: str, signed: Callable[[Document], Document] = unsigned) -> None:
         self._node = node
         self._signed = signed
         self._seq = 0
@@ -134,7 +136,7 @@ class AuditFile:
         *,
         max_bytes: int,
         refuses: bool,
-        signed: Callable[[dict[str, Any]], dict[str, Any]] = unsigned,
+        signed: Callable[[Document], Document] = unsigned,
     ) -> None:
         self._path = None if path == STANDARD_OUTPUT else Path(path)
         self._max_bytes = max_bytes

@@ -5,27 +5,30 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from counterfoil.registry.access.records import ACCESS_KINDS
 from counterfoil.registry.associations.records import BY_ID, BY_NAME, BY_SUBJECT
-from counterfoil.registry.audit.events import AuditEvent, EventKind, EventPlace, time_text, time_text_of
+from counterfoil.registry.audit.events import (
+    AuditEvent,
+    EventKind,
+    EventPlace,
+    EventSelection,
+    StoredEvent,
+    time_text,
+    time_text_of,
+)
 from counterfoil.registry.bridges.records import BRIDGE_KIND, BY_SOURCE_KIND, REPORT_RECORD_KINDS
-from counterfoil.registry.contracts import stored as contracts
+from counterfoil.registry.contracts import records as contracts
 from counterfoil.registry.contracts.events import DELIVERY_KINDS, WEBHOOKS
 from counterfoil.registry.keys.records import DEK_KIND, KEK_KIND
-from counterfoil.registry.store.changes import JournalChangeKind
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.schema.contexts import TOP_LEVEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from counterfoil.registry.audit.events import EventSelection, StoredEvent
-    from counterfoil.registry.store.changes import JournalChange
-    from counterfoil.registry.store.protocol import Storage
-
+from counterfoil.schema.rest.object_forms import Document
 
 # The event that a change of the journal is.
 
@@ -75,7 +78,7 @@ def event_of_change(change: JournalChange, common: Mapping[str, Any] = _NOTHING)
         return None
     subject = change.subject
     resource = _resource_of_record(document) if is_record else str(subject)
-    facts: dict[str, Any] = {**common, "resource": resource, "change": change.seq, "outcome": "success"}
+    facts: Document = {**common, "resource": resource, "change": change.seq, "outcome": "success"}
     if is_record:
         facts |= {name: document[name] for name in _OF_RECORDS if name in document}
     elif not (subject.is_global or (kind is EventKind.SETTINGS_CHANGE and subject == TOP_LEVEL)):  # of the registry
@@ -108,7 +111,7 @@ _READ_AT_ONCE: Final = 500
 class EventPage(NamedTuple):
     """Some events in order; ``next`` is the place to continue after, ``has_more`` whether there are more."""
 
-    events: list[dict[str, Any]]
+    events: list[Document]
     next: EventPlace
     has_more: bool
 
@@ -124,7 +127,7 @@ async def read_events(storage: Storage, after: EventPlace, limit: int, *, wanted
 
     If few events are wanted, a page has fewer, so that one request does not read a whole journal.
     """
-    found: list[dict[str, Any]] = []
+    found: list[Document] = []
     scanned = 0
     while scanned < _SCANNED_A_PAGE:
         changes = await storage.changes(after.change, _READ_AT_ONCE)
@@ -145,7 +148,7 @@ async def read_events(storage: Storage, after: EventPlace, limit: int, *, wanted
 
 def _merged(
     changes: Sequence[JournalChange], stored: Sequence[StoredEvent]
-) -> Iterator[tuple[EventPlace, dict[str, Any] | None]]:
+) -> Iterator[tuple[EventPlace, Document | None]]:
     """Yield changes and events in order, as far as both have been read; a change that is no event is None."""
     last = stored[-1].place if len(stored) == _READ_AT_ONCE else EventPlace(changes[-1].seq + 1 if changes else 0)
     places = {EventPlace(each.seq): _facts_of_change(each) for each in changes if EventPlace(each.seq) <= last}
@@ -154,7 +157,7 @@ def _merged(
         yield place, places[place]
 
 
-def _facts_of_change(change: JournalChange) -> dict[str, Any] | None:
+def _facts_of_change(change: JournalChange) -> Document | None:
     event = event_of_change(change)
     if event is None:
         return None
@@ -163,5 +166,5 @@ def _facts_of_change(change: JournalChange) -> dict[str, Any] | None:
     return {"time": time_text(event.at), "event": event.kind.text, **caller, **request, **event.facts}
 
 
-def _facts_of_event(event: StoredEvent) -> dict[str, Any]:
+def _facts_of_event(event: StoredEvent) -> Document:
     return {"time": time_text_of(event.ts), "event": event.event, **event.facts}

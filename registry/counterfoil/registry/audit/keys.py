@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
@@ -18,6 +18,8 @@ from counterfoil.schema.exit_codes import ExitCode
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    from counterfoil.schema.rest.object_forms import Document
 
 
 _LOGGER: Final = logging.getLogger(__name__)
@@ -40,7 +42,7 @@ class SigningKey:
         self._key = _private_key(path)
         self._id = _id_of(self._key.public_key())
 
-    def signed(self, facts: dict[str, Any]) -> dict[str, Any]:
+    def signed(self, facts: Document) -> Document:
         """Return ``facts`` with the id of the key and the signature over them."""
         self._renew()
         facts = {**facts, _KEY: self._id}
@@ -68,7 +70,7 @@ class PublicKeys:
         keys = [_public_key(path) for path in paths]
         self._keys = {_id_of(key): key for key in keys}
 
-    def mistake(self, facts: dict[str, Any]) -> str | None:
+    def mistake(self, facts: Document) -> str | None:
         """Return why the signature in ``facts`` is not one of these keys'; None if it is, or there are no keys."""
         if not self._keys:
             return None

@@ -1,31 +1,43 @@
-"""The audit of one server: events go to its file and its store; refused requests are counted."""
+"""The audit of one server: what requests do is recorded in its file and its store; refused ones are counted."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from http import HTTPStatus
+from typing import Any, Final
 
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from counterfoil.registry.access.identity import ListedProxies, UnprovenReason
 from counterfoil.registry.access.resources import subject_resource
-from counterfoil.registry.audit.events import AuditEvent, EventKind, EventPlace, KeptIn, time_text, time_text_of
-from counterfoil.registry.audit.file import unsigned
+from counterfoil.registry.access.rights import CALLER, Caller, Shown
+from counterfoil.registry.access.rules import ResourcePattern
+from counterfoil.registry.audit.events import (
+    AuditEvent,
+    AuditLog,
+    EventKind,
+    EventPlace,
+    KeptIn,
+    agent_text,
+    caller_facts,
+    time_text,
+    time_text_of,
+)
+from counterfoil.registry.audit.file import AuditFile, LineHead, unsigned
+from counterfoil.registry.audit.journal import event_of_change
+from counterfoil.registry.http.envelope import REQUEST_ID_KEY, ROUTE_HOLDER, client_address
 from counterfoil.registry.logs import tried
-from counterfoil.registry.store.writes import DropEvents, RecordEvents, StoragePlan
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import NO_REQUEST, DropEvents, RecordEvents, RequestTrail, StoragePlan
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import RegistryError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from counterfoil.registry.access.rights import Shown
-    from counterfoil.registry.access.rules import ResourcePattern
-    from counterfoil.registry.audit.file import AuditFile, LineHead
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.schema.contexts import QualifiedSubject
-
+from counterfoil.schema.rest.object_forms import Document
 
 # Refused requests, counted: whoever sends a million of them causes a few rows in the store, not a million.
 
@@ -87,7 +99,7 @@ class AuditRecords:
         storage: Storage,
         *,
         file: AuditFile | None = None,
-        signed: Callable[[dict[str, Any]], dict[str, Any]] = unsigned,
+        signed: Callable[[Document], Document] = unsigned,
         keep_days: int = _KEEP_DAYS,
         reads: Sequence[ResourcePattern] = (),
     ) -> None:
@@ -161,7 +173,7 @@ class AuditRecords:
         if not events and not gap:
             return
         try:
-            await self._storage.commit(StoragePlan((), (RecordEvents((*events, *gap)),)))
+            await self._storage.commit(StoragePlan((), (RecordEvents((*events, *gap)),)), by=NO_REQUEST)
         except Exception as error:
             self._lost += lost
             later, self._waiting = self._waiting, events
@@ -220,7 +232,9 @@ class AuditRecords:
             found = await self._storage.audit_events(EventPlace(0), _EVER, _CUT_AT_ONCE)
             old = [each for each in found if each.ts < before_ms]
             cut = AuditEvent(EventKind.AUDIT_CUT, {"count": len(old), "until": time_text_of(old[-1].ts)})
-            await self._storage.commit(StoragePlan((), (RecordEvents((cut,)), DropEvents(old[-1].place.number))))
+            await self._storage.commit(
+                StoragePlan((), (RecordEvents((cut,)), DropEvents(old[-1].place.number))), by=NO_REQUEST
+            )
             if self._file is not None:
                 self._file.record(cut)
         begins_ms = oldest[0].ts if oldest else now_ms
@@ -229,3 +243,112 @@ class AuditRecords:
 
 def _is_covered(subject: QualifiedSubject, patterns: Sequence[ResourcePattern]) -> bool:
     return any(pattern.covers(subject_resource(subject)) for pattern in patterns)
+
+
+# Which events a request causes: what it has written, and that it was refused.
+
+TRAIL: Final = "counterfoil.trail"
+"""The key in the scope for the trail of a request; absent where nothing is recorded.
+
+It is a :class:`~counterfoil.registry.store.writes.RequestTrail`.
+"""
+
+_REFUSALS: Final[Mapping[int, EventKind]] = {
+    HTTPStatus.UNAUTHORIZED: EventKind.AUTH_FAILED,
+    HTTPStatus.TOO_MANY_REQUESTS: EventKind.AUTH_THROTTLED,
+    HTTPStatus.FORBIDDEN: EventKind.ACCESS_DENIED,
+}
+
+
+class AuditTrail:
+    """Records an event for each refused request, for each change that a request has made, and for watched reads.
+
+    ``proxies`` returns those in front of the server, by which the address of a client is found.
+    """
+
+    def __init__(self, app: ASGIApp, log: AuditLog, *, proxies: Callable[[], ListedProxies | None]) -> None:
+        self._app = app
+        self._log = log
+        self._proxies = proxies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request to the application, and record what it did."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = HTTPStatus.OK
+        trail = scope[TRAIL] = RequestTrail(self._log, partial(_facts, scope, self._proxies))
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        finally:
+            if trail.changes or trail.events:
+                self._record_writes(trail)
+            if trail.reads and status < HTTPStatus.BAD_REQUEST:
+                self._record_reads(trail)
+            kind = EventKind.ACCESS_DENIED if trail.is_denied else _REFUSALS.get(status)
+            if kind is not None:
+                self._log.record(_refusal(kind, {**trail.facts(), **trail.refused}, status))
+            scope.pop(TRAIL, None)  # the trail has the scope: this cycle would keep all of the request
+
+    def _record_writes(self, trail: RequestTrail) -> None:
+        facts = trail.facts()
+        for change in trail.changes:
+            event = event_of_change(change, facts)
+            if event is not None:
+                self._log.record(event)
+        for event in trail.events:
+            self._log.record(event)
+
+    def _record_reads(self, trail: RequestTrail) -> None:
+        facts = {**trail.facts(), "outcome": "success"}
+        for subject, version in trail.reads:
+            own = {"resource": str(subject), "context": subject.context, "version": version}
+            self._log.record(AuditEvent(EventKind.SCHEMA_READ, {**facts, **own}))
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """Has ``log`` record what requests do. ``proxies`` returns those in front of the server."""
+
+    log: AuditLog
+    proxies: Callable[[], ListedProxies | None]
+
+    def recorded(self, app: ASGIApp) -> ASGIApp:
+        """Return an application whose requests are recorded."""
+        return AuditTrail(app, self.log, proxies=self.proxies)
+
+    def refused(self, scope: Scope, status: int, reason: UnprovenReason) -> None:
+        """Record a request that is refused before it reaches that application."""
+        kind = _REFUSALS.get(status)
+        if kind is not None:
+            facts = _facts(scope, self.proxies)
+            facts["reason"] = reason.value
+            self.log.record(_refusal(kind, facts, status))
+
+
+def _refusal(kind: EventKind, facts: Document, status: int) -> AuditEvent:
+    outcome = "denied" if kind is EventKind.ACCESS_DENIED else "failed"
+    return AuditEvent(kind, {**facts, "status": int(status), "outcome": outcome})
+
+
+def _facts(scope: Scope, proxies: Callable[[], ListedProxies | None]) -> Document:
+    """Return what every event of a request says: who, what, from where."""
+    facts: Document = {
+        "request_id": scope[REQUEST_ID_KEY].decode("latin-1"),
+        "action": f"{scope['method']} {scope[ROUTE_HOLDER][0]}",
+        "from": client_address(scope, proxies(), unknown="-"),
+    }
+    caller: Caller | None = scope.get(CALLER)
+    if caller is not None and caller.identity is not None:
+        facts["caller"] = caller_facts(caller.identity)
+    for name, value in scope["headers"]:
+        if name == b"user-agent":
+            facts["agent"] = agent_text(value)
+    return facts

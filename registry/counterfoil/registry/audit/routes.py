@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Depends, Query
 from pydantic import BaseModel, BeforeValidator, Field
@@ -14,15 +15,11 @@ from counterfoil.registry.access.resources import REGISTRY, AccessOperation, Acc
 from counterfoil.registry.audit.events import EventKind, EventPlace, EventSelection, time_text
 from counterfoil.registry.audit.journal import first_place, read_events
 from counterfoil.registry.changes.routes import DEFAULT_LIMIT, Limit
-from counterfoil.registry.http.access import FOUND
-from counterfoil.registry.http.paths import expected
+from counterfoil.registry.http.access import FOUND, CallerOfRequest, CasesOfRequest
+from counterfoil.registry.http.request import expected
 from counterfoil.registry.http.route import ValidatedRoute
-from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest
 from counterfoil.schema.errors import BadRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+from counterfoil.schema.rest.object_forms import Document
 
 # The body of a page of events.
 
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
 class EventsBody(BaseModel):
     """A page of events."""
 
-    events: list[dict[str, Any]] = Field(description="In order; a member that says nothing about an event is absent.")
+    events: list[Document] = Field(description="In order; a member that says nothing about an event is absent.")
     next: str = Field(description="The value of `after` in the request for the next page.")
     more: bool = Field(description="Whether there is a next page already.")
 
@@ -93,17 +90,17 @@ def _wanted(
     )
 
 
-def _audited(call: CallOfRequest) -> Callable[[str], bool] | None:
+def _audited(caller: CallerOfRequest) -> Callable[[str], bool] | None:
     """Return whether the caller may see events about a context; None if it may see all events.
 
     Raises ``Forbidden`` if it may see none, before anything else of the request is examined.
     """
-    if call.caller is None or call.may(AccessOperation.AUDIT, REGISTRY):
-        call.asks()
+    if caller.authenticated is None or caller.may(AccessOperation.AUDIT, REGISTRY):
+        caller.filters()
         return None
-    if not call.caller.rights.has_on_context(AccessOperation.AUDIT):
-        raise call.denial(AccessOperation.AUDIT, REGISTRY)
-    return lambda name: call.may(AccessOperation.AUDIT, AccessResource(ResourceKind.CONTEXT, context=name))
+    if not caller.authenticated.rights.has_on_context(AccessOperation.AUDIT):
+        raise caller.denial(AccessOperation.AUDIT, REGISTRY)
+    return lambda name: caller.may(AccessOperation.AUDIT, AccessResource(ResourceKind.CONTEXT, context=name))
 
 
 async def list_events(
@@ -112,7 +109,7 @@ async def list_events(
     wanted: Annotated[EventSelection, Depends(_wanted)],
     after: After = "0",
     limit: Limit = DEFAULT_LIMIT,
-) -> Any:
+) -> object:
     """List events in their order: changes, and what happened beside them.
 
     Whoever has AUDIT on a context alone sees the events about it and its subjects.

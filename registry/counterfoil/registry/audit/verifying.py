@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.registry.audit.events import EventKind
 from counterfoil.registry.audit.file import HASH, canonical, hash_of
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.audit.events import EventSelection
     from counterfoil.registry.audit.keys import PublicKeys
+    from counterfoil.schema.rest.object_forms import Document
 
 
 # Verifying audit files: each line has its hash, and follows the line before in its chain.
@@ -43,7 +44,7 @@ class AuditLine(NamedTuple):
     """A line of a file: where it is, its members, and what is wrong if it has none."""
 
     place: str
-    facts: dict[str, Any] | None
+    facts: Document | None
     mistake: str = ""
 
 
@@ -126,7 +127,7 @@ class Verifier:
             yield AuditMisfit(torn.place, torn.mistake)
         yield from self._misfits_of_heads()
 
-    def _mistake(self, facts: dict[str, Any]) -> str | None:
+    def _mistake(self, facts: Document) -> str | None:
         """Return why the line with ``facts`` does not follow what was read before."""
         node, seq, prev, own = (facts.get(name) for name in ("node", "seq", "prev", HASH))
         if not isinstance(node, str) or not isinstance(seq, int) or not isinstance(own, str):
@@ -143,7 +144,7 @@ class Verifier:
             return f"it is line {seq} of {node}; expected line {before[0] + 1}: lines were removed, exchanged or edited"
         return None
 
-    def _mistake_of_first(self, facts: dict[str, Any]) -> str | None:
+    def _mistake_of_first(self, facts: Document) -> str | None:
         if self._is_continued:
             return None
         if facts["seq"] != 1 or facts.get("prev") is not None:
@@ -155,7 +156,7 @@ class Verifier:
             return "the line that was the last one when this process started is missing"
         return None
 
-    def _mistake_of_head(self, place: str, facts: dict[str, Any]) -> str | None:
+    def _mistake_of_head(self, place: str, facts: Document) -> str | None:
         if facts.get("event") != EventKind.AUDIT_HEAD.text:
             return None
         change = facts.get("change")
@@ -209,7 +210,7 @@ def shown_lines(paths: Iterable[Path], selection: EventSelection, *, as_json: bo
             yield ShownLine(canonical(line.facts).decode() if as_json else event_text(line.facts))
 
 
-def event_text(facts: dict[str, Any]) -> str:
+def event_text(facts: Document) -> str:
     """Return an event as a line of text."""
     caller = facts.get("caller")
     principal = caller.get("principal", "-") if isinstance(caller, dict) else "-"

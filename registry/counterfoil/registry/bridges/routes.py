@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,13 +11,11 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
 from counterfoil.registry.access.resources import AccessOperation, AccessResource, ResourceKind
-from counterfoil.registry.bridges.records import BridgeRequest
-from counterfoil.registry.bridges.rules import TransitionRequest
+from counterfoil.registry.bridges.records import BridgeRequest, TransitionRequest
 from counterfoil.registry.bridges.use_cases import BridgeFilter
-from counterfoil.registry.http.access import FOUND, FROM_BODY, on, the
-from counterfoil.registry.http.paths import decode_segment, expected
+from counterfoil.registry.http.access import FOUND, FROM_BODY, CallerOfRequest, CasesOfRequest, on, the
+from counterfoil.registry.http.request import decode_segment, expected
 from counterfoil.registry.http.route import ValidatedRoute
-from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest
 from counterfoil.registry.subjects.documents import read_schema_request
 from counterfoil.schema import errors
 from counterfoil.schema.contexts import parse_subject
@@ -34,10 +32,10 @@ from counterfoil.schema.rest.bridges import (
     Progress,
     Readers,
 )
-from counterfoil.schema.rest.object_forms import ListOf
+from counterfoil.schema.rest.object_forms import Document, ListOf
 
 if TYPE_CHECKING:
-    from counterfoil.registry.http.call import ApiCall
+    from counterfoil.registry.http.access import RequestCaller
     from counterfoil.schema.plans.bridge import BridgeFile
 
 
@@ -82,7 +80,7 @@ class BridgeChangeBody(_Body):
         description="The text of a bridge file that converts back, for a roll-back. Default: derived without rules.",
     )
     source_version: Version | None = Field(None, description="The version of the source. Default: the latest.")
-    source_schema: dict[str, Any] | None = Field(
+    source_schema: Document | None = Field(
         None, description="The schema of the source if it is not registered yet, as the body of a registration."
     )
     target_version: Version | None = Field(None, description="Default: the version in the bridge file, or the latest.")
@@ -214,104 +212,115 @@ Limit = Annotated[int, Query(ge=1, le=_MAX_PAGE, description="The largest number
 
 async def list_bridges(
     cases: CasesOfRequest,
-    call: CallOfRequest,
+    caller: CallerOfRequest,
     *,
     state: State = None,
     subject: Subject = None,
     offset: Offset = 0,
     limit: Limit = 100,
-) -> Any:
+) -> object:
     """List bridges with the latest reports about them."""
     wanted = BridgeFilter(state, None if subject is None else parse_subject(subject))
-    call.asks()
+    caller.filters()
     found = [
         each
         for each in await cases.bridges.listed(wanted)
-        if call.may(AccessOperation.READ, AccessResource(ResourceKind.BRIDGE, each.bridge.name))
+        if caller.may(AccessOperation.READ, AccessResource(ResourceKind.BRIDGE, each.bridge.name))
     ]
     return [STATUS.write(each) for each in found[offset : offset + limit]]
 
 
 async def register_bridge(
     cases: CasesOfRequest,
-    call: CallOfRequest,
+    caller: CallerOfRequest,
     body: BridgeToRegisterBody,
     dry_run: DryRun = False,  # noqa: FBT002 - FastAPI passes it by name
-) -> Any:
+) -> object:
     """Register a bridge, and the schema of its source if requested; the plan must be complete."""
     request = body.request(registers=body.register_source)
-    return BRIDGE.write(await cases.bridges.create(request, dry_run=dry_run, permit=partial(_permit, call)))
+    return BRIDGE.write(
+        await cases.bridges.create(request, dry_run=dry_run, permit=partial(_permit, caller), by=caller.requester)
+    )
 
 
-def _permit(call: ApiCall, file: BridgeFile, request: BridgeRequest) -> None:
+def _permit(caller: RequestCaller, file: BridgeFile, request: BridgeRequest) -> None:
     """Raise ``Forbidden`` unless the caller may write the bridge, read its sources and write its targets."""
-    call.require(AccessOperation.WRITE, AccessResource(ResourceKind.BRIDGE, file.name))
+    caller.require(AccessOperation.WRITE, AccessResource(ResourceKind.BRIDGE, file.name))
     source = parse_subject(file.source_subject)
-    call.require_on(AccessOperation.WRITE if request.registers else AccessOperation.READ, source)
+    caller.require_on(AccessOperation.WRITE if request.registers else AccessOperation.READ, source)
     if request.schema is not None:
-        call.require_registration(source, request.schema)
-    call.require_on(AccessOperation.WRITE, parse_subject(file.target_subject))
+        caller.require_registration(source, request.schema)
+    caller.require_on(AccessOperation.WRITE, parse_subject(file.target_subject))
     if file.keys is not None:
-        call.require_on(AccessOperation.READ, parse_subject(file.keys.source_subject))
-        call.require_on(AccessOperation.WRITE, parse_subject(file.keys.target_subject))
+        caller.require_on(AccessOperation.READ, parse_subject(file.keys.source_subject))
+        caller.require_on(AccessOperation.WRITE, parse_subject(file.keys.target_subject))
 
 
-async def get_bridge(cases: CasesOfRequest, name: BridgeName) -> Any:
+async def get_bridge(cases: CasesOfRequest, name: BridgeName) -> object:
     """Return a bridge with the latest reports about it."""
     return STATUS.write(await cases.bridges.status(name))
 
 
 async def change_bridge(
     cases: CasesOfRequest,
-    call: CallOfRequest,
+    caller: CallerOfRequest,
     name: BridgeName,
     body: BridgeChangeBody,
     dry_run: DryRun = False,  # noqa: FBT002 - FastAPI passes it by name
-) -> Any:
+) -> object:
     """Change a bridge; its plan only while nothing relies on it."""
-    call.asks()
-    changed = await cases.bridges.change(name, body.request(), dry_run=dry_run, permit=partial(_permit, call))
+    caller.filters()
+    changed = await cases.bridges.change(
+        name, body.request(), dry_run=dry_run, permit=partial(_permit, caller), by=caller.requester
+    )
     return BRIDGE.write(changed)
 
 
-async def delete_bridge(cases: CasesOfRequest, name: BridgeName) -> None:
+async def delete_bridge(cases: CasesOfRequest, caller: CallerOfRequest, name: BridgeName) -> None:
     """Delete a bridge that does not run, and the reports about it."""
-    await cases.bridges.delete(name)
+    await cases.bridges.delete(name, by=caller.requester)
 
 
-async def list_possible_transitions(cases: CasesOfRequest, name: BridgeName) -> Any:
+async def list_possible_transitions(cases: CasesOfRequest, name: BridgeName) -> object:
     """List the states that a bridge can change to, with the gates as they are now."""
     return [POSSIBLE_TRANSITION.write(each) for each in await cases.bridges.possible_transitions(name)]
 
 
-async def list_transitions(cases: CasesOfRequest, name: BridgeName) -> Any:
+async def list_transitions(cases: CasesOfRequest, name: BridgeName) -> object:
     """List the latest transitions of a bridge, the oldest first."""
     return [TRANSITION.write(each) for each in (await cases.bridges.status(name)).bridge.history]
 
 
 async def change_state(
     cases: CasesOfRequest,
+    caller: CallerOfRequest,
     name: BridgeName,
     body: TransitionBody,
     dry_run: DryRun = False,  # noqa: FBT002 - FastAPI passes it by name
-) -> Any:
+) -> object:
     """Change the state of a bridge, if the gates are met."""
-    return BRIDGE.write(await cases.bridges.transit(name, body.request(), dry_run=dry_run))
+    return BRIDGE.write(await cases.bridges.transit(name, body.request(), dry_run=dry_run, by=caller.requester))
 
 
-async def report_progress(cases: CasesOfRequest, name: BridgeName, body: ProgressToReportBody) -> None:
+async def report_progress(
+    cases: CasesOfRequest, caller: CallerOfRequest, name: BridgeName, body: ProgressToReportBody
+) -> None:
     """Report the progress of the job; the latest report is kept."""
-    await cases.bridges.report_progress(name, body.report())
+    await cases.bridges.report_progress(name, body.report(), by=caller.requester)
 
 
-async def report_verification(cases: CasesOfRequest, name: BridgeName, body: VerificationToReportBody) -> None:
+async def report_verification(
+    cases: CasesOfRequest, caller: CallerOfRequest, name: BridgeName, body: VerificationToReportBody
+) -> None:
     """Report the result of a verification; the latest report is kept."""
-    await cases.bridges.report_verification(name, body.report())
+    await cases.bridges.report_verification(name, body.report(), by=caller.requester)
 
 
-async def report_readers(cases: CasesOfRequest, name: BridgeName, body: ReadersToReportBody) -> None:
+async def report_readers(
+    cases: CasesOfRequest, caller: CallerOfRequest, name: BridgeName, body: ReadersToReportBody
+) -> None:
     """Report which programs still depend on the old schema; the latest report is kept."""
-    await cases.bridges.report_readers(name, body.report())
+    await cases.bridges.report_readers(name, body.report(), by=caller.requester)
 
 
 # The routes under ``/bridges/v1``.

@@ -7,28 +7,25 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from counterfoil.registry.bridges.records import (
+    AT_REST,
     PROGRESS_KIND,
     READERS_KIND,
+    REMOVABLE,
     VERIFICATION_KIND,
     BridgeTarget,
-    bridge_write,
-    permit_all,
-    report_write,
-    schema_request_of,
-)
-from counterfoil.registry.bridges.rules import (
-    AT_REST,
-    REMOVABLE,
     Situation,
+    bridge_write,
     changed,
+    permit_all,
     possible_transitions,
     progress_gate,
+    report_write,
 )
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.writes import ReferenceTarget, StoragePlan, together
 from counterfoil.registry.subjects.levels import check_writable
 from counterfoil.registry.subjects.registration import Registered
-from counterfoil.registry.subjects.versions import version_not_found
+from counterfoil.registry.subjects.versions import schema_request_of, version_not_found
 from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import BridgeExists, BridgeInUse, InvalidBridge, ReporterReplaced, SubjectNotFound
 from counterfoil.schema.model import Schema
@@ -45,10 +42,17 @@ from counterfoil.schema.rest.bridges import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from counterfoil.registry.bridges.records import BridgeRecords, BridgeRequest, HeldBridge, Permit, ReportKind
-    from counterfoil.registry.bridges.rules import TransitionRequest
+    from counterfoil.registry.bridges.records import (
+        BridgeRecords,
+        BridgeRequest,
+        HeldBridge,
+        Permit,
+        ReportKind,
+        TransitionRequest,
+    )
     from counterfoil.registry.judges.judging import LongJudgements
     from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.store.writes import Requester
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.registry.subjects.reading import SchemaReader
     from counterfoil.registry.subjects.registration import SchemaRegistration
@@ -128,7 +132,14 @@ class Drafting:
         self._plans = plans
 
     async def draft(
-        self, file: BridgeFile, request: BridgeRequest, *, text: str, permit: Permit, stored: Bridge | None = None
+        self,
+        file: BridgeFile,
+        request: BridgeRequest,
+        *,
+        by: Requester,
+        text: str,
+        permit: Permit,
+        stored: Bridge | None = None,
     ) -> BridgeDraft:
         """Return the draft of the bridge in ``file``, whose text is ``text``; ``permit`` raises if it is not allowed.
 
@@ -139,7 +150,7 @@ class Drafting:
         permit(file, request)
         target_version = request.target_version or file.target_version
         target = await self._stored(file.target_topic, parse_subject(file.target_subject), target_version)
-        source = await self._source(file, request, target.side)
+        source = await self._source(file, request, target.side, by)
         reverse = request.reverse_plan or ""
         derived = await self._plans.derived(
             text, await self._parsed(source), await self._parsed(target), reverse=reverse, stored=stored
@@ -168,13 +179,13 @@ class Drafting:
             source.content if is_new else None,
         )
 
-    async def _source(self, file: BridgeFile, request: BridgeRequest, target: BridgeSide) -> _Side:
+    async def _source(self, file: BridgeFile, request: BridgeRequest, target: BridgeSide, by: Requester) -> _Side:
         subject = parse_subject(file.source_subject)
         if request.schema is None:
             return await self._stored(file.source_topic, subject, request.source_version)
         bridged_to = BridgeTarget(target.subject, target.version or 0)
         found = await self._registration.plan(
-            subject, request.schema, normalize=request.normalize, bridged_to=bridged_to
+            subject, request.schema, by=by, normalize=request.normalize, bridged_to=bridged_to
         )
         if isinstance(found, Registered):
             content = found.content
@@ -276,7 +287,9 @@ class Bridges:
 
     # --- definitions
 
-    async def create(self, request: BridgeRequest, *, dry_run: bool = False, permit: Permit = permit_all) -> Bridge:
+    async def create(
+        self, request: BridgeRequest, *, by: Requester, dry_run: bool = False, permit: Permit = permit_all
+    ) -> Bridge:
         """Register a bridge, and the schema of its source if requested, all or nothing; return the bridge.
 
         An equal one that exists is returned. With ``dry_run`` nothing is stored. ``permit`` is called with the bridge
@@ -287,37 +300,39 @@ class Bridges:
         if not request.plan or not (request.owner or "").strip():
             raise InvalidBridge("A bridge needs a plan, the text of a bridge file, and an owner")
         file = await self._plans.read(request.plan)
-        attempt = partial(self._create, request, file, text=request.plan, dry_run=dry_run, permit=permit)
+        attempt = partial(self._create, request, file, text=request.plan, dry_run=dry_run, permit=permit, by=by)
         return await self._take(file.name, attempt)
 
     async def _create(
-        self, request: BridgeRequest, file: BridgeFile, *, text: str, dry_run: bool, permit: Permit
+        self, request: BridgeRequest, file: BridgeFile, *, by: Requester, text: str, dry_run: bool, permit: Permit
     ) -> Bridge:
         await self._check_writable()
         held = await self._records.find(file.name)
         stored = None if held is None else held.bridge
-        draft = await self._drafting.draft(file, request, text=text, permit=permit, stored=stored)
+        draft = await self._drafting.draft(file, request, by=by, text=text, permit=permit, stored=stored)
         if held is not None:
             if _definition(held.bridge) == _definition(draft.bridge):
                 return held.bridge
             raise BridgeExists(f"There is another bridge {file.name!r} already")
         now_ms = self._now_ms()
         bridge = replace(draft.bridge, create_ts=now_ms, update_ts=now_ms)
-        return bridge if dry_run else await self._store(None, bridge, draft)
+        return bridge if dry_run else await self._store(None, bridge, draft, by=by)
 
     async def change(
-        self, name: str, request: BridgeRequest, *, dry_run: bool = False, permit: Permit = permit_all
+        self, name: str, request: BridgeRequest, *, by: Requester, dry_run: bool = False, permit: Permit = permit_all
     ) -> Bridge:
         """Change a bridge and return it; what the request does not give stays. With ``dry_run`` nothing is stored.
 
         Raises ``BridgeInUse`` if the plan would be changed while something relies on it, and as :meth:`create`.
         """
-        return await self._take(name, partial(self._change, name, request, dry_run=dry_run, permit=permit))
+        return await self._take(name, partial(self._change, name, request, dry_run=dry_run, permit=permit, by=by))
 
-    async def _change(self, name: str, request: BridgeRequest, *, dry_run: bool, permit: Permit) -> Bridge:
+    async def _change(
+        self, name: str, request: BridgeRequest, *, by: Requester, dry_run: bool, permit: Permit
+    ) -> Bridge:
         await self._check_writable()
         held = await self._records.get(name)
-        draft = await self._redraft(held.bridge, request, permit) if request.changes_plan else None
+        draft = await self._redraft(held.bridge, request, permit, by) if request.changes_plan else None
         bridge = held.bridge if draft is None else _with_plan(held.bridge, draft.bridge)
         bridge = replace(
             bridge,
@@ -329,15 +344,15 @@ class Bridges:
             raise InvalidBridge("A bridge needs an owner")
         if bridge == held.bridge or dry_run:
             return bridge
-        return await self._store(held, replace(bridge, update_ts=self._now_ms()), draft)
+        return await self._store(held, replace(bridge, update_ts=self._now_ms()), draft, by=by)
 
-    async def _redraft(self, bridge: Bridge, request: BridgeRequest, permit: Permit) -> BridgeDraft:
+    async def _redraft(self, bridge: Bridge, request: BridgeRequest, permit: Permit, by: Requester) -> BridgeDraft:
         text = request.plan or bridge.plan
         file = await self._plans.read(text)
         if file.name != bridge.name:
             raise InvalidBridge(f"The plan is that of bridge {file.name!r}; expected {bridge.name!r}")
         completed = _completed(request, file, bridge)
-        draft = await self._drafting.draft(file, completed, text=text, permit=permit, stored=bridge)
+        draft = await self._drafting.draft(file, completed, by=by, text=text, permit=permit, stored=bridge)
         if bridge.state not in AT_REST and _conversion(draft.bridge) != _conversion(bridge):
             raise BridgeInUse(
                 f"Bridge {bridge.name!r} is {bridge.state}; its plan can be changed while it is "
@@ -345,53 +360,55 @@ class Bridges:
             )
         return draft
 
-    async def _store(self, held: HeldBridge | None, bridge: Bridge, draft: BridgeDraft | None) -> Bridge:
+    async def _store(
+        self, held: HeldBridge | None, bridge: Bridge, draft: BridgeDraft | None, *, by: Requester
+    ) -> Bridge:
         parts = [] if draft is None else [draft.registration or StoragePlan(), draft.guards]
-        await self._storage.commit(together((*parts, bridge_write(held, bridge))))
+        await self._storage.commit(together((*parts, bridge_write(held, bridge))), by=by)
         if draft is not None and draft.content is not None:
             self._reader.keep(draft.content)
         return (await self._records.get(bridge.name)).bridge
 
-    async def delete(self, name: str) -> None:
+    async def delete(self, name: str, *, by: Requester) -> None:
         """Delete a bridge and the reports about it; raise ``BridgeInUse`` if something may rely on it."""
-        await self._take(name, partial(self._delete, name))
+        await self._take(name, partial(self._delete, name, by=by))
 
-    async def _delete(self, name: str) -> None:
+    async def _delete(self, name: str, *, by: Requester) -> None:
         await self._check_writable()
         held = await self._records.get(name)
         if held.bridge.state not in REMOVABLE:
             raise BridgeInUse(
                 f"Bridge {name!r} is {held.bridge.state}; it can be deleted while it is {', '.join(sorted(REMOVABLE))}"
             )
-        await self._storage.commit(await self._records.deletion(held))
+        await self._storage.commit(await self._records.deletion(held), by=by)
 
     # --- transitions
 
-    async def transit(self, name: str, request: TransitionRequest, *, dry_run: bool = False) -> Bridge:
+    async def transit(self, name: str, request: TransitionRequest, *, by: Requester, dry_run: bool = False) -> Bridge:
         """Change the state of a bridge and return the bridge; with ``dry_run`` nothing is stored.
 
         Raises ``TransitionRefused`` if the state cannot follow, or a gate is not met.
         """
-        return await self._take(name, partial(self._transit, name, request, dry_run=dry_run))
+        return await self._take(name, partial(self._transit, name, request, dry_run=dry_run, by=by))
 
-    async def _transit(self, name: str, request: TransitionRequest, *, dry_run: bool) -> Bridge:
+    async def _transit(self, name: str, request: TransitionRequest, *, by: Requester, dry_run: bool) -> Bridge:
         await self._check_writable()
         held = await self._records.get(name)
         bridge = changed(await self._situation(held), request)
         if not dry_run:
-            await self._storage.commit(bridge_write(held, bridge))
+            await self._storage.commit(bridge_write(held, bridge), by=by)
         return bridge
 
     # --- reports
 
-    async def report_progress(self, name: str, progress: Progress) -> None:
+    async def report_progress(self, name: str, progress: Progress, *, by: Requester) -> None:
         """Store the latest progress; raise ``ReporterReplaced`` if a later start of the job has reported before.
 
         Only the first report of each start is in the journal.
         """
-        await self._take(name, partial(self._report_progress, name, progress))
+        await self._take(name, partial(self._report_progress, name, progress, by=by))
 
-    async def _report_progress(self, name: str, progress: Progress) -> None:
+    async def _report_progress(self, name: str, progress: Progress, *, by: Requester) -> None:
         held = await self._records.get(name)
         found = await self._records.report_record(PROGRESS_KIND, name)
         is_same_start = False
@@ -405,22 +422,22 @@ class Bridges:
                 )
         report = replace(progress, received_ts=self._now_ms())
         write = report_write(held, PROGRESS_KIND, report, replaced=found, is_noted=not is_same_start)
-        await self._storage.commit(write)
+        await self._storage.commit(write, by=by)
 
-    async def report_verification(self, name: str, verification: BridgeVerification) -> None:
+    async def report_verification(self, name: str, verification: BridgeVerification, *, by: Requester) -> None:
         """Store the result of the latest verification."""
         stamped = replace(verification, received_ts=self._now_ms())
-        await self._take(name, partial(self._report, name, VERIFICATION_KIND, stamped))
+        await self._take(name, partial(self._report, name, VERIFICATION_KIND, stamped, by=by))
 
-    async def report_readers(self, name: str, readers: Readers) -> None:
+    async def report_readers(self, name: str, readers: Readers, *, by: Requester) -> None:
         """Store which programs still depend on the old schema."""
         stamped = replace(readers, received_ts=self._now_ms())
-        await self._take(name, partial(self._report, name, READERS_KIND, stamped))
+        await self._take(name, partial(self._report, name, READERS_KIND, stamped, by=by))
 
-    async def _report(self, name: str, kind: ReportKind[_Report], report: _Report) -> None:
+    async def _report(self, name: str, kind: ReportKind[_Report], report: _Report, *, by: Requester) -> None:
         held = await self._records.get(name)
         found = await self._records.report_record(kind, name)
-        await self._storage.commit(report_write(held, kind, report, replaced=found, is_noted=True))
+        await self._storage.commit(report_write(held, kind, report, replaced=found, is_noted=True), by=by)
 
     # --- all writes
 

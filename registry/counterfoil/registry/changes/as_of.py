@@ -5,30 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
+from uuid import UUID
 
-from counterfoil.registry.store.changes import SCOPE_SETTINGS, JournalChangeKind, ScopeSettings
-from counterfoil.registry.store.name_ranges import within
-from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
-from counterfoil.schema.contexts import SubjectPrefix
+from counterfoil.registry.audit.events import EventPlace
+from counterfoil.registry.store.changes import SCOPE_SETTINGS, JournalChange, JournalChangeKind, ScopeSettings
+from counterfoil.registry.store.name_ranges import SubjectRange, within
+from counterfoil.registry.store.protocol import Load, Observer, Storage, StorageRecord, StoreContact
+from counterfoil.registry.store.writes import Requester, StoragePlan
+from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionEntry, VersionUse
+from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 from counterfoil.schema.errors import BadRequest, SchemaNotFound
 from counterfoil.schema.rest.json_values import RequestJson
 from counterfoil.schema.rest.versions import Visibility
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
-    from uuid import UUID
-
-    from counterfoil.registry.audit.events import EventPlace
-    from counterfoil.registry.store.changes import JournalChange
-    from counterfoil.registry.store.name_ranges import SubjectRange
-    from counterfoil.registry.store.protocol import Load, Observer, Storage, StorageRecord, StoreContact
-    from counterfoil.registry.store.writes import StoragePlan
-    from counterfoil.registry.subjects.versions import Content, VersionUse
-    from counterfoil.schema.contexts import QualifiedSubject
-
 
 # Moments in a registry's past, as requests name them.
 
@@ -260,7 +252,7 @@ class AsOf:
 
     # --- not possible for the past
 
-    def observe(self, observer: Observer) -> None:
+    def observe(self, observer: Observer, *, of_records: bool = False) -> None:
         """Do nothing: the past does not change."""
 
     async def catch_up(self) -> None:
@@ -274,9 +266,9 @@ class AsOf:
         """True: the past does not change."""
         return True
 
-    async def commit(self, plan: StoragePlan) -> NoReturn:
+    async def commit(self, plan: StoragePlan, *, by: Requester) -> NoReturn:
         """Raise, since the past cannot be changed."""
-        del plan
+        del plan, by
         raise _not_then("a write cannot be carried out")
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from counterfoil.registry.access.records import ACCESS_KINDS
 from counterfoil.registry.access.resources import (
@@ -18,8 +19,9 @@ from counterfoil.registry.access.resources import (
     scope_resource,
     subject_resource,
 )
+from counterfoil.registry.access.rights import Caller
 from counterfoil.registry.bridges.records import BRIDGE_KIND, REPORT_RECORD_KINDS
-from counterfoil.registry.contracts.stored import (
+from counterfoil.registry.contracts.records import (
     APPLICATIONS,
     DEPLOYMENTS,
     ENVIRONMENTS,
@@ -28,18 +30,11 @@ from counterfoil.registry.contracts.stored import (
     VERSIONS,
 )
 from counterfoil.registry.keys.records import DEK_KIND, KEK_KIND
-from counterfoil.registry.store.changes import JournalChangeKind
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, WrittenChanges
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.topics.use_cases import SKETCH_KIND
+from counterfoil.schema.contexts import SubjectPrefix
 from counterfoil.schema.errors import RegistryError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from counterfoil.registry.access.rights import Caller
-    from counterfoil.registry.store.changes import JournalChange, WrittenChanges
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.schema.contexts import SubjectPrefix
-
 
 # The change feed: the journal as pages and as streams of new changes.
 #

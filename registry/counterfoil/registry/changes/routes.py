@@ -3,52 +3,44 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Header, Path, Query, Request, Response
 from pydantic import BaseModel, BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 from starlette.routing import Match
+from starlette.types import Receive, Scope, Send
 
 from counterfoil.registry.access.gate import OpenStreams, too_many_requests
-from counterfoil.registry.access.identity import no_proxies
+from counterfoil.registry.access.identity import ListedProxies, no_proxies
 from counterfoil.registry.access.resources import AccessOperation
-from counterfoil.registry.access.rights import RENEWAL
+from counterfoil.registry.access.rights import RENEWAL, Caller, Renewal
 from counterfoil.registry.changes.as_of import EVER, iso_time
 from counterfoil.registry.changes.feed import (
     ChangeFilter,
     ChangePage,
+    Feed,
     is_set_within,
     is_visible,
     read_page,
     shows_author,
 )
-from counterfoil.registry.http.access import FOUND, on, the_scope
+from counterfoil.registry.http.access import FOUND, CallerOfRequest, CasesOfRequest, on, the_scope
 from counterfoil.registry.http.answers import accepts
 from counterfoil.registry.http.envelope import HEAD_ONLY, ROUTE_HOLDER
-from counterfoil.registry.http.paths import decode_segment, expected
+from counterfoil.registry.http.request import decode_segment, expected
 from counterfoil.registry.http.route import DeclaredRoute, ValidatedRoute
-from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest
 from counterfoil.registry.judges.judging import Pauses
-from counterfoil.registry.store.changes import JournalChangeKind
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.schema import errors
 from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.contexts import QualifiedSubject, parse_prefix, parse_subject
 from counterfoil.schema.errors import BadRequest, RegistryError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from starlette.types import Receive, Scope, Send
-
-    from counterfoil.registry.access.identity import ListedProxies
-    from counterfoil.registry.access.rights import Caller, Renewal
-    from counterfoil.registry.changes.feed import Feed
-    from counterfoil.registry.store.changes import JournalChange
-    from counterfoil.registry.store.protocol import Storage
-
+from counterfoil.schema.rest.object_forms import Document
 
 # The bodies of the change feed.
 
@@ -66,7 +58,7 @@ class ChangeBody(BaseModel):
     id: int | None = None
     guid: str | None = None
     by: str | None = Field(None, description="The principal that requested it, for callers who may read the subject.")
-    document: dict[str, Any] | None = Field(
+    document: Document | None = Field(
         None, description="The whole config and mode that are stored for the subject after the change."
     )
 
@@ -182,17 +174,17 @@ def change_body(change: JournalChange, *, has_author: bool) -> ChangeBody:
 
 
 async def list_changes(
-    cases: CasesOfRequest, call: CallOfRequest, wanted: Wanted, after: After = 0, limit: Limit = DEFAULT_LIMIT
+    cases: CasesOfRequest, caller: CallerOfRequest, wanted: Wanted, after: After = 0, limit: Limit = DEFAULT_LIMIT
 ) -> ChangesBody:
     """List changes in their order; with ``Accept: text/event-stream`` they are sent as events when they happen."""
     storage = cases.storage
-    page = await read_page(storage, await position(storage, after), limit, wanted=call.visible_changes(wanted))
-    return await _body(page, call)
+    page = await read_page(storage, await position(storage, after), limit, wanted=caller.visible_changes(wanted))
+    return await _body(page, caller)
 
 
 async def list_changes_of_subject(
     cases: CasesOfRequest,
-    call: CallOfRequest,
+    caller: CallerOfRequest,
     subject: ScopeSubject,
     wanted: Wanted,
     *,
@@ -201,19 +193,19 @@ async def list_changes_of_subject(
 ) -> ChangesBody:
     """List the changes of one subject, or of the settings of one context."""
     seq = await position(cases.storage, after)
-    wanted = call.visible_changes(wanted)
+    wanted = caller.visible_changes(wanted)
     changes = await cases.storage.changes_of(subject, EVER)
     found = [change for change in changes if change.seq > seq and wanted.wants(change)]
     page = tuple(found[:limit])
-    return await _body(ChangePage(page, page[-1].seq if page else seq, has_more=len(found) > limit), call)
+    return await _body(ChangePage(page, page[-1].seq if page else seq, has_more=len(found) > limit), caller)
 
 
-async def _body(page: ChangePage, call: CallOfRequest) -> ChangesBody:
+async def _body(page: ChangePage, caller: CallerOfRequest) -> ChangesBody:
     changes: list[ChangeBody] = []
     pauses = Pauses()
     for each in page.changes:
         await pauses.pause_if_due()
-        changes.append(change_body(each, has_author=shows_author(each, call.caller)))
+        changes.append(change_body(each, has_author=shows_author(each, caller.authenticated)))
     return ChangesBody(changes=changes, next=page.next, more=page.has_more)
 
 

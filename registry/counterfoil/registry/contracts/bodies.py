@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,12 +13,15 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
 from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, ResourceKind
-from counterfoil.registry.contracts.stored import NAME_PATTERN, is_name
-from counterfoil.registry.contracts.verdicts.checking import Proposal
+from counterfoil.registry.contracts.records import NAME_PATTERN, is_name
+from counterfoil.registry.contracts.verdicts.questions import Proposal
 from counterfoil.registry.contracts.verdicts.verdict import Policy
-from counterfoil.registry.http.paths import decode_segment, expected
+from counterfoil.registry.http.access import RequestCaller
+from counterfoil.registry.http.request import decode_segment, expected
+from counterfoil.registry.use_cases import UseCases
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest
+from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.contracts import (
     Application,
     ApplicationVersion,
@@ -29,17 +33,9 @@ from counterfoil.schema.rest.contracts import (
     NewPublication,
 )
 from counterfoil.schema.rest.json_values import RequestJson
+from counterfoil.schema.rest.object_forms import Document
 from counterfoil.schema.rest.schemas import SCHEMA
-from counterfoil.schema.rest.verdicts import ReasonCode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterfoil.registry.http.call import ApiCall
-    from counterfoil.registry.use_cases import UseCases
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.verdicts import Consumer, DeploymentVerdict, VerdictReason
-
+from counterfoil.schema.rest.verdicts import Consumer, DeploymentVerdict, ReasonCode, VerdictReason
 
 # The parameters of endpoints under ``/contracts/v1``.
 
@@ -133,7 +129,7 @@ _MAX_SCHEMAS = 1000
 Name = Annotated[str, Field(pattern=NAME_PATTERN), expected("1 to 300 characters without control characters")]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Text = Annotated[str, Field(max_length=2000)]
-SchemaObject = Annotated[dict[str, Any], Field(description="A schema, as the body of a registration.")]
+SchemaObject = Annotated[Document, Field(description="A schema, as the body of a registration.")]
 
 
 class ContractsBody(BaseModel):
@@ -270,7 +266,7 @@ class CheckBody(ContractsBody):
         )
 
 
-def schema_of_body(value: dict[str, Any], place: str) -> Schema:
+def schema_of_body(value: Document, place: str) -> Schema:
     """Return the schema in a body."""
     return SCHEMA.read(RequestJson(value, place))
 
@@ -296,58 +292,58 @@ def environment(name: str) -> AccessResource:
     return AccessResource(ResourceKind.ENVIRONMENT, name)
 
 
-def require_known(call: ApiCall, *resources: AccessResource) -> None:
+def require_known(caller: RequestCaller, *resources: AccessResource) -> None:
     """Raise ``Forbidden`` unless the caller may know all of ``resources``, each of which the request names.
 
     Whether they exist is looked up after that, so that the answer does not show it.
     """
     for each in resources:
-        if not call.may(AccessOperation.DESCRIBE, each):
-            raise call.denial(AccessOperation.DESCRIBE, each)
+        if not caller.may(AccessOperation.DESCRIBE, each):
+            raise caller.denial(AccessOperation.DESCRIBE, each)
 
 
-def may_know_environment(call: ApiCall, name: str) -> bool:
+def may_know_environment(caller: RequestCaller, name: str) -> bool:
     """Return whether the caller may know that an environment exists; what counts in every one has no name."""
-    return not name or call.may(AccessOperation.DESCRIBE, environment(name))
+    return not name or caller.may(AccessOperation.DESCRIBE, environment(name))
 
 
-def shown_consumers(call: ApiCall, found: Sequence[Consumer]) -> tuple[Consumer, ...]:
+def shown_consumers(caller: RequestCaller, found: Sequence[Consumer]) -> tuple[Consumer, ...]:
     """Return the consumers that the caller may know, with the environments that it may know."""
     return tuple(
-        replace(each, environments=tuple(name for name in each.environments if may_know_environment(call, name)))
+        replace(each, environments=tuple(name for name in each.environments if may_know_environment(caller, name)))
         for each in found
-        if call.may_know_application(each.application)
+        if caller.may_know_application(each.application)
     )
 
 
-async def shown_verdict(cases: UseCases, call: ApiCall, verdict: DeploymentVerdict) -> DeploymentVerdict:
+async def shown_verdict(cases: UseCases, caller: RequestCaller, verdict: DeploymentVerdict) -> DeploymentVerdict:
     """Return ``verdict`` with the reasons that the caller may read; the others are counted in a notice."""
-    if call.may(AccessOperation.READ, REGISTRY):
+    if caller.may(AccessOperation.READ, REGISTRY):
         return verdict
-    secret = await _secret_migrations(cases, call, verdict)
-    shown = (each for each in verdict.reasons if _is_shown(call, each))
+    secret = await _secret_migrations(cases, caller, verdict)
+    shown = (each for each in verdict.reasons if _is_shown(caller, each))
     reasons = tuple(one for each in shown if (one := _without_migration(each, secret)) is not None)
     hidden = len(verdict.reasons) - len(reasons) + len(verdict.notices)
-    notices = (f"{hidden} more are about what {call.caller_name} may not read",) if hidden else ()
+    notices = (f"{hidden} more are about what {caller.name} may not read",) if hidden else ()
     return replace(verdict, reasons=reasons, notices=notices)
 
 
-def _is_shown(call: ApiCall, reason: VerdictReason) -> bool:
+def _is_shown(caller: RequestCaller, reason: VerdictReason) -> bool:
     named = [application(each) for each in (reason.producer, reason.consumer) if each]
-    if not all(call.may(AccessOperation.DESCRIBE, each) for each in named):
+    if not all(caller.may(AccessOperation.DESCRIBE, each) for each in named):
         return False
-    may_read_subject = bool(reason.subject) and call.may_read(parse_subject(reason.subject))
-    return may_read_subject or any(call.may(AccessOperation.READ, each) for each in named)
+    may_read_subject = bool(reason.subject) and caller.may_read(parse_subject(reason.subject))
+    return may_read_subject or any(caller.may(AccessOperation.READ, each) for each in named)
 
 
-async def _secret_migrations(cases: UseCases, call: ApiCall, verdict: DeploymentVerdict) -> set[str]:
+async def _secret_migrations(cases: UseCases, caller: RequestCaller, verdict: DeploymentVerdict) -> set[str]:
     """Return the contracts that have a migration of whose bridge or application the caller may not know."""
     if not any(_is_of_migration(each) for each in verdict.reasons):
         return set()
     return {
         each.contract
         for each in await cases.contracts.migrations.all()
-        if not (call.may(AccessOperation.READ, bridge(each.bridge)) and call.may_know_application(each.application))
+        if not (caller.may(AccessOperation.READ, bridge(each.bridge)) and caller.may_know_application(each.application))
     }
 
 
@@ -366,42 +362,48 @@ def _without_migration(reason: VerdictReason, secret: set[str]) -> VerdictReason
     return replace(reason, text=f"a migration of contract {reason.contract} permits it")
 
 
-async def may_see(cases: UseCases, call: ApiCall, operation: AccessOperation, contract: str) -> bool:
+async def may_see(cases: UseCases, caller: RequestCaller, operation: AccessOperation, contract: str) -> bool:
     """Return whether the caller may do ``operation`` to an application that offers or reads a contract.
 
     One that reads it counts if the caller may read what the contract is about: anybody could publish that it reads it.
     """
-    call.asks()
-    if call.may(operation, REGISTRY):
+    caller.filters()
+    if caller.may(operation, REGISTRY):
         return True
     library = cases.contracts.library
-    if any(call.may(operation, application(each)) for each in await library.applications(contract, ContractKind.ODCS)):
+    if any(
+        caller.may(operation, application(each)) for each in await library.applications(contract, ContractKind.ODCS)
+    ):
         return True
-    if any(call.may(operation, application(each)) for each in await library.applications(contract, ContractKind.ODPS)):
-        return all(map(call.may_read, await library.subjects(contract)))
+    if any(
+        caller.may(operation, application(each)) for each in await library.applications(contract, ContractKind.ODPS)
+    ):
+        return all(map(caller.may_read, await library.subjects(contract)))
     return False
 
 
-async def may_on_subjects(cases: UseCases, call: ApiCall, operation: AccessOperation, contract: str) -> bool:
+async def may_on_subjects(cases: UseCases, caller: RequestCaller, operation: AccessOperation, contract: str) -> bool:
     """Return whether the caller may do ``operation`` to all subjects that a contract is about, or to the registry."""
-    if call.may(operation, REGISTRY):
+    if caller.may(operation, REGISTRY):
         return True
     subjects = await cases.contracts.library.subjects(contract)
-    return bool(subjects) and all(call.may_on(operation, each) for each in subjects)
+    return bool(subjects) and all(caller.may_on(operation, each) for each in subjects)
 
 
-async def require_on_subjects(cases: UseCases, call: ApiCall, operation: AccessOperation, contract: str) -> None:
+async def require_on_subjects(
+    cases: UseCases, caller: RequestCaller, operation: AccessOperation, contract: str
+) -> None:
     """Raise ``Forbidden`` unless :func:`may_on_subjects`."""
-    if not await may_on_subjects(cases, call, operation, contract):
-        raise call.denial(operation)
+    if not await may_on_subjects(cases, caller, operation, contract):
+        raise caller.denial(operation)
 
 
-async def require_contract(cases: UseCases, call: ApiCall, operation: AccessOperation, contract: str) -> None:
+async def require_contract(cases: UseCases, caller: RequestCaller, operation: AccessOperation, contract: str) -> None:
     """Raise an error unless the caller may do ``operation`` to a party of a contract that exists."""
-    if await may_see(cases, call, operation, contract):
+    if await may_see(cases, caller, operation, contract):
         return
     await cases.contracts.library.get(contract)
-    error = call.denial(operation)
-    if await may_see(cases, call, AccessOperation.READ, contract):
+    error = caller.denial(operation)
+    if await may_see(cases, caller, AccessOperation.READ, contract):
         raise error
-    raise call.unknown(cases.contracts.library.no_contract(contract))
+    raise caller.unknown(cases.contracts.library.no_contract(contract))

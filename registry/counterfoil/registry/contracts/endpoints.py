@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 from counterfoil.registry.access.resources import AccessOperation, subject_resource
 from counterfoil.registry.contracts import bodies as visible
@@ -34,8 +34,9 @@ from counterfoil.registry.contracts.bodies import (
     VersionToPutBody,
 )
 from counterfoil.registry.contracts.publishing import OtherContent, plain_contract
+from counterfoil.registry.http.access import CallerOfRequest, CasesOfRequest, RequestCaller
 from counterfoil.registry.http.answers import V1, answer
-from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest
+from counterfoil.registry.use_cases import UseCases
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import ContractExists, NotDeployable, VerdictUnknown
 from counterfoil.schema.rest.contracts import (
@@ -47,254 +48,281 @@ from counterfoil.schema.rest.contracts import (
     ENVIRONMENT,
     PUBLICATION,
     ContractKind,
+    Deployment,
     Liveness,
 )
 from counterfoil.schema.rest.verdicts import CONSUMER, CONTRACT_DIFF, FIELD_USE, DeploymentVerdict, verdict_document
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from counterfoil.registry.http.call import ApiCall
-    from counterfoil.registry.use_cases import UseCases
-    from counterfoil.schema.rest.contracts import Deployment
-
-
 # --- applications
 
 
-async def list_applications(cases: CasesOfRequest, call: CallOfRequest) -> Any:
+async def list_applications(cases: CasesOfRequest, caller: CallerOfRequest) -> object:
     """List applications."""
-    call.asks()
+    caller.filters()
     found = await cases.contracts.environments.applications()
     return [
-        APPLICATION.write(each) for each in found if call.may(AccessOperation.DESCRIBE, visible.application(each.name))
+        APPLICATION.write(each)
+        for each in found
+        if caller.may(AccessOperation.DESCRIBE, visible.application(each.name))
     ]
 
 
-async def get_application(cases: CasesOfRequest, application: ApplicationName) -> Any:
+async def get_application(cases: CasesOfRequest, application: ApplicationName) -> object:
     """Return an application."""
     return APPLICATION.write(await cases.contracts.environments.application(application))
 
 
-async def put_application(cases: CasesOfRequest, application: ApplicationName, body: ApplicationToPutBody) -> Any:
+async def put_application(
+    cases: CasesOfRequest, caller: CallerOfRequest, application: ApplicationName, body: ApplicationToPutBody
+) -> object:
     """Store what is known of an application."""
-    return APPLICATION.write(await cases.contracts.environments.put_application(body.application(application)))
+    return APPLICATION.write(
+        await cases.contracts.environments.put_application(body.application(application), by=caller.requester)
+    )
 
 
-async def list_versions_of_application(cases: CasesOfRequest, application: ApplicationName) -> Any:
+async def list_versions_of_application(cases: CasesOfRequest, application: ApplicationName) -> object:
     """List the versions of an application with the contracts that each has published."""
     return [APPLICATION_VERSION.write(each) for each in await cases.contracts.environments.versions(application)]
 
 
-async def get_version_of_application(cases: CasesOfRequest, application: ApplicationName, version: VersionName) -> Any:
+async def get_version_of_application(
+    cases: CasesOfRequest, application: ApplicationName, version: VersionName
+) -> object:
     """Return a version of an application with the contracts that it has published."""
     return APPLICATION_VERSION.write(await cases.contracts.environments.version(application, version))
 
 
 async def put_version_of_application(
-    cases: CasesOfRequest, application: ApplicationName, version: VersionName, body: VersionToPutBody
-) -> Any:
+    cases: CasesOfRequest,
+    caller: CallerOfRequest,
+    application: ApplicationName,
+    version: VersionName,
+    body: VersionToPutBody,
+) -> object:
     """Store what is known of a version; the contracts that it has published stay."""
     given = body.version(application, version)
-    return APPLICATION_VERSION.write(await cases.contracts.environments.put_version(given))
+    return APPLICATION_VERSION.write(await cases.contracts.environments.put_version(given, by=caller.requester))
 
 
 # --- contracts
 
 
-async def publish(cases: CasesOfRequest, call: CallOfRequest, body: PublicationBody, *, dry_run: DryRun = False) -> Any:
+async def publish(
+    cases: CasesOfRequest, caller: CallerOfRequest, body: PublicationBody, *, dry_run: DryRun = False
+) -> object:
     """Publish the contracts of one version of an application, all or none."""
     new = body.publication()
-    call.require(AccessOperation.WRITE, visible.application(new.application))
+    caller.require(AccessOperation.WRITE, visible.application(new.application))
     try:
-        published = await cases.contracts.publishing.publish(new, dry_run=dry_run, permit=call.require_on)
+        published = await cases.contracts.publishing.publish(
+            new, dry_run=dry_run, permit=caller.require_on, by=caller.requester
+        )
     except OtherContent as other:
-        if call.may(AccessOperation.READ, visible.application(other.application)):
+        if caller.may(AccessOperation.READ, visible.application(other.application)):
             raise
         raise ContractExists(other.message) from None  # without the text of the other one
     return PUBLICATION.write(published)
 
 
-async def list_contracts(cases: CasesOfRequest, call: CallOfRequest) -> Any:
+async def list_contracts(cases: CasesOfRequest, caller: CallerOfRequest) -> object:
     """List contracts with the numbers of their versions."""
-    call.asks()
+    caller.filters()
     found = await cases.contracts.library.all()
     return [
         CONTRACT_VERSIONS.write(each)
         for each in found
-        if await visible.may_see(cases, call, AccessOperation.READ, each.id)
+        if await visible.may_see(cases, caller, AccessOperation.READ, each.id)
     ]
 
 
-async def get_contract(cases: CasesOfRequest, call: CallOfRequest, contract: ContractId) -> Any:
+async def get_contract(cases: CasesOfRequest, caller: CallerOfRequest, contract: ContractId) -> object:
     """Return the numbers of a contract's versions, by the standard of the file."""
-    await visible.require_contract(cases, call, AccessOperation.READ, contract)
+    await visible.require_contract(cases, caller, AccessOperation.READ, contract)
     return [CONTRACT_VERSIONS.write(each) for each in await cases.contracts.library.get(contract)]
 
 
 async def get_contract_version(
     cases: CasesOfRequest,
-    call: CallOfRequest,
+    caller: CallerOfRequest,
     contract: ContractId,
     version: VersionName,
     *,
     kind: Kind = None,
     form: Form = ContractForm.JSON,
-) -> Any:
+) -> object:
     """Return a version of a contract, or its file as JSON."""
     kind = kind if form is ContractForm.JSON else ContractKind(form)
-    call.asks()
+    caller.filters()
     found = await cases.contracts.library.version(contract, version, kind)
     absent = cases.contracts.library.no_version(contract, version)
-    call.require_found(AccessOperation.READ, visible.application(found.application), absent=absent)
+    caller.require_found(AccessOperation.READ, visible.application(found.application), absent=absent)
     return CONTRACT.write(found) if form is ContractForm.JSON else plain_contract(found)
 
 
 async def get_contract_diff(
     cases: CasesOfRequest,
-    call: CallOfRequest,
+    caller: CallerOfRequest,
     contract: ContractId,
     version: VersionName,
     earlier: FromVersion,
     *,
     kind: Kind = None,
-) -> Any:
+) -> object:
     """Return what differs from an earlier version of a contract, and what of it breaks someone."""
-    call.asks()
+    caller.filters()
     for each in (version, earlier):
         found = await cases.contracts.library.version(contract, each, kind)
         absent = cases.contracts.library.no_version(contract, each)
-        call.require_found(AccessOperation.READ, visible.application(found.application), absent=absent)
+        caller.require_found(AccessOperation.READ, visible.application(found.application), absent=absent)
     return CONTRACT_DIFF.write(await cases.contracts.comparing.versions(contract, earlier, version, kind))
 
 
 # --- environments
 
 
-async def list_environments(cases: CasesOfRequest, call: CallOfRequest) -> Any:
+async def list_environments(cases: CasesOfRequest, caller: CallerOfRequest) -> object:
     """List environments in their order."""
-    call.asks()
+    caller.filters()
     found = await cases.contracts.environments.environments()
     return [
-        ENVIRONMENT.write(each) for each in found if call.may(AccessOperation.DESCRIBE, visible.environment(each.name))
+        ENVIRONMENT.write(each)
+        for each in found
+        if caller.may(AccessOperation.DESCRIBE, visible.environment(each.name))
     ]
 
 
-async def get_environment(cases: CasesOfRequest, environment: EnvironmentName) -> Any:
+async def get_environment(cases: CasesOfRequest, environment: EnvironmentName) -> object:
     """Return an environment."""
     return ENVIRONMENT.write(await cases.contracts.environments.environment(environment))
 
 
-async def put_environment(cases: CasesOfRequest, environment: EnvironmentName, body: EnvironmentToPutBody) -> Any:
+async def put_environment(
+    cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, body: EnvironmentToPutBody
+) -> object:
     """Store what is known of an environment."""
-    return ENVIRONMENT.write(await cases.contracts.environments.put_environment(body.environment(environment)))
+    return ENVIRONMENT.write(
+        await cases.contracts.environments.put_environment(body.environment(environment), by=caller.requester)
+    )
 
 
 async def list_deployments(
-    cases: CasesOfRequest, call: CallOfRequest, environment: EnvironmentName, application: Filter = None
-) -> Any:
+    cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, application: Filter = None
+) -> object:
     """List the deployments in an environment."""
     found = await cases.contracts.environments.live(environment, Liveness.DEPLOYED, application)
-    return _shown_deployments(call, found)
+    return _shown_deployments(caller, found)
 
 
-def _shown_deployments(call: ApiCall, found: Iterable[Deployment]) -> Any:
-    call.asks()
+def _shown_deployments(caller: RequestCaller, found: Iterable[Deployment]) -> object:
+    caller.filters()
     return [
         DEPLOYMENT.write(each)
         for each in found
-        if call.may(AccessOperation.DESCRIBE, visible.application(each.application))
+        if caller.may(AccessOperation.DESCRIBE, visible.application(each.application))
     ]
 
 
 async def _deployment(
-    cases: UseCases, call: ApiCall, environment: str, liveness: Liveness, deployment: str, *, operation: AccessOperation
+    cases: UseCases,
+    caller: RequestCaller,
+    environment: str,
+    liveness: Liveness,
+    deployment: str,
+    *,
+    operation: AccessOperation,
 ) -> Deployment:
     """Return a deployment; raise ``Forbidden`` unless the caller may do ``operation`` to its application."""
-    call.asks()
+    caller.filters()
     found = await cases.contracts.environments.find(environment, liveness, deployment)
     absent = cases.contracts.environments.no_deployment(environment, liveness, deployment)
-    call.require_found(operation, visible.application(found.application), absent=absent)
+    caller.require_found(operation, visible.application(found.application), absent=absent)
     return found
 
 
 async def record_deployment(
-    cases: CasesOfRequest, call: CallOfRequest, environment: EnvironmentName, body: DeploymentToRecordBody
-) -> Any:
+    cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, body: DeploymentToRecordBody
+) -> object:
     """Record a deployment, which replaces that of the same instance; the version must have been published."""
-    call.require(AccessOperation.WRITE, visible.application(body.application))
-    return DEPLOYMENT.write(await cases.contracts.environments.record(body.deployment(environment)))
+    caller.require(AccessOperation.WRITE, visible.application(body.application))
+    return DEPLOYMENT.write(
+        await cases.contracts.environments.record(body.deployment(environment), by=caller.requester)
+    )
 
 
 async def get_deployment(
-    cases: CasesOfRequest, call: CallOfRequest, environment: EnvironmentName, deployment: DeploymentId
-) -> Any:
+    cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, deployment: DeploymentId
+) -> object:
     """Return a deployment."""
     found = await _deployment(
-        cases, call, environment, Liveness.DEPLOYED, deployment, operation=AccessOperation.DESCRIBE
+        cases, caller, environment, Liveness.DEPLOYED, deployment, operation=AccessOperation.DESCRIBE
     )
     return DEPLOYMENT.write(found)
 
 
 async def end_deployment(
-    cases: CasesOfRequest, call: CallOfRequest, environment: EnvironmentName, deployment: DeploymentId
+    cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, deployment: DeploymentId
 ) -> None:
     """Record that a version is no longer deployed."""
-    await _deployment(cases, call, environment, Liveness.DEPLOYED, deployment, operation=AccessOperation.WRITE)
-    await cases.contracts.environments.end(environment, Liveness.DEPLOYED, deployment)
+    await _deployment(cases, caller, environment, Liveness.DEPLOYED, deployment, operation=AccessOperation.WRITE)
+    await cases.contracts.environments.end(environment, Liveness.DEPLOYED, deployment, by=caller.requester)
 
 
 async def list_releases(
-    cases: CasesOfRequest, call: CallOfRequest, environment: EnvironmentName, application: Filter = None
-) -> Any:
+    cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, application: Filter = None
+) -> object:
     """List the releases in an environment."""
     found = await cases.contracts.environments.live(environment, Liveness.RELEASED, application)
-    return _shown_deployments(call, found)
+    return _shown_deployments(caller, found)
 
 
 async def record_release(
-    cases: CasesOfRequest, call: CallOfRequest, environment: EnvironmentName, body: ReleaseToRecordBody
-) -> Any:
+    cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, body: ReleaseToRecordBody
+) -> object:
     """Record a release beside those before it; the version must have been published."""
-    call.require(AccessOperation.WRITE, visible.application(body.application))
-    return DEPLOYMENT.write(await cases.contracts.environments.record(body.deployment(environment)))
+    caller.require(AccessOperation.WRITE, visible.application(body.application))
+    return DEPLOYMENT.write(
+        await cases.contracts.environments.record(body.deployment(environment), by=caller.requester)
+    )
 
 
 async def get_release(
-    cases: CasesOfRequest, call: CallOfRequest, environment: EnvironmentName, deployment: DeploymentId
-) -> Any:
+    cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, deployment: DeploymentId
+) -> object:
     """Return a release."""
     found = await _deployment(
-        cases, call, environment, Liveness.RELEASED, deployment, operation=AccessOperation.DESCRIBE
+        cases, caller, environment, Liveness.RELEASED, deployment, operation=AccessOperation.DESCRIBE
     )
     return DEPLOYMENT.write(found)
 
 
 async def end_release(
-    cases: CasesOfRequest, call: CallOfRequest, environment: EnvironmentName, deployment: DeploymentId
+    cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, deployment: DeploymentId
 ) -> None:
     """Record that the support of a released version has ended."""
-    await _deployment(cases, call, environment, Liveness.RELEASED, deployment, operation=AccessOperation.WRITE)
-    await cases.contracts.environments.end(environment, Liveness.RELEASED, deployment)
+    await _deployment(cases, caller, environment, Liveness.RELEASED, deployment, operation=AccessOperation.WRITE)
+    await cases.contracts.environments.end(environment, Liveness.RELEASED, deployment, by=caller.requester)
 
 
 # --- verdicts
 
 
-async def check_proposal(cases: CasesOfRequest, call: CallOfRequest, body: CheckBody, *, strict: Strict = False) -> Any:
+async def check_proposal(
+    cases: CasesOfRequest, caller: CallerOfRequest, body: CheckBody, *, strict: Strict = False
+) -> object:
     """Return the verdict on a proposed schema or contract; nothing is written."""
-    call.asks()
+    caller.filters()
     proposal = body.proposal()
     if proposal.environment is not None:
-        visible.require_known(call, visible.environment(proposal.environment))
-    proposal = replace(proposal, is_application_known=call.may_know_application(proposal.application))
-    found = await cases.contracts.checking.verdict(proposal, permit=call.require_on)
-    return await _answer(cases, call, found, is_strict=strict)
+        visible.require_known(caller, visible.environment(proposal.environment))
+    proposal = replace(proposal, is_application_known=caller.may_know_application(proposal.application))
+    found = await cases.contracts.checking.verdict(proposal, permit=caller.require_on, by=caller.requester)
+    return await _answer(cases, caller, found, is_strict=strict)
 
 
 async def can_i_deploy(
     cases: CasesOfRequest,
-    call: CallOfRequest,
+    caller: CallerOfRequest,
     application: Required,
     version: Required,
     environment: Required,
@@ -302,93 +330,93 @@ async def can_i_deploy(
     ignore: Ignored = (),
     max_age: MaxAge = None,
     strict: Strict = False,
-) -> Any:
+) -> object:
     """Return whether a version may be deployed to an environment."""
-    visible.require_known(call, visible.application(application), visible.environment(environment))
+    visible.require_known(caller, visible.application(application), visible.environment(environment))
     found = await cases.contracts.verdicts.can_deploy(
-        application, version, environment, ignored=_known(call, ignore), max_age_days=max_age
+        application, version, environment, ignored=_known(caller, ignore), max_age_days=max_age
     )
-    return await _answer(cases, call, found, is_strict=strict)
+    return await _answer(cases, caller, found, is_strict=strict)
 
 
 async def can_i_merge(
     cases: CasesOfRequest,
-    call: CallOfRequest,
+    caller: CallerOfRequest,
     application: Required,
     version: Required,
     branch: Branch = "main",
     *,
     ignore: Ignored = (),
     strict: Strict = False,
-) -> Any:
+) -> object:
     """Return whether a version may be merged: whether it fits the newest versions of all others on a branch."""
-    visible.require_known(call, visible.application(application))
-    found = await cases.contracts.verdicts.can_merge(application, version, branch, ignored=_known(call, ignore))
-    return await _answer(cases, call, found, is_strict=strict)
+    visible.require_known(caller, visible.application(application))
+    found = await cases.contracts.verdicts.can_merge(application, version, branch, ignored=_known(caller, ignore))
+    return await _answer(cases, caller, found, is_strict=strict)
 
 
-def _known(call: ApiCall, applications: Iterable[str]) -> list[str]:
+def _known(caller: RequestCaller, applications: Iterable[str]) -> list[str]:
     """Return the applications that the caller may know: others cannot be ignored, since that would show them."""
-    return [each for each in applications if call.may_know_application(each)]
+    return [each for each in applications if caller.may_know_application(each)]
 
 
 async def can_i_retire(
     cases: CasesOfRequest,
-    call: CallOfRequest,
+    caller: CallerOfRequest,
     contract: Required,
     major: Required,
     environment: Required,
     *,
     strict: Strict = False,
-) -> Any:
+) -> object:
     """Return whether a major version of a contract may be retired, since nobody who is live reads it."""
-    visible.require_known(call, visible.environment(environment))
-    is_known = await visible.may_see(cases, call, AccessOperation.READ, contract)
+    visible.require_known(caller, visible.environment(environment))
+    is_known = await visible.may_see(cases, caller, AccessOperation.READ, contract)
     found = await cases.contracts.verdicts.can_retire(contract, major, environment, is_known=is_known)
-    return await _answer(cases, call, found, is_strict=strict)
+    return await _answer(cases, caller, found, is_strict=strict)
 
 
 async def get_matrix(
     cases: CasesOfRequest,
-    call: CallOfRequest,
+    caller: CallerOfRequest,
     environment: Required,
     subject: Filter = None,
     application: Filter = None,
-) -> Any:
+) -> object:
     """Return all pairs that are live in an environment: of a subject, or with an application on one side."""
     of_subject = None if subject is None else parse_subject(subject)
     named = [] if of_subject is None else [subject_resource(of_subject)]
     own = [visible.application(application)] if application else []
-    visible.require_known(call, *named, *own, visible.environment(environment))
+    visible.require_known(caller, *named, *own, visible.environment(environment))
     found = await cases.contracts.verdicts.matrix(environment, subject=of_subject, application=application)
-    return await _answer(cases, call, found, is_strict=False)
+    return await _answer(cases, caller, found, is_strict=False)
 
 
 async def list_consumers(
-    cases: CasesOfRequest, call: CallOfRequest, subject: SubjectOfPath, environment: Filter = None
-) -> Any:
+    cases: CasesOfRequest, caller: CallerOfRequest, subject: SubjectOfPath, environment: Filter = None
+) -> object:
     """List who reads a subject: live versions, and the newest version of each application."""
-    call.asks()
+    caller.filters()
     if environment is not None:
-        visible.require_known(call, visible.environment(environment))
+        visible.require_known(caller, visible.environment(environment))
     found = await cases.contracts.consumers.of_subject(subject, environment)
-    return [CONSUMER.write(each) for each in visible.shown_consumers(call, found)]
+    return [CONSUMER.write(each) for each in visible.shown_consumers(caller, found)]
 
 
 async def list_read_fields(
-    cases: CasesOfRequest, call: CallOfRequest, subject: SubjectOfPath, environment: Filter = None
-) -> Any:
+    cases: CasesOfRequest, caller: CallerOfRequest, subject: SubjectOfPath, environment: Filter = None
+) -> object:
     """List the paths of a subject that are read, each with those who read it."""
-    call.asks()
+    caller.filters()
     if environment is not None:
-        visible.require_known(call, visible.environment(environment))
+        visible.require_known(caller, visible.environment(environment))
     found = await cases.contracts.consumers.fields(subject, environment)
-    shown = [replace(each, consumers=visible.shown_consumers(call, each.consumers)) for each in found]
+    shown = [replace(each, consumers=visible.shown_consumers(caller, each.consumers)) for each in found]
     return [FIELD_USE.write(each) for each in shown if each.consumers]
 
 
-async def _answer(cases: UseCases, call: ApiCall, verdict: DeploymentVerdict, *, is_strict: bool) -> Any:
-    verdict = await visible.shown_verdict(cases, call, verdict)
+async def _answer(cases: UseCases, caller: RequestCaller, verdict: DeploymentVerdict, *, is_strict: bool) -> object:
+    verdict = await visible.shown_verdict(cases, caller, verdict)
     document = verdict_document(verdict)
     if not is_strict or verdict.deployable:
         return answer(document, V1)  # FastAPI would look at each value of thousands of reasons again

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from uuid import uuid4
 
-from counterfoil.registry.contracts.events import Event
-from counterfoil.registry.contracts.stored import (
+from counterfoil.registry.contracts.events import Event, Events
+from counterfoil.registry.contracts.records import (
     ANYWHERE,
     APPLICATIONS,
     DEPLOYMENTS,
@@ -16,30 +17,31 @@ from counterfoil.registry.contracts.stored import (
     LIVE_HISTORIES,
     PUBLISHED_BESIDE,
     VERSIONS,
+    ContractRecords,
     LiveHistory,
     PublishedBeside,
     ended,
     went_live,
 )
+from counterfoil.registry.contracts.verdicts.sides import Sides
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.store.writes import PutRecord, RecordAt, StoragePlan, together
-from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.records import StoredKind
+from counterfoil.registry.store.writes import PutRecord, RecordAt, Requester, StoragePlan, together
+from counterfoil.registry.subjects.levels import Scopes, check_writable
+from counterfoil.schema.agreements.sides import Numbered
 from counterfoil.schema.contexts import TOP_LEVEL
 from counterfoil.schema.errors import DeploymentNotFound
-from counterfoil.schema.rest.contracts import DEPLOYMENT, ContractKind, EventType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from counterfoil.registry.contracts.events import Events
-    from counterfoil.registry.contracts.records import ContractRecords
-    from counterfoil.registry.contracts.verdicts.sides import Sides
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.records import StoredKind
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.schema.agreements.sides import Numbered
-    from counterfoil.schema.rest.contracts import Application, ApplicationVersion, Deployment, Environment, Liveness
-
+from counterfoil.schema.rest.contracts import (
+    DEPLOYMENT,
+    Application,
+    ApplicationVersion,
+    ContractKind,
+    Deployment,
+    Environment,
+    EventType,
+    Liveness,
+)
 
 # What is stored of the time at which versions were live and published: written beside deployments and publications.
 
@@ -137,13 +139,13 @@ class Environments:
         """Return an application; raise ``ApplicationNotFound`` if there is none of this name."""
         return await self._records.application(name)
 
-    async def put_application(self, application: Application) -> Application:
+    async def put_application(self, application: Application, *, by: Requester) -> Application:
         """Store an application, instead of what was stored about it; the time of its creation stays."""
 
         def made(held: Application | None) -> Application:
             return replace(application, create_ts=self._now_ms() if held is None else held.create_ts)
 
-        return await self._put(APPLICATIONS, (application.name,), made)
+        return await self._put(APPLICATIONS, (application.name,), made, by=by)
 
     async def versions(self, application: str) -> list[ApplicationVersion]:
         """Return the versions of an application; raise ``ApplicationNotFound`` if there is none of this name."""
@@ -155,7 +157,7 @@ class Environments:
         found, _ = await self._records.version(application, version)
         return found
 
-    async def put_version(self, given: ApplicationVersion) -> ApplicationVersion:
+    async def put_version(self, given: ApplicationVersion, *, by: Requester) -> ApplicationVersion:
         """Store a version of an existing application; the contracts that it has published stay."""
         await self._records.application(given.application)
 
@@ -164,7 +166,7 @@ class Environments:
                 return replace(given, contracts=(), create_ts=self._now_ms())
             return replace(given, contracts=held.contracts, create_ts=held.create_ts)
 
-        return await self._put(VERSIONS, (given.application, given.version), made)
+        return await self._put(VERSIONS, (given.application, given.version), made, by=by)
 
     # --- environments
 
@@ -177,17 +179,19 @@ class Environments:
         found, _ = await self._records.environment(name)
         return found
 
-    async def put_environment(self, environment: Environment) -> Environment:
+    async def put_environment(self, environment: Environment, *, by: Requester) -> Environment:
         """Store an environment, instead of what was stored about it."""
-        return await self._put(ENVIRONMENTS, (environment.name,), lambda _: environment)
+        return await self._put(ENVIRONMENTS, (environment.name,), lambda _: environment, by=by)
 
-    async def _put(self, kind: StoredKind[_T], key: tuple[str, ...], made: Callable[[_T | None], _T]) -> _T:
+    async def _put(
+        self, kind: StoredKind[_T], key: tuple[str, ...], made: Callable[[_T | None], _T], *, by: Requester
+    ) -> _T:
         async def attempt() -> _T:
             await self._check_writable()
             held = await self._records.find(kind, key)
             value = made(held.value)
             if value != held.value:
-                await self._storage.commit(kind.write(value, revision=held.revision))
+                await self._storage.commit(kind.write(value, revision=held.revision), by=by)
             return value
 
         return await self._turns.take(attempt, written=(kind.name, key))
@@ -213,15 +217,15 @@ class Environments:
         """Return the error for a deployment, or a release, that does not exist."""
         return DeploymentNotFound(f"There is nothing {liveness} with the id {deployment_id[:80]!r} in {environment}")
 
-    async def record(self, given: Deployment) -> Deployment:
+    async def record(self, given: Deployment, *, by: Requester) -> Deployment:
         """Record that a version is live; the version must have been published.
 
         A deployment replaces that of the same instance; a release that is recorded again stays as it is. Raises
         ``EnvironmentNotFound`` and ``ApplicationNotFound``.
         """
-        return await self._turns.take(partial(self._record, given), written=DEPLOYMENTS.key(given))
+        return await self._turns.take(partial(self._record, given, by=by), written=DEPLOYMENTS.key(given))
 
-    async def _record(self, given: Deployment) -> Deployment:
+    async def _record(self, given: Deployment, *, by: Requester) -> Deployment:
         await self._check_writable()
         _, environment_revision = await self._records.environment(given.environment)
         _, version_revision = await self._records.version(given.application, given.version)
@@ -240,14 +244,14 @@ class Environments:
         histories = [await self._histories.went_live(deployment, deployment.create_ts)]
         if held.value is not None:
             histories.append(await self._histories.ended(held.value, deployment.create_ts))
-        await self._storage.commit(together((StoragePlan(guards), stored, *histories, event)))
+        await self._storage.commit(together((StoragePlan(guards), stored, *histories, event)), by=by)
         return deployment
 
-    async def end(self, environment: str, liveness: Liveness, deployment_id: str) -> None:
+    async def end(self, environment: str, liveness: Liveness, deployment_id: str, *, by: Requester) -> None:
         """Record that a version is no longer live; raise ``DeploymentNotFound`` if there is none with this id."""
-        await self._turns.take(partial(self._end, environment, liveness, deployment_id), written=deployment_id)
+        await self._turns.take(partial(self._end, environment, liveness, deployment_id, by=by), written=deployment_id)
 
-    async def _end(self, environment: str, liveness: Liveness, deployment_id: str) -> None:
+    async def _end(self, environment: str, liveness: Liveness, deployment_id: str, *, by: Requester) -> None:
         await self._check_writable()
         held = await self.find(environment, liveness, deployment_id)
         key = DEPLOYMENTS.key(held)
@@ -256,7 +260,9 @@ class Environments:
             raise self.no_deployment(environment, liveness, deployment_id)
         guards = (RecordAt(DEPLOYMENTS.name, key, current.revision),)
         history = await self._histories.ended(current.value, self._now_ms())
-        await self._storage.commit(together((StoragePlan(guards, (PutRecord(DEPLOYMENTS.name, key, None),)), history)))
+        await self._storage.commit(
+            together((StoragePlan(guards, (PutRecord(DEPLOYMENTS.name, key, None),)), history)), by=by
+        )
 
     async def _check_writable(self) -> None:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)

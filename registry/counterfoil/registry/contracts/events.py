@@ -11,24 +11,19 @@ Without a webhook that wants the event, the plan is empty.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 from uuid import uuid4
 
+from counterfoil.registry.contracts.records import ContractRecords
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.records import StoredKind
-from counterfoil.registry.store.writes import StoragePlan, together
+from counterfoil.registry.store.writes import Requester, StoragePlan, together
 from counterfoil.schema.rest.contracts import DELIVERY, STORED_WEBHOOK, Delivery, DeliveryState, EventType, Webhook
-from counterfoil.schema.rest.object_forms import INTEGER, REQUIRED, TEXT, Member, ObjectForm, word_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from counterfoil.registry.contracts.records import ContractRecords
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.schema.rest.object_forms import Document
-
+from counterfoil.schema.rest.object_forms import INTEGER, REQUIRED, TEXT, Document, Member, ObjectForm, word_of
 
 # Webhooks and deliveries as stored documents; CloudEvents. Pure functions.
 #
@@ -134,11 +129,11 @@ class Events:
         """Return whether a webhook wants events of a type."""
         return any(is_wanted(each, kind) for each in await self._records.all(WEBHOOKS))
 
-    async def publish(self, *events: Event) -> None:
+    async def publish(self, *events: Event, by: Requester) -> None:
         """Store events that report no write."""
         plan = await self.plan(*events)
         if plan.effects:
-            await self._storage.commit(plan)
+            await self._storage.commit(plan, by=by)
 
     def _delivery(self, webhook: str, event: Event) -> Delivery:
         """Return a new delivery; ids sort by time, and those of this server in their order."""

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from counterfoil.registry.access.resources import AccessOperation
-from counterfoil.registry.bridges.records import schema_request_of
-from counterfoil.registry.contracts.events import Event
-from counterfoil.registry.contracts.stored import (
+from counterfoil.registry.contracts.environments import Histories
+from counterfoil.registry.contracts.events import Event, Events
+from counterfoil.registry.contracts.records import (
     APPLICATIONS,
     CONTRACTS,
     INPUT_PORTS,
     OF_SUBJECT_KIND,
     PORTS_KIND,
     VERSIONS,
+    ContractRecords,
     InputPorts,
     is_name,
     of_subject_key,
     party_kind,
 )
+from counterfoil.registry.contracts.verdicts.sides import Comparing, Sides
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.store.writes import StoragePlan, record_write, together
-from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import Requester, StoragePlan, record_write, together
+from counterfoil.registry.subjects.levels import Scopes, check_writable
+from counterfoil.registry.subjects.reading import SchemaReader
+from counterfoil.registry.subjects.versions import schema_request_of
 from counterfoil.schema.agreements.files import hash_of_file, ports_of, read_agreement, read_if_valid
-from counterfoil.schema.agreements.model import Contract
-from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, parse_subject
+from counterfoil.schema.agreements.model import Agreement, AgreementFault, Contract, SchemaLink
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.documents import plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import ContractExists, ContractNotFound, Forbidden, InvalidContract, InvalidSchema
@@ -39,26 +45,13 @@ from counterfoil.schema.rest.contracts import (
     ContractKind,
     ContractVersions,
     EventType,
+    NewContract,
+    NewPublication,
     Publication,
     PublishedContract,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.registry.contracts.environments import Histories
-    from counterfoil.registry.contracts.events import Events
-    from counterfoil.registry.contracts.records import ContractRecords
-    from counterfoil.registry.contracts.verdicts.sides import Comparing, Sides
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.schema.agreements.model import Agreement, AgreementFault, SchemaLink
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.contracts import NewContract, NewPublication
-    from counterfoil.schema.rest.object_forms import Document
-    from counterfoil.schema.rest.verdicts import ContractDiff
-
+from counterfoil.schema.rest.object_forms import Document
+from counterfoil.schema.rest.verdicts import ContractDiff
 
 # Reading contract files of requests: valid under their standard, and with every schema to which they refer.
 
@@ -341,7 +334,9 @@ class Publishing:
         self._now_ms = now_ms
         self._turns = WriteTurns(storage.catch_up)
 
-    async def publish(self, new: NewPublication, *, dry_run: bool = False, permit: Permit = permit_all) -> Publication:
+    async def publish(
+        self, new: NewPublication, *, by: Requester, dry_run: bool = False, permit: Permit = permit_all
+    ) -> Publication:
         """Store the contracts of a version of an application, all or none; with ``dry_run`` only check them.
 
         ``permit`` raises unless the caller may write the subjects of promises.
@@ -356,9 +351,13 @@ class Publishing:
         named = [(each.contract.id, each.contract.kind) for each in read]
         if twice := next((each for each in named if named.count(each) > 1), None):
             raise InvalidContract(f"Contract {twice[0]!r} is in the publication more than once")
-        return await self._turns.take(partial(self._publish, new, read, dry_run=dry_run), written=new.application)
+        return await self._turns.take(
+            partial(self._publish, new, read, dry_run=dry_run, by=by), written=new.application
+        )
 
-    async def _publish(self, new: NewPublication, read: list[ReadContract], *, dry_run: bool) -> Publication:
+    async def _publish(
+        self, new: NewPublication, read: list[ReadContract], *, by: Requester, dry_run: bool
+    ) -> Publication:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
         read = [await self._as_stored(each) for each in read]
         found = await self._records.find(VERSIONS, (new.application, new.version))
@@ -379,7 +378,7 @@ class Publishing:
         }:
             draft.values.append(await self._histories.published(new.application, new.version, news))
         if draft.plan.effects and not dry_run:
-            await self._storage.commit(together((draft.plan, await self._events.plan(*draft.events))))
+            await self._storage.commit(together((draft.plan, await self._events.plan(*draft.events))), by=by)
         return Publication(new.application, new.version, version.contracts, tuple(draft.notices))
 
     async def _as_stored(self, read: ReadContract) -> ReadContract:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Depends, Path
 from pydantic import BeforeValidator, Field
@@ -23,10 +23,9 @@ from counterfoil.registry.contracts.bodies import (
     VerificationId,
     segment,
 )
-from counterfoil.registry.http.access import FOUND, FROM_BODY
-from counterfoil.registry.http.paths import expected
+from counterfoil.registry.http.access import FOUND, FROM_BODY, CallerOfRequest, CasesOfRequest, RequestCaller
+from counterfoil.registry.http.request import expected
 from counterfoil.registry.http.route import ValidatedRoute
-from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest
 from counterfoil.schema import errors
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest
@@ -52,13 +51,9 @@ from counterfoil.schema.rest.verdicts import (
     MIGRATION,
     MIGRATION_STATUS,
     ContractMigration,
+    MigrationStatus,
     NewApproval,
 )
-
-if TYPE_CHECKING:
-    from counterfoil.registry.http.call import ApiCall
-    from counterfoil.schema.rest.verdicts import MigrationStatus
-
 
 # The endpoints of approvals.
 
@@ -86,24 +81,24 @@ class ApprovalBody(ContractsBody):
         return NewApproval(self.fingerprints, self.owner, self.reason, self.until, self.migration, self.by)
 
 
-async def list_approvals(cases: CasesOfRequest, fingerprint: Filter = None) -> Any:
+async def list_approvals(cases: CasesOfRequest, fingerprint: Filter = None) -> object:
     """List approvals, with the day by which it was decided which of them have expired."""
     return APPROVALS.write(await cases.contracts.approvals.all(fingerprint))
 
 
-async def add_approval(cases: CasesOfRequest, body: ApprovalBody) -> Any:
+async def add_approval(cases: CasesOfRequest, caller: CallerOfRequest, body: ApprovalBody) -> object:
     """Approve findings until the end of a day; an equal approval is stored once."""
-    return APPROVAL.write(await cases.contracts.approvals.add(body.approval()))
+    return APPROVAL.write(await cases.contracts.approvals.add(body.approval(), by=caller.requester))
 
 
-async def get_approval(cases: CasesOfRequest, approval: ApprovalId) -> Any:
+async def get_approval(cases: CasesOfRequest, approval: ApprovalId) -> object:
     """Return an approval."""
     return APPROVAL.write(await cases.contracts.approvals.get(approval))
 
 
-async def revoke_approval(cases: CasesOfRequest, approval: ApprovalId) -> None:
+async def revoke_approval(cases: CasesOfRequest, caller: CallerOfRequest, approval: ApprovalId) -> None:
     """Delete an approval: its findings count again."""
-    await cases.contracts.approvals.revoke(approval)
+    await cases.contracts.approvals.revoke(approval, by=caller.requester)
 
 
 # The endpoints of verifications.
@@ -181,36 +176,37 @@ class VerificationBody(ContractsBody):
 
 
 async def list_verifications(
-    cases: CasesOfRequest, call: CallOfRequest, contract: Filter = None, environment: Filter = None
-) -> Any:
+    cases: CasesOfRequest, caller: CallerOfRequest, contract: Filter = None, environment: Filter = None
+) -> object:
     """List the latest verification of each contract's content, by environment and topic."""
-    call.asks()
+    caller.filters()
     found = await cases.contracts.verifications.all(contract, environment)
     seen = {
-        each: await visible.may_see(cases, call, AccessOperation.READ, each) for each in {one.contract for one in found}
+        each: await visible.may_see(cases, caller, AccessOperation.READ, each)
+        for each in {one.contract for one in found}
     }
     return [
         VERIFICATION.write(each)
         for each in found
-        if seen[each.contract] and visible.may_know_environment(call, each.environment)
+        if seen[each.contract] and visible.may_know_environment(caller, each.environment)
     ]
 
 
-async def add_verification(cases: CasesOfRequest, call: CallOfRequest, body: VerificationBody) -> Any:
+async def add_verification(cases: CasesOfRequest, caller: CallerOfRequest, body: VerificationBody) -> object:
     """Store a verification, instead of that of records that were read before."""
-    await visible.require_contract(cases, call, AccessOperation.WRITE, body.contract)
-    visible.require_known(call, visible.environment(body.environment))
-    return VERIFICATION.write(await cases.contracts.verifications.add(body.verification()))
+    await visible.require_contract(cases, caller, AccessOperation.WRITE, body.contract)
+    visible.require_known(caller, visible.environment(body.environment))
+    return VERIFICATION.write(await cases.contracts.verifications.add(body.verification(), by=caller.requester))
 
 
-async def get_verification(cases: CasesOfRequest, call: CallOfRequest, verification: VerificationId) -> Any:
+async def get_verification(cases: CasesOfRequest, caller: CallerOfRequest, verification: VerificationId) -> object:
     """Return a verification."""
-    call.asks()
+    caller.filters()
     found = await cases.contracts.verifications.get(verification)
     absent = cases.contracts.verifications.no_verification(verification)
-    if not await visible.may_see(cases, call, AccessOperation.READ, found.contract):
-        raise call.unknown(absent)
-    call.require_found(AccessOperation.DESCRIBE, visible.environment(found.environment), absent=absent)
+    if not await visible.may_see(cases, caller, AccessOperation.READ, found.contract):
+        raise caller.unknown(absent)
+    caller.require_found(AccessOperation.DESCRIBE, visible.environment(found.environment), absent=absent)
     return VERIFICATION.write(found)
 
 
@@ -247,50 +243,50 @@ def _migration_id(migration: Annotated[str, Path()]) -> str:
 MigrationId = Annotated[str, Depends(_migration_id)]
 
 
-async def list_migrations(cases: CasesOfRequest, call: CallOfRequest) -> Any:
+async def list_migrations(cases: CasesOfRequest, caller: CallerOfRequest) -> object:
     """List migrations."""
-    call.asks()
+    caller.filters()
     found = await cases.contracts.migrations.all()
     return [
         MIGRATION.write(each)
         for each in found
-        if await visible.may_on_subjects(cases, call, AccessOperation.READ, each.contract)
+        if await visible.may_on_subjects(cases, caller, AccessOperation.READ, each.contract)
     ]
 
 
-async def get_migration(cases: CasesOfRequest, call: CallOfRequest, migration: MigrationId) -> Any:
+async def get_migration(cases: CasesOfRequest, caller: CallerOfRequest, migration: MigrationId) -> object:
     """Return a migration."""
-    call.asks()
+    caller.filters()
     found = await cases.contracts.migrations.get(migration)
-    await visible.require_on_subjects(cases, call, AccessOperation.READ, found.contract)
+    await visible.require_on_subjects(cases, caller, AccessOperation.READ, found.contract)
     return MIGRATION.write(found)
 
 
 async def put_migration(
-    cases: CasesOfRequest, call: CallOfRequest, migration: MigrationId, body: MigrationToPutBody
-) -> Any:
+    cases: CasesOfRequest, caller: CallerOfRequest, migration: MigrationId, body: MigrationToPutBody
+) -> object:
     """Store a migration; the new major version of its contract must have been published."""
-    await visible.require_on_subjects(cases, call, AccessOperation.ALTER_CONFIGS, body.contract)
-    return MIGRATION.write(await cases.contracts.migrations.put(body.migration(migration)))
+    await visible.require_on_subjects(cases, caller, AccessOperation.ALTER_CONFIGS, body.contract)
+    return MIGRATION.write(await cases.contracts.migrations.put(body.migration(migration), by=caller.requester))
 
 
-async def get_migration_status(cases: CasesOfRequest, call: CallOfRequest, migration: MigrationId) -> Any:
+async def get_migration_status(cases: CasesOfRequest, caller: CallerOfRequest, migration: MigrationId) -> object:
     """Return how a migration stands: its bridge, where its converter is live, who still reads the old version."""
-    call.asks()
+    caller.filters()
     found = await cases.contracts.migration_statuses.status(migration)
-    await visible.require_on_subjects(cases, call, AccessOperation.READ, found.contract)
-    return MIGRATION_STATUS.write(_shown(call, found))
+    await visible.require_on_subjects(cases, caller, AccessOperation.READ, found.contract)
+    return MIGRATION_STATUS.write(_shown(caller, found))
 
 
-def _shown(call: ApiCall, status: MigrationStatus) -> MigrationStatus:
+def _shown(caller: RequestCaller, status: MigrationStatus) -> MigrationStatus:
     """Return a status with the applications, environments and facts of the bridge that the caller may know."""
     environments = (
-        tuple(name for name in status.environments if visible.may_know_environment(call, name))
-        if call.may_know_application(status.application)
+        tuple(name for name in status.environments if visible.may_know_environment(caller, name))
+        if caller.may_know_application(status.application)
         else ()
     )
-    shown = replace(status, consumers=visible.shown_consumers(call, status.consumers), environments=environments)
-    if call.may(AccessOperation.READ, visible.bridge(status.bridge)):
+    shown = replace(status, consumers=visible.shown_consumers(caller, status.consumers), environments=environments)
+    if caller.may(AccessOperation.READ, visible.bridge(status.bridge)):
         return shown
     return replace(
         shown,
@@ -301,7 +297,7 @@ def _shown(call: ApiCall, status: MigrationStatus) -> MigrationStatus:
         lag=None,
         is_verified=False,
         gates=(),
-        hindrances=(f"{call.caller_name} may not read the bridge, so that it is not shown what is missing",),
+        hindrances=(f"{caller.name} may not read the bridge, so that it is not shown what is missing",),
     )
 
 
@@ -395,33 +391,33 @@ def _epoch_ms(time: datetime | None) -> int:
     return max(0, int(aware.timestamp() * 1000))
 
 
-async def post_usage(cases: CasesOfRequest, call: CallOfRequest, body: UsageBatchBody) -> Any:
+async def post_usage(cases: CasesOfRequest, caller: CallerOfRequest, body: UsageBatchBody) -> object:
     """Store a batch of observed reads: counts, ids and names of fields, never values."""
-    call.require(AccessOperation.WRITE, visible.application(body.application))
+    caller.require(AccessOperation.WRITE, visible.application(body.application))
     batch = body.batch()
     for read in batch.reads:
         if read.subject:
-            call.require_on(AccessOperation.READ, parse_subject(read.subject))
-    return USAGE_RECEIPT.write(await cases.contracts.usage.post(batch, shows=call.readable))
+            caller.require_on(AccessOperation.READ, parse_subject(read.subject))
+    return USAGE_RECEIPT.write(await cases.contracts.usage.post(batch, shows=caller.readable, by=caller.requester))
 
 
 async def list_usage(
     cases: CasesOfRequest,
-    call: CallOfRequest,
+    caller: CallerOfRequest,
     subject: Filter = None,
     application: Filter = None,
     environment: Filter = None,
-) -> Any:
+) -> object:
     """List what was observed: of a subject, of an application, in an environment, or all."""
     of = None if subject is None else parse_subject(subject)
     found = await cases.contracts.usage.uses(of, application=application, environment=environment)
-    call.asks()
+    caller.filters()
     return [
         OBSERVED_USE.write(each)
         for each in found
-        if call.may(AccessOperation.READ, visible.application(each.application))
-        and call.may_describe(parse_subject(each.subject))
-        and visible.may_know_environment(call, each.environment)
+        if caller.may(AccessOperation.READ, visible.application(each.application))
+        and caller.may_describe(parse_subject(each.subject))
+        and visible.may_know_environment(caller, each.environment)
     ]
 
 

@@ -5,22 +5,33 @@ from __future__ import annotations
 from functools import partial
 from html import escape
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Depends, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from counterfoil.registry.access.resources import REGISTRY, AccessOperation, ResourceKind
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.contracts import bodies as visible
 from counterfoil.registry.contracts import endpoints as contracts
 from counterfoil.registry.contracts import report_endpoints as reports
 from counterfoil.registry.contracts.bodies import ContractId, Filter, segment
 from counterfoil.registry.contracts.report_endpoints import USAGE_ROUTES
 from counterfoil.registry.contracts.verdicts.verdict import BLOCKING
-from counterfoil.registry.http.access import FOUND, FROM_BODY, on, the, the_registry, the_scope
+from counterfoil.registry.http.access import (
+    FOUND,
+    FROM_BODY,
+    CallerOfRequest,
+    CasesOfRequest,
+    RequestCaller,
+    ServicesOfApp,
+    on,
+    the,
+    the_registry,
+    the_scope,
+)
 from counterfoil.registry.http.envelope import ROUTE_HOLDER
+from counterfoil.registry.http.request import ApiRequest
 from counterfoil.registry.http.route import DeclaredRoute, ValidatedRoute, described_errors
-from counterfoil.registry.http.services import CasesOfRequest, ServicesOfApp
 from counterfoil.registry.http.shapes import ANY_OBJECT
 from counterfoil.registry.store.committing import until_current
 from counterfoil.registry.topics.routes import TOPIC_ROUTES
@@ -39,7 +50,7 @@ from counterfoil.schema.rest.contracts import (
     EventType,
     Webhook,
 )
-from counterfoil.schema.rest.object_forms import ListOf
+from counterfoil.schema.rest.object_forms import Document, ListOf
 from counterfoil.schema.rest.observations import VERIFICATION
 from counterfoil.schema.rest.verdicts import (
     APPROVAL,
@@ -48,15 +59,10 @@ from counterfoil.schema.rest.verdicts import (
     CONTRACT_DIFF,
     FIELD_USE,
     VERDICT,
+    DeploymentVerdict,
     ReasonCode,
 )
 from counterfoil.schema.texts import counted
-
-if TYPE_CHECKING:
-    from counterfoil.registry.access.resources import AccessResource
-    from counterfoil.registry.http.call import ApiCall
-    from counterfoil.schema.rest.verdicts import DeploymentVerdict
-
 
 # Badges: a small image with the state of a contract in an environment, for pages such as a README.
 
@@ -115,23 +121,25 @@ def _image(name: str, state: str, colour: str, *, status: int = HTTPStatus.OK) -
     return Response(text, status_code=int(status), media_type=_TYPE, headers=headers)
 
 
-async def _the_publisher(call: ApiCall) -> AccessResource:
+async def _the_publisher(request: ApiRequest, caller: RequestCaller) -> AccessResource:
     """Return the application that offers the contract in the path; the registry where nobody whom the caller may know.
 
     So a denial is the same for a contract of others as for one that does not exist.
     """
-    parties = await call.cases.contracts.library.applications(segment(call.segment("contract")), ContractKind.ODCS)
-    known = [each for each in parties if call.may_know_application(each)]
+    parties = await request.cases.contracts.library.applications(
+        segment(request.segment("contract")), ContractKind.ODCS
+    )
+    known = [each for each in parties if caller.may_know_application(each)]
     return visible.application(min(known)) if known else REGISTRY
 
 
-async def _the_environment(call: ApiCall) -> AccessResource:
+async def _the_environment(request: ApiRequest, caller: RequestCaller) -> AccessResource:
     """Return the environment in the query; without one, what the badge needs besides."""
-    environment = call.text("environment")
-    return visible.environment(environment) if environment else await _the_publisher(call)
+    environment = request.text("environment")
+    return visible.environment(environment) if environment else await _the_publisher(request, caller)
 
 
-def _responses() -> dict[int | str, dict[str, Any]]:
+def _responses() -> dict[int | str, Document]:
     """Return the responses, each of which may be an image; a request that is invalid has the errors of all routes."""
     image = {_TYPE: {"schema": {"type": "string"}}}
     found = described_errors("GET", (ContractNotFound, EnvironmentNotFound), takes_as_of=False)
@@ -184,34 +192,34 @@ WebhookId = Annotated[str, Depends(_webhook)]
 DeliveryId = Annotated[str, Depends(_delivery)]
 
 
-async def list_webhooks(cases: CasesOfRequest) -> Any:
+async def list_webhooks(cases: CasesOfRequest) -> object:
     """List webhooks, without their secrets."""
     return [WEBHOOK.write(each) for each in await cases.contracts.webhooks.all()]
 
 
-async def create_webhook(cases: CasesOfRequest, body: WebhookBody) -> Any:
+async def create_webhook(cases: CasesOfRequest, caller: CallerOfRequest, body: WebhookBody) -> object:
     """Create a webhook."""
-    return WEBHOOK.write(await cases.contracts.webhooks.create(body.webhook()))
+    return WEBHOOK.write(await cases.contracts.webhooks.create(body.webhook(), by=caller.requester))
 
 
-async def get_webhook(cases: CasesOfRequest, webhook: WebhookId) -> Any:
+async def get_webhook(cases: CasesOfRequest, webhook: WebhookId) -> object:
     """Return a webhook, without its secret."""
     return WEBHOOK.write(await cases.contracts.webhooks.get(webhook))
 
 
-async def delete_webhook(cases: CasesOfRequest, webhook: WebhookId) -> None:
+async def delete_webhook(cases: CasesOfRequest, caller: CallerOfRequest, webhook: WebhookId) -> None:
     """Delete a webhook with its deliveries."""
-    await cases.contracts.webhooks.delete(webhook)
+    await cases.contracts.webhooks.delete(webhook, by=caller.requester)
 
 
-async def list_deliveries(cases: CasesOfRequest, webhook: WebhookId) -> Any:
+async def list_deliveries(cases: CasesOfRequest, webhook: WebhookId) -> object:
     """List the deliveries to a webhook, the newest first: those that wait, and the latest that have ended."""
     return [DELIVERY.write(each) for each in await cases.contracts.webhooks.deliveries(webhook)]
 
 
-async def redeliver(cases: CasesOfRequest, webhook: WebhookId, delivery: DeliveryId) -> Any:
+async def redeliver(cases: CasesOfRequest, caller: CallerOfRequest, webhook: WebhookId, delivery: DeliveryId) -> object:
     """Send an ended delivery again, with the same event."""
-    return DELIVERY.write(await cases.contracts.webhooks.redeliver(webhook, delivery))
+    return DELIVERY.write(await cases.contracts.webhooks.redeliver(webhook, delivery, by=caller.requester))
 
 
 _webhook_route = partial(ValidatedRoute, access=on(AccessOperation.WEBHOOKS, the_registry), tag="contracts")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.registry.access.rights import everything
-from counterfoil.registry.contracts.events import Event
+from counterfoil.registry.access.rights import Shown, everything
+from counterfoil.registry.contracts.events import Event, Events
+from counterfoil.registry.contracts.records import ContractRecords, HeldRecord
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.store.records import StoredKind
-from counterfoil.registry.store.writes import RecordAt, RefreshRecord, StoragePlan, together
-from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.records import Key, StoredKind
+from counterfoil.registry.store.writes import NO_REQUEST, RecordAt, RefreshRecord, Requester, StoragePlan, together
+from counterfoil.registry.subjects.levels import Scopes, check_writable
 from counterfoil.schema.agreements.findings import Activity, ReaderOrigin
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.rest.contracts import EventType
@@ -20,21 +23,11 @@ from counterfoil.schema.rest.observations import (
     WHOLE_RECORD,
     ObservedUse,
     PathUse,
+    UsageBatch,
     UsageOrigin,
+    UsageRead,
     UsageReceipt,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from counterfoil.registry.access.rights import Shown
-    from counterfoil.registry.contracts.events import Events
-    from counterfoil.registry.contracts.records import ContractRecords, HeldRecord
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.records import Key
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.schema.rest.observations import UsageBatch, UsageRead
-
 
 # What was observed of readers, as stored: one record for an application, subject, environment, origin and schema id.
 #
@@ -241,14 +234,14 @@ class ObservedUsage:
 
     # --- writing
 
-    async def post(self, batch: UsageBatch, *, shows: Shown = everything) -> UsageReceipt:
+    async def post(self, batch: UsageBatch, *, by: Requester, shows: Shown = everything) -> UsageReceipt:
         """Add a batch to what is stored; entries about unknown schema ids are left out, with a notice for each.
 
         Of the subjects that have a schema id those count that ``shows`` says the caller may read.
         """
-        return await self._turns.take(partial(self._post, batch, shows), written=batch.application)
+        return await self._turns.take(partial(self._post, batch, shows, by=by), written=batch.application)
 
-    async def _post(self, batch: UsageBatch, shows: Shown) -> UsageReceipt:
+    async def _post(self, batch: UsageBatch, shows: Shown, *, by: Requester) -> UsageReceipt:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
         draft = _Draft()
         for read in batch.reads:
@@ -260,7 +253,7 @@ class ObservedUsage:
                 draft.notices.append(_unknown(read))
         plans = [_write(draft.held[key], use, key) for key, use in draft.uses.items()]
         if plans:
-            await self._storage.commit(together((*plans, await self._events.plan(*draft.added.values()))))
+            await self._storage.commit(together((*plans, await self._events.plan(*draft.added.values()))), by=by)
         return UsageReceipt(draft.stored, tuple(draft.notices))
 
     async def note_stale(self) -> None:
@@ -283,7 +276,7 @@ class ObservedUsage:
         event = await self._events.plan(Event(EventType.CONSUMER_STALE, use.application, facts))
         stale, subjects = replace(use, stale_since=now), [parse_subject(use.subject)]
         stored = OBSERVED_USES.write(stale, revision=held.revision, subjects=subjects)
-        await self._storage.commit(together((stored, event)))
+        await self._storage.commit(together((stored, event)), by=NO_REQUEST)
 
     async def _subjects(self, read: UsageRead) -> list[QualifiedSubject]:
         """Return the subjects that the reads are of: all that have the schema id, unless one is given."""

@@ -21,7 +21,7 @@ from counterfoil.registry.contracts.events import ENDED, WAITING, WEBHOOKS, is_l
 from counterfoil.registry.logs import tried
 from counterfoil.registry.store.changes import JournalChangeKind
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.store.writes import StaleWrite, StoragePlan, record_write, together
+from counterfoil.registry.store.writes import NO_REQUEST, StaleWrite, StoragePlan, record_write, together
 from counterfoil.registry.subjects.levels import check_writable
 from counterfoil.schema.contexts import TOP_LEVEL
 from counterfoil.schema.errors import DeliveryNotFound, InvalidWebhook, RegistryError, WebhookNotFound
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.contracts.records import ContractRecords
     from counterfoil.registry.store.changes import WrittenChanges
     from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.store.writes import Requester
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.schema.rest.contracts import Delivery, Webhook
     from counterfoil.schema.rest.object_forms import Document
@@ -100,26 +101,26 @@ class Webhooks:
         """Return a webhook; raise ``WebhookNotFound`` if there is none with this id."""
         return (await self._held(webhook_id))[0]
 
-    async def create(self, given: Webhook) -> Webhook:
+    async def create(self, given: Webhook, *, by: Requester) -> Webhook:
         """Store a new webhook; raise ``InvalidWebhook`` if its address or secret cannot be used."""
         self._check_url(given.url)
         secret_bytes(given.secret)
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
         webhook = replace(given, id=str(uuid4()), create_ts=self._now_ms())
-        await self._storage.commit(WEBHOOKS.write(webhook, revision=0))
+        await self._storage.commit(WEBHOOKS.write(webhook, revision=0), by=by)
         return webhook
 
-    async def delete(self, webhook_id: str) -> None:
+    async def delete(self, webhook_id: str, *, by: Requester) -> None:
         """Delete a webhook with its deliveries; raise ``WebhookNotFound`` if there is none with this id."""
-        await self._turns.take(partial(self._delete, webhook_id), written=webhook_id)
+        await self._turns.take(partial(self._delete, webhook_id, by=by), written=webhook_id)
 
-    async def _delete(self, webhook_id: str) -> None:
+    async def _delete(self, webhook_id: str, *, by: Requester) -> None:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
         _, revision = await self._held(webhook_id)
         found = [each for kind in (WAITING, ENDED) for each in await self._storage.records(kind.name, (webhook_id,))]
         removed = (record_write(each.kind, each.key, None, revision=each.revision) for each in found)
         of_webhook = record_write(WEBHOOKS.name, (webhook_id,), None, revision=revision)
-        await self._storage.commit(together((of_webhook, *removed)))
+        await self._storage.commit(together((of_webhook, *removed)), by=by)
 
     async def _held(self, webhook_id: str) -> tuple[Webhook, int]:
         held = await self._records.find(WEBHOOKS, (webhook_id,))
@@ -154,11 +155,11 @@ class Webhooks:
         found = [each for kind in (WAITING, ENDED) for each in await self._records.all(kind, (webhook_id,))]
         return sorted(found, key=lambda each: each.id, reverse=True)
 
-    async def redeliver(self, webhook_id: str, delivery_id: str) -> Delivery:
+    async def redeliver(self, webhook_id: str, delivery_id: str, *, by: Requester) -> Delivery:
         """Send an ended delivery again, with the same event and id; raise ``DeliveryNotFound`` if there is none."""
-        return await self._turns.take(partial(self._redeliver, webhook_id, delivery_id), written=delivery_id)
+        return await self._turns.take(partial(self._redeliver, webhook_id, delivery_id, by=by), written=delivery_id)
 
-    async def _redeliver(self, webhook_id: str, delivery_id: str) -> Delivery:
+    async def _redeliver(self, webhook_id: str, delivery_id: str, *, by: Requester) -> Delivery:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
         await self._held(webhook_id)
         held = await self._records.find(ENDED, (webhook_id, delivery_id))
@@ -168,7 +169,7 @@ class Webhooks:
             held.value, state=DeliveryState.PENDING, attempts=0, next_ts=self._now_ms(), status=0, error="", end_ts=0
         )
         ended = record_write(ENDED.name, ENDED.key(again), None, revision=held.revision)
-        await self._storage.commit(together((ended, WAITING.write(again, revision=0))))
+        await self._storage.commit(together((ended, WAITING.write(again, revision=0))), by=by)
         return again
 
     # --- for the courier
@@ -188,7 +189,7 @@ class Webhooks:
         if held.value != delivery:
             return None
         claimed = replace(delivery, attempts=delivery.attempts + 1, claimed_until=self._now_ms() + for_ms)
-        await self._storage.commit(WAITING.write(claimed, revision=held.revision))
+        await self._storage.commit(WAITING.write(claimed, revision=held.revision), by=NO_REQUEST)
         return claimed
 
     async def put_off(self, delivery: Delivery, *, by_ms: int) -> None:
@@ -207,15 +208,15 @@ class Webhooks:
         if held.value is None or held.value.claimed_until != claimed.claimed_until:
             return
         if delivery.state is DeliveryState.PENDING:
-            await self._storage.commit(WAITING.write(delivery, revision=held.revision))
+            await self._storage.commit(WAITING.write(delivery, revision=held.revision), by=NO_REQUEST)
             return
         removed = record_write(WAITING.name, WAITING.key(delivery), None, revision=held.revision)
         if (await self._records.find(WEBHOOKS, (delivery.webhook,))).value is None:
-            await self._storage.commit(removed)
+            await self._storage.commit(removed, by=NO_REQUEST)
             return
         known = await self._records.find(ENDED, ENDED.key(delivery))
         stored = ENDED.write(delivery, revision=known.revision)
-        await self._storage.commit(together((removed, stored, *await self._pruned(delivery.webhook))))
+        await self._storage.commit(together((removed, stored, *await self._pruned(delivery.webhook))), by=NO_REQUEST)
 
     async def _pruned(self, webhook_id: str) -> list[StoragePlan]:
         """Return the plans that delete the oldest ended deliveries, so that there is room for one more."""

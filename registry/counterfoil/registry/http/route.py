@@ -3,60 +3,60 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable
 from functools import partial, update_wrapper, wraps
 from http import HTTPStatus
 from inspect import Signature
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.convertors import CONVERTOR_TYPES, StringConvertor
+from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from counterfoil.registry.access.rights import EVERY_CALLER, Needs
 from counterfoil.registry.changes.as_of import AsOf, resolve_moment
-from counterfoil.registry.http.access import guarded
+from counterfoil.registry.http.access import Access, RequestCaller, Services, guarded, request_of, services_of
 from counterfoil.registry.http.answers import (
     DENIED,
     NO_CONTENT,
     NOTHING,
     V1,
+    Answer,
     answer,
     check_consumed,
     error_answer,
     ignored_header,
     negotiate,
+    shaper,
+    tolerates_new_fields,
 )
-from counterfoil.registry.http.call import ApiCall
-from counterfoil.registry.http.dialects import shaper, tolerates_new_fields
 from counterfoil.registry.http.envelope import ROUTE_HOLDER
-from counterfoil.registry.http.paths import refusal
-from counterfoil.registry.http.replies import entity_tag, tagged
-from counterfoil.registry.http.services import NOT_KNOWN, WARNING, services_of
+from counterfoil.registry.http.replies import (
+    MAX_KEPT_BODY_BYTES,
+    WARNING,
+    Basis,
+    CachedReply,
+    Lifetime,
+    entity_tag,
+    request_key,
+    tagged,
+)
+from counterfoil.registry.http.request import ApiRequest, refusal
 from counterfoil.registry.http.shapes import AS_OF, SCHEMA_TEXT, described_request, schema_of
 from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.store.committing import until_current
-from counterfoil.registry.store.protocol import StoreSlow
+from counterfoil.registry.store.protocol import Storage, StoreSlow
 from counterfoil.registry.subjects.documents import ERROR
-from counterfoil.registry.use_cases import use_cases
+from counterfoil.registry.use_cases import UseCases, use_cases
 from counterfoil.schema import errors
 from counterfoil.schema.errors import BadRequest, Forbidden, RegistryError, StoreTimeout, StoreUnavailable
-from counterfoil.schema.rest.object_forms import HasJsonSchema
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from fastapi import Request
-    from pydantic import BaseModel
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from counterfoil.registry.http.access import Access
-    from counterfoil.registry.http.services import Services
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.use_cases import UseCases
-
+from counterfoil.schema.rest.object_forms import Document, HasJsonSchema
 
 # The errors that each route can respond with, for the OpenAPI description.
 
@@ -81,7 +81,7 @@ _ERROR_BODY: Final = {"application/json": {"schema": schema_of(ERROR)}}
 
 def described_errors(
     method: str, own: tuple[type[RegistryError], ...], *, takes_as_of: bool
-) -> dict[int | str, dict[str, Any]]:
+) -> dict[int | str, Document]:
     """Return the error responses of a route by status, as OpenAPI describes them.
 
     ``own`` are its errors beside those that any request can cause.
@@ -108,9 +108,17 @@ def _line(kind: type[RegistryError]) -> str:
 
 # The handling of one request: media types, the state of the store to read, errors, entity tags.
 
-_Operation: TypeAlias = "Callable[[ApiCall], Awaitable[Any]]"
+_Operation: TypeAlias = "Callable[[ApiRequest, RequestCaller], Awaitable[object]]"
 
 _BODY_METHODS: Final = frozenset({"POST", "PUT"})
+
+
+class _Made(NamedTuple):
+    """The answer of one attempt, what it depends on if it may be cached, and the right of all who get the same."""
+
+    answer: Answer
+    basis: Basis | None
+    needs: Needs | None
 
 
 class Endpoint:
@@ -123,11 +131,11 @@ class Endpoint:
         self._path = route.path_format
         self._status = route.status_code or HTTPStatus.OK
         self._has_body = route.method in _BODY_METHODS
-        self._may_write = route.method != "GET"
         self._has_tag = route.has_tag
         self._reads_store = route.reads_store
         self._may_be_stale = route.may_be_stale
         self._only_reads = route.only_reads
+        self._cached = route.cached
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -141,81 +149,108 @@ class Endpoint:
         media_type = V1
         is_tolerant = services.dialects.tolerant is not None and tolerates_new_fields(scope["headers"])
         dialect = services.dialects.of(is_tolerant=is_tolerant)
-        call = ApiCall(scope, receive, services)
-        call.form = self._route.body
+        request, caller = request_of(scope, receive, form=self._route.body)
         try:
             media_type = _agree(scope, has_body=self._has_body)
-            if call.has_query and call.texts(AS_OF):
-                call.cases = await self._cases_as_of(call.text(AS_OF), services)
-            with call.authorship() if self._may_write else nullcontext():
-                value, is_stale = await self._value_for_caller(call, services)
+            made, is_stale = await self._made_for_caller(request, caller, services)
+            is_cached = caller.record(made.answer)
         except RegistryError as error:
             # no variable keeps the error: with its traceback, that would be a cycle of all that the request had
             return error_answer(
-                dialect.translated(error if call.caller is None else call.shown_error(error)), media_type
+                dialect.translated(error if caller.authenticated is None else caller.shown_error(error)), media_type
             )
+        value, ignored = made.answer.value, (*request.ignored, *made.answer.ignored)
         shape = shaper(dialect, self._route.result)
         response = answer(shape(value) if shape is not None else value, media_type, status=self._status)
         body = bytes(response.body)
         tag = entity_tag(body) if self._has_tag else b""
-        if not is_stale and not call.ignored:
-            call.keep(body, self._route, tag=tag, is_tolerant=is_tolerant)
+        if is_cached and not (is_stale or ignored) and made.basis is not None:
+            reply = CachedReply(body, self._path, made.basis, tag, self._may_be_stale, needs=made.needs)
+            self._keep(request, reply, caller=caller, services=services, is_tolerant=is_tolerant)
         if tag:
             response = tagged(response, tag, scope["headers"])
         if is_stale:
             response.raw_headers.append(WARNING)
-        if call.ignored:
-            response.raw_headers.append(ignored_header(call.ignored))
+        if ignored:
+            response.raw_headers.append(ignored_header(ignored))
         return response
 
-    async def _value_for_caller(self, call: ApiCall, services: Services) -> tuple[Any, bool]:
-        """Return what :meth:`_value` does, if the caller has the right to it."""
-        if call.caller is None:
-            return await self._value(self._operation, call, services)
+    def _keep(
+        self,
+        request: ApiRequest,
+        reply: CachedReply,
+        *,
+        caller: RequestCaller,
+        services: Services,
+        is_tolerant: bool,
+    ) -> None:
+        """Cache a response, if it is known who gets the same."""
+        known, needs = caller.authenticated, reply.needs
+        if len(request.body or b"") > MAX_KEPT_BODY_BYTES or (known is not None and needs is None):
+            return
+        key = request_key(request.raw_path, request.body, is_tolerant=is_tolerant, is_python=request.is_python)
+        if needs is EVERY_CALLER and known is not None:
+            key += known.rights.key
+        services.replies.put(key, reply)
+
+    async def _made_for_caller(
+        self, request: ApiRequest, caller: RequestCaller, services: Services
+    ) -> tuple[_Made, bool]:
+        """Return what :meth:`_made` does; what the caller may not read may be answered as if it were absent."""
+        cases = services.cases
+        if request.has_query and request.texts(AS_OF):
+            cases = await self._cases_as_of(request.text(AS_OF), services)
         try:
-            return await self._value(self._permitted, call, services)
+            return await self._made(request, caller, cases, services)
         except Forbidden:
-            if services.nothing is None or not (call.denies_read and self._only_reads):
+            if services.nothing is None or not (caller.denies_read and self._only_reads):
                 raise
-        call.over_nothing(services.nothing)
-        value = await self._operation(call)
-        call.rests_on_more()
-        return value, False
+        made = await self._attempt(request, caller.unrestricted(), services, services.nothing)
+        return made._replace(basis=None), False
 
-    async def _permitted(self, call: ApiCall) -> Any:
-        """Return the operation's result for a caller who has what the route needs; raise ``Forbidden`` for others."""
-        call.restart()
-        await self._access.check(call)
-        call.has_asked = False
-        value = await self._operation(call)
-        if self._access.asks and not call.has_asked:
-            LOGGER.error("an operation did not ask about rights, and its result was not sent: a defect of this server")
-            raise Forbidden(DENIED)
-        return value
-
-    async def _value(self, operation: _Operation, call: ApiCall, services: Services) -> tuple[Any, bool]:
-        """Return the operation's result, and whether it is from memory, since the store cannot be reached."""
+    async def _made(
+        self, request: ApiRequest, caller: RequestCaller, cases: UseCases, services: Services
+    ) -> tuple[_Made, bool]:
+        """Return the answer, and whether it is from memory, since the store cannot be reached."""
+        attempt = partial(self._attempt, request, caller, services)
         storage = services.cases.storage
-        if not self._may_be_stale or call.cases is not services.cases:
-            return await self._current(operation, call, storage, storage.catch_up), False
+        if not self._may_be_stale or cases is not services.cases:
+            return await self._current(partial(attempt, cases), storage, storage.catch_up), False
         try:
-            return await self._current(operation, call, storage, services.stale.catch_up), False
+            return await self._current(partial(attempt, cases), storage, services.stale.catch_up), False
         except (StoreUnavailable, StoreTimeout) as failure:
-            value = await services.stale.value(operation, call, failure=failure)
-            if value is not NOT_KNOWN:
-                return value, True
+            made = await services.stale.value(attempt, failure=failure)
+            if made is not None:
+                return made, True
             if not isinstance(failure, StoreSlow):
                 raise
-        call.cases = services.cases
-        return await self._current(operation, call, storage, storage.catch_up), False
+        return await self._current(partial(attempt, cases), storage, storage.catch_up), False
 
     async def _current(
-        self, operation: _Operation, call: ApiCall, storage: Storage, catch_up: Callable[[], Awaitable[None]]
-    ) -> Any:
-        """Return the operation's result, from what is stored now."""
+        self, attempt: Callable[[], Awaitable[_Made]], storage: Storage, catch_up: Callable[[], Awaitable[None]]
+    ) -> _Made:
+        """Return the answer from what is stored now."""
         if self._reads_store:
             await catch_up()
-        return await until_current(partial(operation, call), catch_up=storage.catch_up)
+        return await until_current(attempt, catch_up=storage.catch_up)
+
+    async def _attempt(self, request: ApiRequest, caller: RequestCaller, services: Services, cases: UseCases) -> _Made:
+        """Return the answer over ``cases``; raise ``Forbidden`` unless the caller has what the route needs."""
+        request.restart(cases)
+        basis = needs = None
+        if caller.authenticated is not None:
+            caller.restart()
+            needs = await self._access.check(request, caller)
+            caller.has_asked = False
+        if self._cached is not None and not request.has_query:
+            epoch = services.replies.epoch
+            basis = services.replies.basis(await self._cached(request), epoch)
+        value = await self._operation(request, caller)
+        if caller.authenticated is not None and self._access.asks and not caller.has_asked:
+            LOGGER.error("an operation did not ask about rights, and its result was not sent: a defect of this server")
+            raise Forbidden(DENIED)
+        found = value if isinstance(value, Answer) else Answer(value)
+        return _Made(found, basis if found.is_cached else None, found.needs or needs)
 
     async def _cases_as_of(self, moment: str, services: Services) -> UseCases:
         """Return the use cases over the state as of then; raise ``BadRequest`` if the route cannot read the past.
@@ -263,7 +298,7 @@ class DeclaredRoute(APIRoute):
     """One route, whose ``endpoint`` FastAPI calls. Its path is matched as it was sent.
 
     It is declared once for all applications of the process; the endpoint finds the application by the request
-    (:mod:`~counterfoil.registry.http.services`). ``access`` is what it needs of its callers
+    (:mod:`~counterfoil.registry.http.access`). ``access`` is what it needs of its callers
     (:mod:`~counterfoil.registry.http.access`); there is no default, so that no route is without.
     """
 
@@ -303,6 +338,8 @@ class ApiRoute(DeclaredRoute):
 
     body: HasJsonSchema | None = None
     """The shape of the body, for a route that reads it by itself."""
+    cached: Lifetime | None = None
+    """What a response depends on, for a route whose responses are cached."""
 
     def __init__(
         self,
@@ -314,7 +351,7 @@ class ApiRoute(DeclaredRoute):
         tag: str,
         errors: tuple[type[RegistryError], ...],
         query: tuple[str, ...] = (),
-        openapi_extra: dict[str, Any] | None = None,
+        openapi_extra: Document | None = None,
         result: HasJsonSchema | type[BaseModel] | None = None,
         status: int = 200,
         has_tag: bool = False,
@@ -363,20 +400,24 @@ class ApiRoute(DeclaredRoute):
 class ConfluentRoute(ApiRoute):
     """A route of Confluent's API: ``operation`` reads the request by itself, as Confluent's registry reads it.
 
-    ``query`` names the parameters, ``body`` is the shape of the body: they are described, not enforced.
+    ``query`` names the parameters, ``body`` is the shape of the body: they are described, not enforced. Responses to
+    requests without a query are cached as long as ``cached`` says; an operation whose result depends on more returns an
+    :class:`~counterfoil.registry.http.answers.Answer`.
     """
 
     def __init__(
         self,
         method: str,
         path: str,
-        operation: Callable[[ApiCall], Awaitable[Any]],
+        operation: _Operation,
         *,
         query: tuple[str, ...] = (),
         body: HasJsonSchema | None = None,
+        cached: Lifetime | None = None,
         **declared: Any,
     ) -> None:
         self.body = body
+        self.cached = cached
         endpoint: Any = update_wrapper(partial(operation), operation)
         endpoint.__signature__ = Signature()  # FastAPI has no parameters to read
         extra = described_request(path, query, body)
@@ -396,9 +437,9 @@ class ValidatedRoute(ApiRoute):
             self.dependant.call = _printed(self.dependant.call, self.status_code or HTTPStatus.OK)
         handler = super().get_route_handler()
 
-        async def operation(call: ApiCall) -> Response:
+        async def operation(request: ApiRequest, caller: RequestCaller) -> Response:
             try:
-                return await handler(await call.request(has_body=self.body_field is not None))
+                return await handler(await request.validated(caller, has_body=self.body_field is not None))
             except RequestValidationError as error:
                 raise refusal(error) from None
 

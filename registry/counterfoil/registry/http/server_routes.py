@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import cached_property, partial
 from http import HTTPStatus
 from importlib import metadata
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Request, Response
 from fastapi.openapi.utils import get_openapi
@@ -14,55 +15,55 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel
 
 from counterfoil.registry.access.resources import AccessOperation
-from counterfoil.registry.access.rights import CALLER
-from counterfoil.registry.http.access import MEMBER, OPEN, on, the_registry
+from counterfoil.registry.access.rights import CALLER, Caller
+from counterfoil.registry.http.access import (
+    MEMBER,
+    OPEN,
+    RequestCaller,
+    ServerLifecycle,
+    ServicesOfApp,
+    on,
+    the_registry,
+)
 from counterfoil.registry.http.answers import PRODUCED, UNAVAILABLE_HEADERS
-from counterfoil.registry.http.bodies import parse_json
+from counterfoil.registry.http.replies import StaleReads
+from counterfoil.registry.http.request import ApiRequest, parse_json
 from counterfoil.registry.http.route import ApiRoute, ConfluentRoute, DeclaredRoute
-from counterfoil.registry.http.services import ServerLifecycle, ServicesOfApp
 from counterfoil.registry.http.shapes import ANY_OBJECT, components
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.subjects.documents import ERROR
 from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.rest.json_values import RequestJson
-from counterfoil.schema.rest.object_forms import TEXT_BY_KEY, HasJsonSchema
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterfoil.registry.access.rights import Caller
-    from counterfoil.registry.http.call import ApiCall
-    from counterfoil.registry.http.services import StaleReads
-    from counterfoil.registry.store.protocol import Storage
-
+from counterfoil.schema.rest.object_forms import TEXT_BY_KEY, Document, HasJsonSchema
 
 # Operations on the server itself.
 
 
-async def get_root(_: ApiCall) -> Any:
+async def get_root(_: ApiRequest, __: RequestCaller) -> object:
     """Return an empty object, which shows that the server responds."""
     return {}
 
 
-async def post_root(call: ApiCall) -> Any:
+async def post_root(request: ApiRequest, _: RequestCaller) -> object:
     """Return an empty object for any object of texts in the body."""
-    body = await call.raw_body()
+    body = await request.raw_body()
     if body.strip():
         RequestJson(parse_json(body)).members()
     return {}
 
 
-async def get_cluster_id(call: ApiCall) -> Any:
+async def get_cluster_id(request: ApiRequest, _: RequestCaller) -> object:
     """Return the id of the registry, and of its Kafka cluster, which is empty if it is not configured."""
-    clusters = {"kafka-cluster": call.cases.kafka_cluster_id, "schema-registry-cluster": "counterfoil"}
+    clusters = {"kafka-cluster": request.cases.kafka_cluster_id, "schema-registry-cluster": "counterfoil"}
     return {"scope": {"path": [], "clusters": clusters}}
 
 
-async def get_server_version(_: ApiCall) -> Any:
+async def get_server_version(_: ApiRequest, __: RequestCaller) -> object:
     """Return the version of the server."""
     return {"version": metadata.version("counterfoil"), "commitId": "unknown"}
 
 
-async def get_deployment(_: ApiCall) -> Any:
+async def get_deployment(_: ApiRequest, __: RequestCaller) -> object:
     """Return the attributes of the deployment: there are none."""
     return {"attributes": []}
 
@@ -205,7 +206,7 @@ class Description:
         self._routes = routes
 
     @cached_property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """The whole description."""
         description = get_openapi(
             title="counterfoil registry",
@@ -235,7 +236,7 @@ DESCRIPTION_ROUTE: Final = DeclaredRoute(
 )
 
 
-def _in_our_terms(description: dict[str, Any]) -> dict[str, Any]:
+def _in_our_terms(description: Document) -> Document:
     """Return ``description`` with all media types of this API, and without FastAPI's own error, which is never sent."""
     shapes = description["components"]["schemas"]
     for name in _FOREIGN:
@@ -254,6 +255,6 @@ def _in_our_terms(description: dict[str, Any]) -> dict[str, Any]:
     return description
 
 
-def _is_foreign(response: dict[str, Any]) -> bool:
+def _is_foreign(response: Document) -> bool:
     schema = response.get("content", {}).get(_JSON, {}).get("schema", {})
     return bool(schema.get("$ref", "").endswith(_FOREIGN[0]))

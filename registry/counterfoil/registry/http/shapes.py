@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from counterfoil.schema.rest.json_values import JsonValue, read_text
-from counterfoil.schema.rest.object_forms import HasJsonSchema, JsonType, ListOf, ObjectForm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from counterfoil.schema.rest.object_forms import Document, JsonSchema
-
+from counterfoil.schema.rest.object_forms import Document, HasJsonSchema, JsonSchema, JsonType, ListOf, ObjectForm
 
 # The shapes of bodies in the OpenAPI description, made from the forms of :mod:`counterfoil.schema.rest`.
 
@@ -50,11 +45,11 @@ class BodyShape(HasJsonSchema):
     name: str
     about: str
     properties: tuple[BodyProperty, ...]
+    member_types: dict[str, JsonSchema] = field(init=False)
+    """The types of the members, by key."""
 
-    @property
-    def member_types(self) -> dict[str, JsonSchema]:
-        """The types of the members, by key."""
-        return {each.key: each.type for each in self.properties}
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "member_types", {each.key: each.type for each in self.properties})
 
     def has(self, key: str) -> bool:
         """Return whether the shape has a member ``key``."""
@@ -155,7 +150,7 @@ def _shapes_in(described: JsonSchema) -> Iterator[BodyShape]:
 
 # The OpenAPI description of the requests of Confluent's API.
 #
-# FastAPI does not read them: :class:`~counterfoil.registry.http.call.ApiCall` does, as Confluent's registry reads them.
+# FastAPI does not read them: :class:`~counterfoil.registry.http.request.ApiRequest` does, by the rules of that API.
 
 AS_OF: Final = "as_of"
 """The query parameter that requests the past."""
@@ -204,14 +199,14 @@ _NUMBERS: Final = {"limit": "The largest number of entries.", "offset": "The num
 _LISTS: Final = frozenset({"associationType", "findTags", "key", "lifecycle", "value"})
 
 
-def described_request(path: str, query: Sequence[str], body: HasJsonSchema | None) -> dict[str, Any]:
+def described_request(path: str, query: Sequence[str], body: HasJsonSchema | None) -> Document:
     """Return a request's OpenAPI description: the parameters in the path, those in ``query``, the body's shape.
 
     >>> described_request("/mode/{subject}", (), None)
     {'parameters': [{'name': 'subject', 'in': 'path', 'required': True, 'schema': {'type': 'string'}}]}
     """
     names = [segment[1:-1] for segment in path.split("/") if segment.startswith("{")]
-    described: dict[str, Any] = {"parameters": [*map(_path_parameter, names), *map(_query_parameter, query)]}
+    described: Document = {"parameters": [*map(_path_parameter, names), *map(_query_parameter, query)]}
     if body is not None:
         described["requestBody"] = {
             "required": True,
@@ -220,11 +215,11 @@ def described_request(path: str, query: Sequence[str], body: HasJsonSchema | Non
     return described
 
 
-def _path_parameter(name: str) -> dict[str, Any]:
+def _path_parameter(name: str) -> Document:
     return {"name": name, "in": "path", "required": True, "schema": {"type": "integer" if name == "id" else "string"}}
 
 
-def _query_parameter(name: str) -> dict[str, Any]:
+def _query_parameter(name: str) -> Document:
     kind = "boolean" if name in _FLAGS else "integer" if name in _NUMBERS else "string"
     shape = {"type": "array", "items": {"type": kind}} if name in _LISTS else {"type": kind}
     description = {**_FLAGS, **_TEXTS, **_NUMBERS}[name]

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.registry.audit.digests import audit_key, digest_of_record
 from counterfoil.registry.audit.events import facts_about
-from counterfoil.registry.store.writes import StoragePlan, record_write, together
+from counterfoil.registry.store.protocol import Storage, StorageRecord
+from counterfoil.registry.store.writes import Requester, StoragePlan, record_write, together
 from counterfoil.registry.subjects.versions import MAX_VERSION
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import InvalidKey, KeyNotFound
+from counterfoil.schema.model import Rule, RuleSet
 from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from counterfoil.registry.store.protocol import Storage, StorageRecord
-    from counterfoil.schema.model import Rule, RuleSet
-    from counterfoil.schema.rest.object_forms import Document
-
+from counterfoil.schema.rest.object_forms import Document
 
 # Which names, fields and subjects of encryption keys are valid.
 #
@@ -262,18 +258,18 @@ class KeyRecords:
         found = await self._storage.records(DEK_KIND, dek_key(dek_id))
         return _held_dek(found[0]) if found else None
 
-    async def put_kek(self, held: HeldKek, kek: Kek | None) -> None:
+    async def put_kek(self, held: HeldKek, kek: Kek | None, *, by: Requester) -> None:
         """Replace the held key by ``kek``; None deletes it permanently. Raises ``StaleWrite``."""
         key, stored_key = await audit_key(self._storage)
-        await self._storage.commit(together((stored_key, _kek_write(held, kek, key))))
+        await self._storage.commit(together((stored_key, _kek_write(held, kek, key))), by=by)
 
-    async def put_deks(self, of: HeldKek, changed: Sequence[tuple[HeldDek, Dek | None]]) -> None:
+    async def put_deks(self, of: HeldKek, changed: Sequence[tuple[HeldDek, Dek | None]], *, by: Requester) -> None:
         """Replace held keys of one KEK by others; None deletes one permanently. Raises ``StaleWrite``."""
         added = sum(held.revision == 0 for held, _ in changed) - sum(dek is None for _, dek in changed)
         counted = replace(of.kek, dek_count=of.kek.dek_count + added)
         key, stored_key = await audit_key(self._storage)
         writes = [_dek_write(held, dek, key) for held, dek in changed]
-        await self._storage.commit(together((stored_key, _kek_write(of, counted, key), *writes)))
+        await self._storage.commit(together((stored_key, _kek_write(of, counted, key), *writes)), by=by)
 
 
 def _kek_write(held: HeldKek, kek: Kek | None, key: bytes) -> StoragePlan:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from counterfoil.registry.access.resources import AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.audit.events import EventKind, facts_about
-from counterfoil.registry.http.access import FOUND, FROM_BODY, on, the, the_subject_of_keys
-from counterfoil.registry.http.answers import NOTHING
+from counterfoil.registry.http.access import FOUND, FROM_BODY, RequestCaller, on, the, the_subject_of_keys
+from counterfoil.registry.http.answers import NOTHING, Answer, AuditedUse
+from counterfoil.registry.http.request import ApiRequest
 from counterfoil.registry.http.route import ConfluentRoute
 from counterfoil.registry.http.shapes import PAGE, BodyProperty, BodyShape, properties_of
 from counterfoil.registry.keys.records import FIRST_VERSION, without_secrets
 from counterfoil.registry.keys.use_cases import DekGroup, DekRequest
 from counterfoil.registry.subjects.versions import parse_version
 from counterfoil.schema import errors
-from counterfoil.schema.contexts import parse_prefix, parse_subject
+from counterfoil.schema.contexts import QualifiedSubject, parse_prefix, parse_subject
 from counterfoil.schema.errors import InvalidKey, KeyInUse, NotFound
-from counterfoil.schema.rest.json_values import RequestJson, read_flag, read_integer, read_text
+from counterfoil.schema.rest.json_values import JsonValue, RequestJson, read_flag, read_integer, read_text
 from counterfoil.schema.rest.keys import (
     CHANGEABLE,
     DEFAULT_ALGORITHM,
@@ -30,17 +31,10 @@ from counterfoil.schema.rest.keys import (
     Algorithm,
     DekId,
     Kek,
+    ShownDek,
     dek_document,
 )
-from counterfoil.schema.rest.object_forms import FLAG, INTEGER, INTEGERS, TEXT, TEXTS
-
-if TYPE_CHECKING:
-    from counterfoil.registry.http.call import ApiCall
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.keys import ShownDek
-    from counterfoil.schema.rest.object_forms import Document
-
+from counterfoil.schema.rest.object_forms import FLAG, INTEGER, INTEGERS, TEXT, TEXTS, Document
 
 # The bodies about keys that clients send.
 
@@ -50,7 +44,7 @@ def read_kek(value: object) -> Kek:
     return NEW_KEK.read(RequestJson(value))
 
 
-def read_kek_changes(value: object) -> dict[str, Any]:
+def read_kek_changes(value: object) -> Document:
     """Return the changes of a key encryption key in a body; a null clears the field."""
     return CHANGEABLE.read_changes(RequestJson(value))
 
@@ -114,177 +108,190 @@ STORED_DEK: Final = BodyShape(
 # Operations under ``/dek-registry``: keys, and the keys that wrap them.
 
 
-def _algorithm(call: ApiCall) -> Algorithm:
-    word = call.text("algorithm")
+def _algorithm(request: ApiRequest) -> Algorithm:
+    word = request.text("algorithm")
     try:
         return Algorithm(word) if word else DEFAULT_ALGORITHM
     except ValueError:
         raise NotFound(f"algorithm is {word[:80]!r}; expected one of {', '.join(Algorithm)}") from None
 
 
-async def _subject(call: ApiCall) -> QualifiedSubject:
+async def _subject(request: ApiRequest) -> QualifiedSubject:
     """Return the subject in the path, or the one whose alias it is for keys."""
-    return await call.cases.scopes.aliased_for_keys(call.scope_subject())
+    return await request.cases.scopes.aliased_for_keys(request.scope_subject())
 
 
-async def _group(call: ApiCall) -> DekGroup:
-    return DekGroup(call.segment("name"), await _subject(call), _algorithm(call))
+async def _group(request: ApiRequest) -> DekGroup:
+    return DekGroup(request.segment("name"), await _subject(request), _algorithm(request))
 
 
 # --- key encryption keys
 
 
-async def list_keks(call: ApiCall) -> Any:
+async def list_keks(request: ApiRequest, caller: RequestCaller) -> object:
     """List the names of key encryption keys, sorted."""
-    first, last = call.bounds()
-    prefixes = [parse_prefix(text) for text in call.texts("subjectPrefix")]
-    call.asks()
-    names = await call.cases.keks.names(prefixes, deleted=call.flag("deleted"))
-    return [name for name in names if call.may(AccessOperation.DESCRIBE, AccessResource(ResourceKind.KEK, name))][
+    first, last = request.bounds()
+    prefixes = [parse_prefix(text) for text in request.texts("subjectPrefix")]
+    caller.filters()
+    names = await request.cases.keks.names(prefixes, deleted=request.flag("deleted"))
+    return [name for name in names if caller.may(AccessOperation.DESCRIBE, AccessResource(ResourceKind.KEK, name))][
         first:last
     ]
 
 
-async def get_kek(call: ApiCall) -> Any:
+async def get_kek(request: ApiRequest, caller: RequestCaller) -> object:
     """Return a key encryption key."""
-    return _shown_kek(call, await call.cases.keks.get(call.segment("name"), deleted=call.flag("deleted")))
+    return _shown_kek(caller, await request.cases.keks.get(request.segment("name"), deleted=request.flag("deleted")))
 
 
-async def create_kek(call: ApiCall) -> Any:
+async def create_kek(request: ApiRequest, caller: RequestCaller) -> object:
     """Store the key encryption key in the body."""
-    kek = read_kek(await call.json())
-    call.require(AccessOperation.WRITE, AccessResource(ResourceKind.KEK, kek.name))
+    kek = read_kek(await request.json())
+    caller.require(AccessOperation.WRITE, AccessResource(ResourceKind.KEK, kek.name))
     if kek.shared:
-        call.require(AccessOperation.UNWRAP, AccessResource(ResourceKind.KEK, kek.name))
-    return _shown_kek(call, await call.cases.keks.create(kek, test=call.flag("testSharing")))
+        caller.require(AccessOperation.UNWRAP, AccessResource(ResourceKind.KEK, kek.name))
+    return _shown_kek(
+        caller, await request.cases.keks.create(kek, test=request.flag("testSharing"), by=caller.requester)
+    )
 
 
-async def change_kek(call: ApiCall) -> Any:
+async def change_kek(request: ApiRequest, caller: RequestCaller) -> object:
     """Change a key encryption key as the body requests, and return it."""
-    name, changes = call.segment("name"), read_kek_changes(await call.json())
-    call.asks()
+    name, changes = request.segment("name"), read_kek_changes(await request.json())
+    caller.filters()
     if changes.get("shared"):
-        call.require(AccessOperation.UNWRAP, AccessResource(ResourceKind.KEK, name))
-    return _shown_kek(call, await call.cases.keks.change(name, changes, test=call.flag("testSharing")))
+        caller.require(AccessOperation.UNWRAP, AccessResource(ResourceKind.KEK, name))
+    return _shown_kek(
+        caller, await request.cases.keks.change(name, changes, test=request.flag("testSharing"), by=caller.requester)
+    )
 
 
-async def delete_kek(call: ApiCall) -> Any:
+async def delete_kek(request: ApiRequest, caller: RequestCaller) -> object:
     """Soft-delete a key encryption key, or remove it with ``permanent=true``."""
-    name = call.segment("name")
+    name = request.segment("name")
     try:
-        await call.cases.keks.delete(name, permanent=call.flag("permanent"))
+        await request.cases.keks.delete(name, permanent=request.flag("permanent"), by=caller.requester)
     except KeyInUse:
-        if call.visible(AccessOperation.DESCRIBE) is None:
+        if caller.visible(AccessOperation.DESCRIBE) is None:
             raise
         raise KeyInUse(f"Key {name!r} still wraps keys; delete those first") from None  # not naming their subjects
     return NOTHING
 
 
-async def undelete_kek(call: ApiCall) -> Any:
+async def undelete_kek(request: ApiRequest, caller: RequestCaller) -> object:
     """Restore a soft-deleted key encryption key."""
-    await call.cases.keks.undelete(call.segment("name"))
+    await request.cases.keks.undelete(request.segment("name"), by=caller.requester)
     return NOTHING
 
 
-async def test_kek(call: ApiCall) -> Any:
+async def test_kek(request: ApiRequest, caller: RequestCaller) -> object:
     """Check that the registry can wrap a key with a key encryption key, and return the latter."""
-    tested = await call.cases.keks.test(call.segment("name"))
-    call.records(EventKind.KEY_TESTED, AccessResource(ResourceKind.KEK, tested.name))
-    return _shown_kek(call, tested)
+    tested = await request.cases.keks.test(request.segment("name"))
+    event = AuditedUse(EventKind.KEY_TESTED, AccessResource(ResourceKind.KEK, tested.name))
+    return Answer(_shown_kek(caller, tested), events=(event,))
 
 
-def _may_unwrap(call: ApiCall, name: str) -> bool:
-    return call.may(AccessOperation.UNWRAP, AccessResource(ResourceKind.KEK, name))
+def _may_unwrap(caller: RequestCaller, name: str) -> bool:
+    return caller.may(AccessOperation.UNWRAP, AccessResource(ResourceKind.KEK, name))
 
 
-def _shown_kek(call: ApiCall, kek: Kek) -> Document:
+def _shown_kek(caller: RequestCaller, kek: Kek) -> Document:
     """Return the JSON of a key; callers who may not unwrap with it do not see the secrets in its settings."""
-    if not _may_unwrap(call, kek.name):
+    if not _may_unwrap(caller, kek.name):
         kek = replace(kek, kms_props=without_secrets(kek.kms_props))
     return KEK.write(kek)
 
 
-def _shown_dek(call: ApiCall, found: ShownDek) -> Document:
-    """Return the JSON of a key, with the plain key only for callers who may unwrap it."""
+def _shown_dek(caller: RequestCaller, found: ShownDek) -> Answer:
+    """Return the answer with a key, with the plain key only for callers who may unwrap it."""
     name = found.dek.id.kek_name
-    if found.plain is None or not _may_unwrap(call, name):
-        return dek_document(replace(found, plain=None))
-    call.records(EventKind.KEY_REVEALED, AccessResource(ResourceKind.KEK, name), **facts_about([found.dek.id.subject]))
-    return dek_document(found)
+    if found.plain is None or not _may_unwrap(caller, name):
+        return Answer(dek_document(replace(found, plain=None)))
+    facts = facts_about([found.dek.id.subject])
+    event = AuditedUse(EventKind.KEY_REVEALED, AccessResource(ResourceKind.KEK, name), facts)
+    return Answer(dek_document(found), events=(event,))
 
 
 # --- data encryption keys
 
 
-async def list_dek_subjects(call: ApiCall) -> Any:
+async def list_dek_subjects(request: ApiRequest, caller: RequestCaller) -> object:
     """List the subjects that have keys under a key encryption key, sorted."""
-    first, last = call.bounds()
-    call.asks()
-    names = await call.cases.deks.subjects(call.segment("name"), deleted=call.flag("deleted"))
-    return [name for name in names if call.may_describe(parse_subject(name))][first:last]
+    first, last = request.bounds()
+    caller.filters()
+    names = await request.cases.deks.subjects(request.segment("name"), deleted=request.flag("deleted"))
+    return [name for name in names if caller.may_describe(parse_subject(name))][first:last]
 
 
-async def list_dek_versions(call: ApiCall) -> Any:
+async def list_dek_versions(request: ApiRequest, _: RequestCaller) -> object:
     """List the version numbers of a subject's keys for one algorithm, ascending."""
-    first, last = call.bounds()
-    return (await call.cases.deks.versions(await _group(call), deleted=call.flag("deleted")))[first:last]
+    first, last = request.bounds()
+    return (await request.cases.deks.versions(await _group(request), deleted=request.flag("deleted")))[first:last]
 
 
-async def get_dek(call: ApiCall) -> Any:
+async def get_dek(request: ApiRequest, caller: RequestCaller) -> object:
     """Return version 1 of a subject's key."""
-    group = await _group(call)
-    return _shown_dek(call, await call.cases.deks.get(group, FIRST_VERSION, deleted=call.flag("deleted")))
+    group = await _group(request)
+    return _shown_dek(caller, await request.cases.deks.get(group, FIRST_VERSION, deleted=request.flag("deleted")))
 
 
-async def get_dek_version(call: ApiCall) -> Any:
+async def get_dek_version(request: ApiRequest, caller: RequestCaller) -> object:
     """Return one version of a subject's key."""
-    version = parse_version(call.segment("version"))
-    return _shown_dek(call, await call.cases.deks.get(await _group(call), version, deleted=call.flag("deleted")))
+    version = parse_version(request.segment("version"))
+    return _shown_dek(
+        caller, await request.cases.deks.get(await _group(request), version, deleted=request.flag("deleted"))
+    )
 
 
-async def create_dek(call: ApiCall) -> Any:
+async def create_dek(request: ApiRequest, caller: RequestCaller) -> object:
     """Store the data encryption key in the body; without one, generate a key and store it."""
-    request = read_dek(await call.json(), call.segment("name"), await _subject(call))
-    return _shown_dek(call, await call.cases.deks.create(request, rewrap=call.flag("rewrap")))
+    given = read_dek(await request.json(), request.segment("name"), await _subject(request))
+    return _shown_dek(
+        caller, await request.cases.deks.create(given, rewrap=request.flag("rewrap"), by=caller.requester)
+    )
 
 
-async def create_dek_of_body(call: ApiCall) -> Any:
+async def create_dek_of_body(request: ApiRequest, caller: RequestCaller) -> object:
     """Store or generate a data encryption key; the body names the subject, as in requests of older clients."""
-    request = read_dek(await call.json(), call.segment("name"), None)
-    call.require_on(AccessOperation.WRITE, request.id.subject)
-    return _shown_dek(call, await call.cases.deks.create(request, rewrap=call.flag("rewrap")))
+    given = read_dek(await request.json(), request.segment("name"), None)
+    caller.require_on(AccessOperation.WRITE, given.id.subject)
+    return _shown_dek(
+        caller, await request.cases.deks.create(given, rewrap=request.flag("rewrap"), by=caller.requester)
+    )
 
 
-async def delete_deks(call: ApiCall) -> Any:
+async def delete_deks(request: ApiRequest, caller: RequestCaller) -> object:
     """Soft-delete all versions of a subject's key, or remove them with ``permanent=true``."""
-    await call.cases.deks.delete(await _group(call), None, permanent=call.flag("permanent"))
+    await request.cases.deks.delete(
+        await _group(request), None, permanent=request.flag("permanent"), by=caller.requester
+    )
     return NOTHING
 
 
-async def delete_dek_version(call: ApiCall) -> Any:
+async def delete_dek_version(request: ApiRequest, caller: RequestCaller) -> object:
     """Soft-delete one version of a subject's key, or remove it with ``permanent=true``."""
-    permanent = call.flag("permanent")
-    version = parse_version(call.segment("version"))
-    group = await _group(call)
+    permanent = request.flag("permanent")
+    version = parse_version(request.segment("version"))
+    group = await _group(request)
     if version is None:
-        version = await call.cases.deks.latest_version(group, deleted=permanent)
-    await call.cases.deks.delete(group, version, permanent=permanent)
+        version = await request.cases.deks.latest_version(group, deleted=permanent)
+    await request.cases.deks.delete(group, version, permanent=permanent, by=caller.requester)
     return NOTHING
 
 
-async def undelete_deks(call: ApiCall) -> Any:
+async def undelete_deks(request: ApiRequest, caller: RequestCaller) -> object:
     """Restore all soft-deleted versions of a subject's key."""
-    await call.cases.deks.undelete(await _group(call), None)
+    await request.cases.deks.undelete(await _group(request), None, by=caller.requester)
     return NOTHING
 
 
-async def undelete_dek_version(call: ApiCall) -> Any:
+async def undelete_dek_version(request: ApiRequest, caller: RequestCaller) -> object:
     """Restore one soft-deleted version of a subject's key."""
-    version = parse_version(call.segment("version"))
-    group = await _group(call)
+    version = parse_version(request.segment("version"))
+    group = await _group(request)
     if version is None:
-        version = await call.cases.deks.latest_version(group, deleted=True)
-    await call.cases.deks.undelete(group, version)
+        version = await request.cases.deks.latest_version(group, deleted=True)
+    await request.cases.deks.undelete(group, version, by=caller.requester)
     return NOTHING
 
 

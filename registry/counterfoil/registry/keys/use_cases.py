@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from counterfoil.registry.keys.records import (
     HeldDek,
     HeldKek,
+    KeyRecords,
     check_kek_name,
     check_key_subject,
     check_key_version,
     check_kms,
 )
+from counterfoil.registry.keys.services import KeyWrapping
 from counterfoil.registry.store.committing import WriteTurns, until_current
-from counterfoil.registry.subjects.levels import check_writable
-from counterfoil.schema.contexts import TOP_LEVEL
+from counterfoil.registry.store.writes import Requester
+from counterfoil.registry.subjects.levels import Scopes, check_writable
+from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, SubjectPrefix
 from counterfoil.schema.errors import (
     InvalidKey,
     KeyEncryptionKeyDeleted,
@@ -29,16 +33,7 @@ from counterfoil.schema.errors import (
 )
 from counterfoil.schema.keys import new_material
 from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek, ShownDek
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    from counterfoil.registry.keys.records import KeyRecords
-    from counterfoil.registry.keys.services import KeyWrapping
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
-    from counterfoil.schema.rest.subjects import Mode
-
+from counterfoil.schema.rest.subjects import Mode
 
 # Key encryption keys: reading, creating and changing their entries, and deleting those that wrap no keys.
 
@@ -107,7 +102,7 @@ class Keks:
         check_kek_name(name)
         return (await self._records.kek(name, deleted=deleted)).kek
 
-    async def create(self, kek: Kek, *, test: bool) -> Kek:
+    async def create(self, kek: Kek, *, by: Requester, test: bool) -> Kek:
         """Store ``kek`` and return it as it is stored; with ``test`` a shared one is tried first.
 
         If one with the same fields exists, ``deleted`` is changed. Raises ``InvalidKey``, ``KeyExists``,
@@ -116,55 +111,57 @@ class Keks:
         check_kek_name(kek.name)
         kms_type, kms_key_id = check_kms(kek.kms_type, kek.kms_key_id)
         kek = replace(kek, kms_type=kms_type, kms_key_id=kms_key_id)
-        return await until_current(partial(self._create, kek, test=test), catch_up=self._records.catch_up)
+        return await until_current(partial(self._create, kek, test=test, by=by), catch_up=self._records.catch_up)
 
-    async def _create(self, kek: Kek, *, test: bool) -> Kek:
+    async def _create(self, kek: Kek, *, by: Requester, test: bool) -> Kek:
         await self._check_writable()
         held = await self._records.find_kek(kek.name)
         if held is not None:
-            return await self._flip(held, kek)
+            return await self._flip(held, kek, by=by)
         await self._limit.check()
         await self._try(kek, test=test)
-        return await self._put(HeldKek(kek, 0), kek)
+        return await self._put(HeldKek(kek, 0), kek, by=by)
 
-    async def _flip(self, held: HeldKek, kek: Kek) -> Kek:
+    async def _flip(self, held: HeldKek, kek: Kek, *, by: Requester) -> Kek:
         if kek.content != held.kek.content or kek.deleted == held.kek.deleted:
             raise KeyExists(f"There is a key encryption key {kek.name!r} already")
         if kek.deleted:
             await self._check_unused(kek.name, permanent=False)
-        return await self._put(held, replace(held.kek, deleted=kek.deleted))
+        return await self._put(held, replace(held.kek, deleted=kek.deleted), by=by)
 
-    async def change(self, name: str, changes: Mapping[str, object], *, test: bool) -> Kek:
+    async def change(self, name: str, changes: Mapping[str, object], *, by: Requester, test: bool) -> Kek:
         """Apply ``changes`` to the key of this name and return it; with ``test`` a shared one is tried first."""
         check_kek_name(name)
-        return await until_current(partial(self._change, name, changes, test=test), catch_up=self._records.catch_up)
+        return await until_current(
+            partial(self._change, name, changes, test=test, by=by), catch_up=self._records.catch_up
+        )
 
-    async def _change(self, name: str, changes: Mapping[str, object], *, test: bool) -> Kek:
+    async def _change(self, name: str, changes: Mapping[str, object], *, by: Requester, test: bool) -> Kek:
         await self._check_writable()
         held = await self._records.kek(name, deleted=False)
         kek = replace(held.kek, **changes)  # type: ignore[arg-type]  # the request parser gives each field its own type
         await self._try(kek, test=test)
-        return held.kek if kek == held.kek else await self._put(held, kek)
+        return held.kek if kek == held.kek else await self._put(held, kek, by=by)
 
-    async def delete(self, name: str, *, permanent: bool) -> None:
+    async def delete(self, name: str, *, by: Requester, permanent: bool) -> None:
         """Soft-delete the key, or delete it permanently.
 
         Raises ``KeyNotFound``, ``KeyInUse``, ``KeyNotSoftDeleted``.
         """
         check_kek_name(name)
-        await until_current(partial(self._delete, name, permanent=permanent), catch_up=self._records.catch_up)
+        await until_current(partial(self._delete, name, permanent=permanent, by=by), catch_up=self._records.catch_up)
 
-    async def _delete(self, name: str, *, permanent: bool) -> None:
+    async def _delete(self, name: str, *, by: Requester, permanent: bool) -> None:
         await self._check_writable()
         held = await self._records.kek(name, deleted=True)
         await self._check_unused(name, permanent=permanent)
         if not permanent:
             if not held.kek.deleted:
-                await self._put(held, replace(held.kek, deleted=True))
+                await self._put(held, replace(held.kek, deleted=True), by=by)
             return
         if not held.kek.deleted:
             raise KeyNotSoftDeleted(f"Key {name!r} is not soft-deleted; delete it without permanent=true first")
-        await self._records.put_kek(held, None)
+        await self._records.put_kek(held, None, by=by)
 
     async def _check_unused(self, name: str, *, permanent: bool) -> None:
         """Raise ``KeyInUse`` if this key wraps others; before a soft deletion, only active ones count."""
@@ -175,16 +172,16 @@ class Keks:
                     f"{held.dek.id.version}, {held.dek.id.algorithm}; delete that one{' permanently' * permanent} first"
                 )
 
-    async def undelete(self, name: str) -> None:
+    async def undelete(self, name: str, *, by: Requester) -> None:
         """Make a soft-deleted key active again; raise ``KeyNotFound`` if there is none."""
         check_kek_name(name)
-        await until_current(partial(self._undelete, name), catch_up=self._records.catch_up)
+        await until_current(partial(self._undelete, name, by=by), catch_up=self._records.catch_up)
 
-    async def _undelete(self, name: str) -> None:
+    async def _undelete(self, name: str, *, by: Requester) -> None:
         await self._check_writable()
         held = await self._records.kek(name, deleted=True)
         if held.kek.deleted:
-            await self._put(held, replace(held.kek, deleted=False))
+            await self._put(held, replace(held.kek, deleted=False), by=by)
 
     async def test(self, name: str) -> Kek:
         """Wrap a temporary key with the key and return it.
@@ -199,9 +196,9 @@ class Keks:
         if test and kek.shared:
             await self._wrapping.check(kek)
 
-    async def _put(self, held: HeldKek, kek: Kek) -> Kek:
+    async def _put(self, held: HeldKek, kek: Kek, *, by: Requester) -> Kek:
         stamped = replace(kek, ts=self._now_ms())
-        await self._records.put_kek(held, stamped)
+        await self._records.put_kek(held, stamped, by=by)
         return stamped
 
     async def _check_writable(self) -> None:
@@ -320,7 +317,7 @@ class Deks:
 
     # --- making
 
-    async def create(self, request: DekRequest, *, rewrap: bool) -> ShownDek:
+    async def create(self, request: DekRequest, *, by: Requester, rewrap: bool) -> ShownDek:
         """Create a key and return it as it is stored.
 
         If one with the same fields exists, ``deleted`` is changed; with ``rewrap`` it is wrapped again. Raises
@@ -331,28 +328,28 @@ class Deks:
         check_key_subject(request.id.subject)
         check_key_version(request.id.version)
         wrapper = _Wrapper(self._wrapping)
-        return await self._in_turn(request.id.kek_name, partial(self._create, request, wrapper, rewrap=rewrap))
+        return await self._in_turn(request.id.kek_name, partial(self._create, request, wrapper, rewrap=rewrap, by=by))
 
-    async def _create(self, request: DekRequest, wrapper: _Wrapper, *, rewrap: bool) -> ShownDek:
+    async def _create(self, request: DekRequest, wrapper: _Wrapper, *, by: Requester, rewrap: bool) -> ShownDek:
         mode = await self._writable_mode(request.id.subject)
         of = await self._records.kek(request.id.kek_name, deleted=False)
         held = await self._records.find_dek(request.id)
         if held is not None:
             _check_may_change(of.kek, held, request, rewrap=rewrap)
             if not rewrap:
-                return await self._flip(of, held, request, mode)
+                return await self._flip(of, held, request, mode, by=by)
         else:
             await self._limit.check()
-        return await self._keep(of, held, request, mode, wrapper)
+        return await self._keep(of, held, request, mode, wrapper, by=by)
 
-    async def _flip(self, of: HeldKek, held: HeldDek, request: DekRequest, mode: Mode) -> ShownDek:
+    async def _flip(self, of: HeldKek, held: HeldDek, request: DekRequest, mode: Mode, *, by: Requester) -> ShownDek:
         dek = replace(held.dek, deleted=request.deleted)
         plain = None if dek.deleted or mode.takes_ids else await self._plain(of.kek, dek)
-        await self._records.put_deks(of, [(held, dek)])
+        await self._records.put_deks(of, [(held, dek)], by=by)
         return ShownDek(dek, plain)
 
     async def _keep(
-        self, of: HeldKek, held: HeldDek | None, request: DekRequest, mode: Mode, wrapper: _Wrapper
+        self, of: HeldKek, held: HeldDek | None, request: DekRequest, mode: Mode, wrapper: _Wrapper, *, by: Requester
     ) -> ShownDek:
         wrapped, plain = request.wrapped, None
         if wrapped is None:
@@ -363,27 +360,27 @@ class Deks:
                 )
             wrapped, plain = await wrapper.material(of.kek, request.id, held)
         dek = Dek(request.id, wrapped, request.deleted, self._now_ms() if held is None else held.dek.ts)
-        await self._records.put_deks(of, [(held or HeldDek(dek, 0), dek)])
+        await self._records.put_deks(of, [(held or HeldDek(dek, 0), dek)], by=by)
         return ShownDek(dek, None if plain is None or mode.takes_ids else b64encode(plain).decode())
 
     # --- deleting
 
-    async def delete(self, group: DekGroup, version: int | None, *, permanent: bool) -> None:
+    async def delete(self, group: DekGroup, version: int | None, *, by: Requester, permanent: bool) -> None:
         """Soft-delete one version, all for None, or permanently delete soft-deleted ones.
 
         Raises ``KeyNotFound``, ``KeyNotSoftDeleted``.
         """
         group.check()
-        attempt = partial(self._remove if permanent else self._soft_delete, group, version)
+        attempt = partial(self._remove if permanent else self._soft_delete, group, version, by=by)
         await self._in_turn(group.kek_name, attempt)
 
-    async def _soft_delete(self, group: DekGroup, version: int | None) -> None:
+    async def _soft_delete(self, group: DekGroup, version: int | None, *, by: Requester) -> None:
         of, found = await self._targets(group, version)
         active = [(held, replace(held.dek, deleted=True)) for held in found if not held.dek.deleted]
         if active:
-            await self._records.put_deks(of, active)
+            await self._records.put_deks(of, active, by=by)
 
-    async def _remove(self, group: DekGroup, version: int | None) -> None:
+    async def _remove(self, group: DekGroup, version: int | None, *, by: Requester) -> None:
         of, found = await self._targets(group, version)
         for held in found:
             if not held.dek.deleted:
@@ -391,23 +388,23 @@ class Deks:
                     f"Version {held.dek.id.version} of {_named(group)} is not soft-deleted; "
                     "delete it without permanent=true first"
                 )
-        await self._records.put_deks(of, [(held, None) for held in found])
+        await self._records.put_deks(of, [(held, None) for held in found], by=by)
 
-    async def undelete(self, group: DekGroup, version: int | None) -> None:
+    async def undelete(self, group: DekGroup, version: int | None, *, by: Requester) -> None:
         """Make soft-deleted keys active again: one version, all for None.
 
         Raises ``KeyNotFound``, ``KeyEncryptionKeyDeleted``.
         """
         group.check()
-        await self._in_turn(group.kek_name, partial(self._undelete, group, version))
+        await self._in_turn(group.kek_name, partial(self._undelete, group, version, by=by))
 
-    async def _undelete(self, group: DekGroup, version: int | None) -> None:
+    async def _undelete(self, group: DekGroup, version: int | None, *, by: Requester) -> None:
         of, found = await self._targets(group, version)
         if of.kek.deleted:
             raise KeyEncryptionKeyDeleted(f"Key {of.kek.name!r} is soft-deleted; undelete it before the keys it wraps")
         gone = [(held, replace(held.dek, deleted=False)) for held in found if held.dek.deleted]
         if gone:
-            await self._records.put_deks(of, gone)
+            await self._records.put_deks(of, gone, by=by)
 
     async def _targets(self, group: DekGroup, version: int | None) -> tuple[HeldKek, Sequence[HeldDek]]:
         """Return the keys to delete, whether soft-deleted or not; raise ``KeyNotFound`` if there are none."""

@@ -13,7 +13,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from counterfoil.registry.moving.facts import (
     DamagedFile,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.moving.facts import Fact, Found
     from counterfoil.registry.moving.importing import MoveProgress
     from counterfoil.registry.moving.sources import FactSource
+    from counterfoil.schema.rest.object_forms import Document
 
 
 # A backup: one file of JSON Lines with a checksum, plain or compressed (``.gz``).
@@ -64,7 +65,7 @@ class BackupWriter:
         created = time.time_ns() // 1_000_000
         self._write({"format": FORMAT, "version": FORMAT_VERSION, "origin": origin, "created": created})
 
-    def _write(self, document: dict[str, Any]) -> None:
+    def _write(self, document: Document) -> None:
         line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
         self._hash.update(line)
         self._file.write(line)
@@ -144,7 +145,7 @@ class BackupReader:
         except OSError as error:
             raise MovingError(f"{self._path} cannot be read: {error.strerror or error}") from None
 
-    def _document(self, number: int, line: bytes) -> dict[str, Any]:
+    def _document(self, number: int, line: bytes) -> Document:
         if not line.endswith(b"\n"):
             raise self._damage(number, "the line is cut off")
         try:
@@ -159,7 +160,7 @@ class BackupReader:
             raise self._damage(number, "this is not a JSON object")
         return document
 
-    def _header(self, document: dict[str, Any]) -> BackupHeader:
+    def _header(self, document: Document) -> BackupHeader:
         if document.get("format") != FORMAT:
             raise self._damage(1, f"this is no backup: its format is {document.get('format')!r}, expected {FORMAT!r}")
         if document.get("version") != FORMAT_VERSION:
@@ -191,14 +192,14 @@ class BackupReader:
             raise self._damage(number + 1, "the last line, with the checksum, is missing: the file is cut off")
         return header, counts
 
-    def _kind(self, number: int, document: dict[str, Any]) -> str:
+    def _kind(self, number: int, document: Document) -> str:
         try:
             read_fact(document)
         except RegistryError as error:
             raise self._damage(number, str(error)) from None
         return str(document["fact"])
 
-    def _check_end(self, number: int, end: dict[str, Any], digest: str, counts: Counter[str]) -> None:
+    def _check_end(self, number: int, end: Document, digest: str, counts: Counter[str]) -> None:
         if end.get("sha256") != digest:
             raise self._damage(number, f"the checksum of the lines before is {digest}, not {end.get('sha256')!r}")
         if end["end"] != dict(counts):

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.access.records import ACCESS_KINDS
 from counterfoil.registry.access.resources import REGISTRY
 from counterfoil.registry.access.rules import STORE_OWNER
 from counterfoil.registry.audit.events import AuditEvent, EventKind
 from counterfoil.registry.bridges.records import REPORT_RECORD_KINDS
-from counterfoil.registry.contracts.stored import DEPLOYMENTS, MIGRATIONS, VERIFICATIONS
+from counterfoil.registry.contracts.records import DEPLOYMENTS, MIGRATIONS, VERIFICATIONS
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, Unreadable, VersionFact
 from counterfoil.registry.moving.importing import ABSENT, SAME, FactStanding, clash, id_clash, version_standing
 from counterfoil.registry.moving.sources import targets_of
 from counterfoil.registry.store.changes import JournalChangeKind
 from counterfoil.registry.store.committing import until_current
 from counterfoil.registry.store.writes import (
+    NO_REQUEST,
     RecordEvents,
     ReferenceTarget,
     SameTerms,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.moving.facts import Fact, Key
     from counterfoil.registry.store.protocol import Storage, StorageRecord
+    from counterfoil.schema.rest.object_forms import Document
     from counterfoil.schema.rest.subjects import Mode
 
 
@@ -74,10 +76,12 @@ class StoreSource:
 
     async def record_export(self) -> None:
         """Add an event to the audit of the store: everything was read. Raise ``RegistryError`` if that fails."""
-        facts: dict[str, Any] = {"resource": str(REGISTRY), "outcome": "success", "caller": {"principal": STORE_OWNER}}
+        facts: Document = {"resource": str(REGISTRY), "outcome": "success", "caller": {"principal": STORE_OWNER}}
         if self._with_access:
             facts["detail"] = "with users, tokens and rules"
-        await self._storage.commit(StoragePlan((), (RecordEvents((AuditEvent(EventKind.REGISTRY_EXPORT, facts),)),)))
+        await self._storage.commit(
+            StoragePlan((), (RecordEvents((AuditEvent(EventKind.REGISTRY_EXPORT, facts),)),)), by=NO_REQUEST
+        )
 
     async def mark(self) -> int:
         """Return the number of the last change."""
@@ -221,11 +225,11 @@ class StoreTarget:
                 version=fact.version,
                 ts=fact.ts,
             )
-            await self._storage.commit(plan)
+            await self._storage.commit(plan, by=NO_REQUEST)
             state = await read_state(self._storage, fact.subject) if fact.deleted else state
         if fact.deleted:
             deletion = await plan_soft_deletion(self._storage, state, (fact.version,), own_references_count=False)
-            await self._storage.commit(deletion)
+            await self._storage.commit(deletion, by=NO_REQUEST)
 
     # --- contexts
 
@@ -252,12 +256,14 @@ class StoreTarget:
             if await self._storage.guid_of_id(fact.name, schema_id) is not None:
                 schema_id += 1
             content = make_content(text, SchemaType.AVRO)
-            await self._storage.commit(await plan_version(self._storage, state, content, schema_id=schema_id))
+            await self._storage.commit(
+                await plan_version(self._storage, state, content, schema_id=schema_id), by=NO_REQUEST
+            )
             state = await read_state(self._storage, subject)
-        await self._storage.commit(await plan_hard_deletion(self._storage, state, state.versions))
+        await self._storage.commit(await plan_hard_deletion(self._storage, state, state.versions), by=NO_REQUEST)
         is_empty = not await self._storage.subjects(SubjectPrefix(fact.name, ""), Visibility.WITH_DELETED)
         if not fact.listed and not was_listed and is_empty:
-            await self._storage.commit(await plan_context_removal(self._storage, fact.name))
+            await self._storage.commit(await plan_context_removal(self._storage, fact.name), by=NO_REQUEST)
 
     # --- records
 
@@ -275,7 +281,7 @@ class StoreTarget:
         revision = await self._storage.settings_revision()
         if await self._record(fact) is None:
             write = record_write(fact.kind, fact.key, fact.document, revision=0, is_term=True)
-            await self._storage.commit(together((StoragePlan((SameTerms(revision),)), write)))
+            await self._storage.commit(together((StoragePlan((SameTerms(revision),)), write)), by=NO_REQUEST)
 
     # --- settings
 
@@ -287,7 +293,7 @@ class StoreTarget:
         revision = await self._storage.settings_revision()
         stored = await self._storage.settings(fact.scope)
         wanted = replace(stored, config=fact.config or stored.config, mode=fact.mode or stored.mode)
-        await self._storage.commit(plan_settings({fact.scope: wanted}, revision))
+        await self._storage.commit(plan_settings({fact.scope: wanted}, revision), by=NO_REQUEST)
 
 
 def settings_standing(fact: SettingsFact, stored: SettingsFact) -> FactStanding:

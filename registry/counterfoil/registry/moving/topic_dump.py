@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.registry.moving.facts import Key
+    from counterfoil.schema.rest.object_forms import Document
     from counterfoil.schema.rest.subjects import Config
 
 
@@ -54,8 +55,8 @@ class SchemasTopicRecord:
     """One record: key and value as JSON values, None for a tombstone; when it was written (epoch ms), if printed."""
 
     line: int
-    key: dict[str, Any]
-    value: dict[str, Any] | None
+    key: Document
+    value: Document | None
     ts: int | None = None
 
 
@@ -132,13 +133,13 @@ def _unwrapped(value: Any) -> Any:
     return None if value in _NULL else json.loads(value)
 
 
-def _key(value: Any) -> dict[str, Any]:
+def _key(value: Any) -> Document:
     if isinstance(value, dict) and isinstance(value.get("keytype"), str):
         return value
     raise ValueError("its key is not a JSON object with a keytype")
 
 
-def _value(value: Any) -> dict[str, Any] | None:
+def _value(value: Any) -> Document | None:
     if value is None or isinstance(value, dict):
         return value
     raise ValueError("its value is neither a JSON object nor null")

@@ -24,7 +24,7 @@ from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from counterfoil.registry.settings import ServerSettings
 
@@ -176,12 +176,19 @@ class Workers:
     """The worker processes, from the first one's start to the last one's end.
 
     ``listeners`` has a socket for each, ``plain`` is the one of the port without TLS, which all of them accept on.
+    ``serve`` is what a worker runs.
     """
 
     def __init__(
-        self, settings: ServerSettings, listeners: Sequence[socket.socket], *, plain: socket.socket | None = None
+        self,
+        settings: ServerSettings,
+        listeners: Sequence[socket.socket],
+        *,
+        plain: socket.socket | None = None,
+        serve: Callable[[ServerSettings, Seat], object] = run_on,
     ) -> None:
         self._settings = settings
+        self._serve = serve
         self._listeners = listeners
         self._plain = plain
         self._boards = Boards(settings.workers)
@@ -275,7 +282,7 @@ class Workers:
                 plain=self._plain,
                 mailbox=self._mailbox,
             )
-            run_on(self._settings, seat)
+            self._serve(self._settings, seat)
             code = 0
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from uuid import UUID
 
-from counterfoil.schema.rest.object_forms import JsonType, Member, ObjectForm, word_of
-from counterfoil.schema.rest.subjects import Mode, config_document, read_config
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from uuid import UUID
-
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.object_forms import Document
-    from counterfoil.schema.rest.subjects import Config
-
+from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.rest.object_forms import Document, JsonType, Member, ObjectForm, word_of
+from counterfoil.schema.rest.subjects import Config, Mode, config_document, read_config
 
 # The changes of a registry, in the order in which they were committed.
 
@@ -89,6 +84,11 @@ class WrittenChanges:
     is_leased: bool = field(default=False, compare=False)
 
     @property
+    def has_records(self) -> bool:
+        """Whether a record was written."""
+        return any(change.kind is JournalChangeKind.RECORD for change in self.changes)
+
+    @property
     def registered(self) -> list[tuple[int, int]]:
         """The ids and numbers of the registered versions, in order."""
         return [
@@ -153,3 +153,8 @@ SCOPE_SETTINGS: Final = ObjectForm(
     keeps_empty=True,
 )
 """The document of all that is stored for a scope."""
+
+
+def document_text(document: Document | None) -> str | None:
+    """Return the stored text of a document; None for none."""
+    return None if document is None else json.dumps(document)

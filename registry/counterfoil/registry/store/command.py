@@ -74,7 +74,7 @@ def check(*, store: str, as_json: bool) -> ExitCode:
     Servers may run at the same time: the store is read as it was at one moment.
     """
     with needed_by("The registry", extra="registry"):
-        from counterfoil.registry.store.inspection.reports import write_check
+        from counterfoil.registry.store.inspection.invariants import write_check
     return ExitCode.OK if write_check(store, click.echo, as_json=as_json) else ExitCode.BROKEN
 
 
@@ -84,6 +84,6 @@ def check(*, store: str, as_json: bool) -> ExitCode:
 def stats(*, store: str, as_json: bool) -> ExitCode:
     """Count the entries of a store, and measure its size."""
     with needed_by("The registry", extra="registry"):
-        from counterfoil.registry.store.inspection.reports import write_stats
+        from counterfoil.registry.store.inspection.invariants import write_stats
     write_stats(store, click.echo, as_json=as_json)
     return ExitCode.OK

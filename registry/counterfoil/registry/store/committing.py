@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
+from counterfoil.registry.store.changes import WrittenChanges
 from counterfoil.registry.store.protocol import StoreContact, queue_full, waited_too_long
-from counterfoil.registry.store.writes import StaleWrite
+from counterfoil.registry.store.writes import StaleWrite, StoragePlan
 from counterfoil.schema.errors import RegistryError, StoreTimeout
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable
-
-    from counterfoil.registry.store.changes import WrittenChanges
-    from counterfoil.registry.store.writes import StoragePlan
-
 
 # Planning a write again when another one was carried out first.
 

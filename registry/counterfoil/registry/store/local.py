@@ -349,14 +349,15 @@ class LocalStorage:
     def __init__(self, reads: Reads) -> None:
         self._reads = reads
         self._observers: list[Observer] = []
+        self._observers_of_records: list[Observer] = []
         self.contact = StoreContact()
 
     def last_known(self) -> None:
         """Return None: reads need no other process, so that they never lose contact."""
 
-    def observe(self, observer: Observer) -> None:
+    def observe(self, observer: Observer, *, of_records: bool = False) -> None:
         """Call ``observer`` for every write that was carried out, before its caller gets the outcome."""
-        self._observers.append(observer)
+        (self._observers_of_records if of_records else self._observers).append(observer)
 
     async def catch_up(self) -> None:
         """Do nothing: only this process writes the store."""
@@ -373,6 +374,9 @@ class LocalStorage:
     def _announce(self, written: WrittenChanges) -> None:
         for observer in self._observers:
             observer(written)
+        if written.has_records:
+            for observer in self._observers_of_records:
+                observer(written)
 
     async def history(self, subject: QualifiedSubject) -> SubjectHistory:
         """Return all versions of a subject."""

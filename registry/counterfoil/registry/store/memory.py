@@ -7,12 +7,19 @@ from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.store.changes import TERM_KINDS, JournalChange, ScopeSettings, chain_after, facts_of
+from counterfoil.registry.store.changes import (
+    TERM_KINDS,
+    JournalChange,
+    ScopeSettings,
+    chain_after,
+    document_text,
+    facts_of,
+)
 from counterfoil.registry.store.local import LocalStorage, apply, now_ms
 from counterfoil.registry.store.name_ranges import within
 from counterfoil.registry.store.protocol import StorageRecord, StoreTotals
-from counterfoil.registry.store.records import document_text, event_of, event_row
-from counterfoil.registry.store.writes import UNKNOWN, noted, signed
+from counterfoil.registry.store.records import event_of, event_row
+from counterfoil.registry.store.writes import UNKNOWN
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionUse
 from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 from counterfoil.schema.rest.versions import Visibility
@@ -24,7 +31,14 @@ if TYPE_CHECKING:
     from counterfoil.registry.audit.events import AuditEvent, EventPlace, StoredEvent
     from counterfoil.registry.store.changes import JournalChangeKind, WrittenChanges
     from counterfoil.registry.store.name_ranges import SubjectRange
-    from counterfoil.registry.store.writes import Author, PutRecord, ReferenceTarget, RefreshRecord, StoragePlan
+    from counterfoil.registry.store.writes import (
+        Author,
+        PutRecord,
+        ReferenceTarget,
+        RefreshRecord,
+        Requester,
+        StoragePlan,
+    )
     from counterfoil.registry.subjects.versions import Content, VersionEntry
     from counterfoil.schema.rest.object_forms import Document
 
@@ -333,12 +347,12 @@ class MemoryStorage(LocalStorage):
         self._tables = MemoryTables()
         super().__init__(self._tables)
 
-    async def commit(self, plan: StoragePlan) -> WrittenChanges:
+    async def commit(self, plan: StoragePlan, *, by: Requester) -> WrittenChanges:
         """Carry out ``plan``."""
-        plan = signed(plan)
+        plan = by.signed(plan)
         written = apply(self._tables, plan)
         self._announce(written)
-        return noted(written, plan)
+        return by.noted(written, plan)
 
     async def check(self) -> None:
         """Do nothing: memory always responds."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from collections.abc import Iterable
+from typing import Final, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from counterfoil.schema.contexts import QualifiedSubject
-
+from counterfoil.schema.contexts import QualifiedSubject
 
 _LAST: Final = 0x10FFFF
 _BEFORE_SURROGATES: Final = 0xD7FF

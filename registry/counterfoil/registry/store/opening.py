@@ -6,15 +6,11 @@ import asyncio
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.store.committing import DEFAULT_LIMITS, WriteLimits
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import StoreNotUsable
-
-if TYPE_CHECKING:
-    from counterfoil.registry.store.protocol import Storage
-
 
 _SQLITE = "sqlite://"
 _POSTGRES = ("postgresql", "postgres")
@@ -61,7 +57,7 @@ def sqlite_path(url: str) -> Path | None:
 
 
 def _open_postgres(url: str, limits: WriteLimits) -> Storage:
-    from counterfoil.registry.store.postgres.address import is_server_verified, parse_address
+    from counterfoil.registry.store.postgres.connections import is_server_verified, parse_address
     from counterfoil.registry.store.postgres.storage import PostgresStorage, prepare
 
     address = parse_address(url)

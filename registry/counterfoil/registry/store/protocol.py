@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
+from uuid import UUID
 
-from counterfoil.registry.store.writes import StoreNotUsable
-from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from uuid import UUID
-
-    from counterfoil.registry.audit.events import EventPlace, StoredEvent
-    from counterfoil.registry.store.changes import JournalChange, ScopeSettings, WrittenChanges
-    from counterfoil.registry.store.name_ranges import SubjectRange
-    from counterfoil.registry.store.writes import StoragePlan
-    from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionUse
-    from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
-    from counterfoil.schema.errors import RegistryError
-    from counterfoil.schema.rest.object_forms import Document
-    from counterfoil.schema.rest.versions import Visibility
-
+from counterfoil.registry.audit.events import EventPlace, StoredEvent
+from counterfoil.registry.store.changes import JournalChange, ScopeSettings, WrittenChanges
+from counterfoil.registry.store.name_ranges import SubjectRange
+from counterfoil.registry.store.writes import Requester, StoragePlan, StoreNotUsable
+from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionUse
+from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
+from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable
+from counterfoil.schema.rest.object_forms import Document
+from counterfoil.schema.rest.versions import Visibility
 
 # Whether the store responds: recorded at each use, logged once when it is lost and once when it responds again.
 
@@ -148,9 +142,10 @@ class Storage(Protocol):
         For other data it raises ``StoreUnavailable``. None for a store that needs none, such as a file.
         """
 
-    def observe(self, observer: Observer) -> None:
+    def observe(self, observer: Observer, *, of_records: bool = False) -> None:
         """Call ``observer`` for every write that was carried out, before its caller gets a response.
 
+        With ``of_records`` it is not called for writes of which it is known that they change no record.
         Writes of other servers are reported by :meth:`catch_up`, which is called before a read that is cached, and
         before each use of the cached value.
         """
@@ -168,8 +163,8 @@ class Storage(Protocol):
         Then a cached value about an id, or about a caller, needs no :meth:`catch_up`.
         """
 
-    async def commit(self, plan: StoragePlan) -> WrittenChanges:
-        """Carry out ``plan`` durably and return its changes.
+    async def commit(self, plan: StoragePlan, *, by: Requester) -> WrittenChanges:
+        """Carry out ``plan`` durably for ``by``, whose trail has its changes then, and return them.
 
         Raise the refusal of a guard that does not hold, ``StoreUnavailable``, ``StoreTimeout``.
         """

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
+from uuid import UUID
 
-from counterfoil.registry.audit.events import EventPlace, StoredEvent, facts_about
+from counterfoil.registry.audit.events import AuditEvent, EventPlace, StoredEvent, facts_about
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, ScopeSettings
-from counterfoil.registry.store.writes import record_write
+from counterfoil.registry.store.writes import StoragePlan, record_write
 from counterfoil.registry.subjects.versions import Content, VersionUse
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.json_values import ReplyJson, RequestJson
+from counterfoil.schema.rest.object_forms import Document, ObjectForm
 from counterfoil.schema.rest.schemas import METADATA, REFERENCE, RULE_SET
 from counterfoil.schema.rest.subjects import Mode, read_config
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from uuid import UUID
-
-    from counterfoil.registry.audit.events import AuditEvent
-    from counterfoil.registry.store.writes import StoragePlan
-    from counterfoil.schema.rest.object_forms import Document, ObjectForm
-
 
 # Kinds of records that hold values: what each is called, how its values are written, and the key of each.
 
@@ -95,11 +89,6 @@ def key_range(prefix: Sequence[str]) -> tuple[str, str]:
 # Converting rows of the tables to values, and documents to their stored texts.
 #
 # The two databases represent fingerprints, booleans and texts differently; the arguments here are Python's.
-
-
-def document_text(document: Document | None) -> str | None:
-    """Return the stored text of a document; None for none."""
-    return None if document is None else json.dumps(document)
 
 
 def content_of(row: tuple[UUID, str, str, str | None, str | None, str | None]) -> Content:

@@ -3,7 +3,7 @@
 A new format is: ``NNNN_what.sql`` in ``upgrades/sqlite/`` and in ``upgrades/postgresql/``, the statements that make it
 of the one before (what was released is never changed again); the next number in
 :data:`~counterfoil.registry.store.protocol.FORMAT`; the tables as they are then in ``schema.sql`` and
-``postgres/tables.sql``, of which new stores are made. ``tests/integration/test_store_migrations.py`` says where an
+``postgres/tables.sql``, of which new stores are made. ``tests/integration/store/test_migrations.py`` says where an
 upgraded store and a new one differ.
 """
 
@@ -18,7 +18,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.store.opening import IN_MEMORY, sqlite_path
-from counterfoil.registry.store.postgres.address import own_functions
+from counterfoil.registry.store.postgres.connections import own_functions
 from counterfoil.registry.store.protocol import FORMAT
 from counterfoil.registry.store.sqlite.storage import FileLock, check_folder, connect, format_of, prepare, stored_format
 from counterfoil.registry.store.writes import StoreNotUsable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import asyncpg
 
-    from counterfoil.registry.store.postgres.address import PostgresAddress
+    from counterfoil.registry.store.postgres.connections import PostgresAddress
 
 
 # The migrations as SQL text, which is then run or shown: what one reads beforehand is what is carried out.
@@ -139,7 +139,7 @@ def check_is_store(url: str) -> None:
     if path is not None and path != IN_MEMORY:
         stored_format(path)
     elif is_new_store(url):
-        from counterfoil.registry.store.postgres.address import parse_address
+        from counterfoil.registry.store.postgres.connections import parse_address
 
         raise StoreNotUsable(f"{parse_address(url).shown} is empty; expected the database of a registry")
 
@@ -200,7 +200,7 @@ def add_functions(connection: sqlite3.Connection) -> None:
 
 
 async def _upgrade_database(url: str) -> Upgrade:
-    from counterfoil.registry.store.postgres.address import own_functions, parse_address
+    from counterfoil.registry.store.postgres.connections import own_functions, parse_address
     from counterfoil.registry.store.postgres.storage import lock_and_find_format
     from counterfoil.registry.store.postgres.storage import prepare as prepare_database
 
@@ -215,7 +215,7 @@ async def _upgrade_database(url: str) -> Upgrade:
 
 
 async def _format_of_database(url: str) -> int:
-    from counterfoil.registry.store.postgres.address import parse_address
+    from counterfoil.registry.store.postgres.connections import parse_address
     from counterfoil.registry.store.postgres.storage import lock_and_find_format
 
     address = parse_address(url)

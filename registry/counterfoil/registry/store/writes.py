@@ -13,23 +13,18 @@ A storage decides nothing: under its lock it checks the guards, allots ids, carr
 
 from __future__ import annotations
 
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
+from uuid import UUID
 
+from counterfoil.registry.audit.events import AuditEvent, AuditLog
+from counterfoil.registry.store.changes import JournalChange, ScopeSettings, WrittenChanges
+from counterfoil.registry.subjects.versions import Content, VersionEntry, VersionUse
 from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject
 from counterfoil.schema.errors import CounterfoilError, OperationNotPermitted, StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from uuid import UUID
-
-    from counterfoil.registry.audit.events import AuditEvent, AuditLog
-    from counterfoil.registry.store.changes import JournalChange, ScopeSettings, WrittenChanges
-    from counterfoil.registry.subjects.versions import Content, VersionEntry, VersionUse
-    from counterfoil.schema.rest.object_forms import Document
-
+from counterfoil.schema.rest.object_forms import Document
 
 # The errors of the registry, besides those of the API.
 
@@ -396,11 +391,11 @@ class RequestTrail:
     """
 
     log: AuditLog
-    facts: Callable[[], dict[str, Any]]
+    facts: Callable[[], Document]
     changes: list[JournalChange] = field(default_factory=list)
     events: list[AuditEvent] = field(default_factory=list)
     reads: dict[tuple[QualifiedSubject, int], None] = field(default_factory=dict)
-    refused: dict[str, Any] = field(default_factory=dict)
+    refused: Document = field(default_factory=dict)
     is_denied: bool = False
 
     def require_recording(self) -> None:
@@ -416,42 +411,35 @@ class RequestTrail:
         return RecordEvents(tuple(replace(event, facts={**facts, **event.facts}) for event in effect.events))
 
 
-# The request that is handled now, as far as storages record it with a write.
-#
-# The routes set it, and storages read it when they carry out a plan; plans themselves are made without it.
+# Who has a plan carried out. Use cases pass it on to the storage, and decide nothing by it.
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
-    """The author of the request that is handled, and its trail for the audit, if the audit is on."""
+class Requester:
+    """The author of a write, and the trail of the request for the audit, if the audit is on."""
 
     author: Author = UNKNOWN
     trail: RequestTrail | None = None
 
+    def signed(self, plan: StoragePlan) -> StoragePlan:
+        """Return ``plan`` with its author, and with the facts of the request in its events.
 
-_UNSIGNED: Final = Signature()
-SIGNATURE: Final[ContextVar[Signature]] = ContextVar("counterfoil_signature", default=_UNSIGNED)
-"""The signature under the plans that storages carry out for the request that is handled."""
+        Raise ``StoreUnavailable`` while the audit cannot record what is written, and writes are refused for that.
+        """
+        if self.trail is None:
+            return replace(plan, author=self.author)
+        self.trail.require_recording()
+        return replace(plan, author=self.author, effects=tuple(map(self.trail.completed, plan.effects)))
+
+    def noted(self, written: WrittenChanges, plan: StoragePlan) -> WrittenChanges:
+        """Return the outcome of ``plan``, and add it to the trail."""
+        if self.trail is not None:
+            self.trail.changes.extend(written.changes)
+            for effect in plan.effects:
+                if isinstance(effect, RecordEvents):
+                    self.trail.events.extend(effect.events)
+        return written
 
 
-def signed(plan: StoragePlan) -> StoragePlan:
-    """Return ``plan`` with the author of the current request, and with the facts of the request in its events.
-
-    Raise ``StoreUnavailable`` while the audit cannot record what is written, and writes are refused for that.
-    """
-    signature = SIGNATURE.get()
-    if signature.trail is None:
-        return replace(plan, author=signature.author)
-    signature.trail.require_recording()
-    return replace(plan, author=signature.author, effects=tuple(map(signature.trail.completed, plan.effects)))
-
-
-def noted(written: WrittenChanges, plan: StoragePlan) -> WrittenChanges:
-    """Return the outcome of ``plan``, and add it to what is known of the current request."""
-    trail = SIGNATURE.get().trail
-    if trail is not None:
-        trail.changes.extend(written.changes)
-        for effect in plan.effects:
-            if isinstance(effect, RecordEvents):
-                trail.events.extend(effect.events)
-    return written
+NO_REQUEST: Final = Requester()
+"""The requester of a write that the server, or a command beside it, makes by itself."""

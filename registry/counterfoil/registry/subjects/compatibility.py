@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.registry.access.rights import knows_all
+from counterfoil.registry.access.rights import Knows, knows_all
+from counterfoil.registry.contracts.verdicts.proposals import ConsumerDecision, ConsumerGate
 from counterfoil.registry.judges.judging import LongJudgements, Pauses
-from counterfoil.registry.subjects.levels import is_decided_by_consumers, level_of, policy_of
-from counterfoil.registry.subjects.merging import reservation_messages
-from counterfoil.registry.subjects.reading import LANGUAGE_CODE, PARSED_AT_ONCE, UnparsedSchema
-from counterfoil.registry.subjects.versions import version_not_found
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import Requester
+from counterfoil.registry.subjects.levels import Scopes, is_decided_by_consumers, level_of, policy_of
+from counterfoil.registry.subjects.reading import LANGUAGE_CODE, PARSED_AT_ONCE, SchemaReader, UnparsedSchema
+from counterfoil.registry.subjects.versions import (
+    Candidate,
+    SchemaRequest,
+    VersionEntry,
+    reservation_messages,
+    version_not_found,
+)
 from counterfoil.schema.answers import (
     CompatibilityAnswer,
     CompatibilityQuestion,
+    FoundDifference,
     answer,
     differences_in,
     judged,
@@ -24,30 +34,14 @@ from counterfoil.schema.answers import (
 )
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import IncompatibleSchema, InvalidSchema, JudgementUndecided
-from counterfoil.schema.judgement import Budget
+from counterfoil.schema.judgement import Budget, Judgement
 from counterfoil.schema.languages.table import language_for
-from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsed import Validation
+from counterfoil.schema.model import Metadata, SchemaType
+from counterfoil.schema.parsed import ParsedSchema, Validation
+from counterfoil.schema.rest.subjects import Config
 from counterfoil.schema.rest.versions import Compatibility
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from counterfoil.registry.access.rights import Knows
-    from counterfoil.registry.contracts.verdicts.proposals import ConsumerDecision, ConsumerGate
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.registry.subjects.merging import Candidate
-    from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.registry.subjects.versions import SchemaRequest, VersionEntry
-    from counterfoil.schema.answers import FoundDifference
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.judgement import Judgement
-    from counterfoil.schema.model import Metadata
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.rest.subjects import Config
-
 
 # Whether a schema is compatible with the versions of a subject.
 
@@ -227,7 +221,9 @@ async def _quickly_judged(question: CompatibilityQuestion) -> Judgement:
     fails is the only one that is reported.
     """
     budget = QUICK_BUDGETS[question.candidate.schema_type]
-    first, *others = [replace(question, history=[each]) for each in question.history] or [question]
+    if len(question.history) <= 1:
+        return judged(question, budget)
+    first, *others = [replace(question, history=[each]) for each in question.history]
     pauses = Pauses()
     judgement = judged(first, budget)
     for each in others if judgement.report.is_compatible and question.level.is_transitive else ():
@@ -419,10 +415,10 @@ class Admission:
             "is incompatible with an earlier version of", verdict.messages, decision, verdict.make_messages
         )
 
-    async def report(self, subject: QualifiedSubject, refusal: AdmissionRefusal) -> None:
+    async def report(self, subject: QualifiedSubject, refusal: AdmissionRefusal, *, by: Requester) -> None:
         """Report a registration that was refused for its consumers to webhooks."""
         if refusal.decision is not None and refusal.is_of_consumers:
-            await self._gate.report(subject, refusal.decision)
+            await self._gate.report(subject, refusal.decision, by=by)
 
 
 def _of_consumers(decision: ConsumerDecision) -> AdmissionRefusal:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from counterfoil.registry.store.writes import Extent, Unreferenced
-from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.registry.associations.records import SubjectGuard
+from counterfoil.registry.store.committing import WriteTurns
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import Extent, Requester, Unreferenced
+from counterfoil.registry.subjects.levels import Scopes, check_writable
 from counterfoil.registry.subjects.planning import (
     SubjectState,
     check_unreferenced,
@@ -14,21 +16,14 @@ from counterfoil.registry.subjects.planning import (
     plan_hard_deletion,
     plan_soft_deletion,
 )
-from counterfoil.registry.subjects.versions import subject_not_found, version_not_found
+from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry, subject_not_found, version_not_found
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import (
     SubjectNotSoftDeleted,
     SubjectSoftDeleted,
     VersionNotSoftDeleted,
     VersionSoftDeleted,
 )
-
-if TYPE_CHECKING:
-    from counterfoil.registry.associations.records import SubjectGuard
-    from counterfoil.registry.store.committing import WriteTurns
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
-    from counterfoil.schema.contexts import QualifiedSubject
 
 
 class SubjectDeletion:
@@ -40,11 +35,11 @@ class SubjectDeletion:
         self._guard = guard
         self._turns = turns
 
-    async def soft_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
+    async def soft_delete_subject(self, subject: QualifiedSubject, *, by: Requester) -> tuple[int, ...]:
         """Soft-delete a subject and return the versions that were active."""
-        return await self._turns.take(partial(self._soft_delete_subject, subject), written=subject)
+        return await self._turns.take(partial(self._soft_delete_subject, subject, by=by), written=subject)
 
-    async def _soft_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
+    async def _soft_delete_subject(self, subject: QualifiedSubject, *, by: Requester) -> tuple[int, ...]:
         terms = await self._scopes.terms(subject)
         history = await self._storage.history(subject)
         if not history.entries:
@@ -58,14 +53,14 @@ class SubjectDeletion:
         await self._guard.check_subject_deletion(subject)
         state = SubjectState(subject, history, terms.settings_revision)
         plan = await plan_soft_deletion(self._storage, state, versions, own_references_count=False)
-        await self._storage.commit(plan)
+        await self._storage.commit(plan, by=by)
         return versions
 
-    async def hard_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
+    async def hard_delete_subject(self, subject: QualifiedSubject, *, by: Requester) -> tuple[int, ...]:
         """Permanently delete a subject and return all of its versions."""
-        return await self._turns.take(partial(self._hard_delete_subject, subject), written=subject)
+        return await self._turns.take(partial(self._hard_delete_subject, subject, by=by), written=subject)
 
-    async def _hard_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
+    async def _hard_delete_subject(self, subject: QualifiedSubject, *, by: Requester) -> tuple[int, ...]:
         terms = await self._scopes.terms(subject)
         history = await self._storage.history(subject)
         if not history.entries:
@@ -80,14 +75,14 @@ class SubjectDeletion:
             )
         state = SubjectState(subject, history, terms.settings_revision)
         plan = await plan_hard_deletion(self._storage, state, versions, own_references_count=False)
-        await self._storage.commit(plan)
+        await self._storage.commit(plan, by=by)
         return versions
 
-    async def soft_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
+    async def soft_delete_version(self, subject: QualifiedSubject, version: int | None, *, by: Requester) -> int:
         """Soft-delete a version and return its number; None means the latest."""
-        return await self._turns.take(partial(self._soft_delete_version, subject, version), written=subject)
+        return await self._turns.take(partial(self._soft_delete_version, subject, version, by=by), written=subject)
 
-    async def _soft_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
+    async def _soft_delete_version(self, subject: QualifiedSubject, version: int | None, *, by: Requester) -> int:
         terms = await self._scopes.terms(subject)
         history = await self._storage.history(subject)
         entry = _existing(subject, history, version)
@@ -99,14 +94,14 @@ class SubjectDeletion:
         check_writable(terms.mode, subject)
         await self._guard.check_version_deletion(subject, entry.version, history)
         state = SubjectState(subject, history, terms.settings_revision)
-        await self._storage.commit(await plan_soft_deletion(self._storage, state, (entry.version,)))
+        await self._storage.commit(await plan_soft_deletion(self._storage, state, (entry.version,)), by=by)
         return entry.version
 
-    async def hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
+    async def hard_delete_version(self, subject: QualifiedSubject, version: int | None, *, by: Requester) -> int:
         """Permanently delete a version and return its number; None means the latest."""
-        return await self._turns.take(partial(self._hard_delete_version, subject, version), written=subject)
+        return await self._turns.take(partial(self._hard_delete_version, subject, version, by=by), written=subject)
 
-    async def _hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
+    async def _hard_delete_version(self, subject: QualifiedSubject, version: int | None, *, by: Requester) -> int:
         terms = await self._scopes.terms(subject)
         history = await self._storage.history(subject)
         entry = _existing(subject, history, version)
@@ -119,15 +114,15 @@ class SubjectDeletion:
                 "delete it without permanent=true first"
             )
         state = SubjectState(subject, history, terms.settings_revision)
-        await self._storage.commit(await plan_hard_deletion(self._storage, state, (entry.version,)))
+        await self._storage.commit(await plan_hard_deletion(self._storage, state, (entry.version,)), by=by)
         return entry.version
 
-    async def drop_context(self, context: str) -> None:
+    async def drop_context(self, context: str, *, by: Requester) -> None:
         """Delete a context; raise ``ContextNotEmpty`` if it has schemas."""
-        await self._turns.take(partial(self._drop_context, context), written=context)
+        await self._turns.take(partial(self._drop_context, context, by=by), written=context)
 
-    async def _drop_context(self, context: str) -> None:
-        await self._storage.commit(await plan_context_removal(self._storage, context))
+    async def _drop_context(self, context: str, *, by: Requester) -> None:
+        await self._storage.commit(await plan_context_removal(self._storage, context), by=by)
 
 
 def _existing(subject: QualifiedSubject, history: SubjectHistory, version: int | None) -> VersionEntry:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.registry.http.shapes import BodyProperty, BodyShape, properties_of, required
+from counterfoil.registry.subjects.catalog import ById, Stored
 from counterfoil.registry.subjects.levels import level_of
-from counterfoil.registry.subjects.registration import TagRequest
-from counterfoil.registry.subjects.versions import SchemaRequest, make_content
+from counterfoil.registry.subjects.registration import Registered, TagRequest
+from counterfoil.registry.subjects.versions import Content, SchemaRequest, VersionEntry, VersionUse, make_content
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.entity import Entity, TagEdit
-from counterfoil.schema.rest.json_values import RequestJson, read_each, read_flag, read_texts
-from counterfoil.schema.rest.object_forms import FLAG, INTEGER, TEXT, TEXTS, ListOf, Member, ObjectForm
+from counterfoil.schema.rest.json_values import JsonValue, RequestJson, read_each, read_flag, read_texts
+from counterfoil.schema.rest.object_forms import FLAG, INTEGER, TEXT, TEXTS, Document, ListOf, Member, ObjectForm
 from counterfoil.schema.rest.schemas import BESIDE_TEXT, METADATA_OBJECT, RULE_SET_OBJECT, SCHEMA, schema_document
 from counterfoil.schema.rest.subjects import (
     BOND,
@@ -21,18 +22,9 @@ from counterfoil.schema.rest.subjects import (
     HISTORY,
     LEVEL_IN_FORCE,
     RESOURCE,
+    Config,
     config_document,
 )
-
-if TYPE_CHECKING:
-    from counterfoil.registry.subjects.catalog import ById
-    from counterfoil.registry.subjects.lookup import Stored
-    from counterfoil.registry.subjects.registration import Registered
-    from counterfoil.registry.subjects.versions import Content, VersionEntry, VersionUse
-    from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.object_forms import Document
-    from counterfoil.schema.rest.subjects import Config
-
 
 # Tags inside schemas, in the documents of this API.
 

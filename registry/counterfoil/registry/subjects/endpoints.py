@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
 
 from counterfoil.registry.access.resources import AccessOperation, scope_resource
-from counterfoil.registry.http.answers import RawText
+from counterfoil.registry.access.rights import EVERY_CALLER
+from counterfoil.registry.http.access import RequestCaller
+from counterfoil.registry.http.answers import Answer, RawText
+from counterfoil.registry.http.request import ApiRequest
+from counterfoil.registry.subjects.catalog import Stored
 from counterfoil.registry.subjects.documents import (
     read_registration,
     read_schema_request,
@@ -15,25 +21,22 @@ from counterfoil.registry.subjects.documents import (
     version_document,
 )
 from counterfoil.registry.subjects.levels import parse_mode
-from counterfoil.registry.subjects.versions import NEXT_VERSION, check_name, check_subject, parse_version
-from counterfoil.schema.contexts import parse_prefix
+from counterfoil.registry.subjects.versions import (
+    NEXT_VERSION,
+    Content,
+    SchemaRequest,
+    check_name,
+    check_subject,
+    parse_version,
+)
+from counterfoil.schema.contexts import QualifiedSubject, parse_prefix
 from counterfoil.schema.errors import InvalidMode, SchemaNotFound, SubjectNotFound
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.json_values import RequestJson, read_text
+from counterfoil.schema.rest.object_forms import Document
 from counterfoil.schema.rest.schemas import COMPATIBILITY
 from counterfoil.schema.rest.subjects import Mode, config_document, read_config_changes, unread_settings
-from counterfoil.schema.rest.versions import Visibility
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.registry.http.call import ApiCall
-    from counterfoil.registry.subjects.lookup import Stored
-    from counterfoil.registry.subjects.versions import Content, SchemaRequest
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.object_forms import Document
-    from counterfoil.schema.rest.versions import Compatibility
-
+from counterfoil.schema.rest.versions import Compatibility, Visibility
 
 # Operations under ``/subjects``.
 
@@ -41,208 +44,198 @@ _ALL_CONTEXTS = ":*:"
 _ALL_TAGS = "*"
 
 
-def visibility_of(call: ApiCall) -> Visibility:
+def visibility_of(request: ApiRequest) -> Visibility:
     """Return what the flags ``deleted`` and ``deletedOnly`` select; the second one wins."""
-    if call.flag("deletedOnly"):
+    if request.flag("deletedOnly"):
         return Visibility.DELETED_ONLY
-    return Visibility.WITH_DELETED if call.flag("deleted") else Visibility.ACTIVE
+    return Visibility.WITH_DELETED if request.flag("deleted") else Visibility.ACTIVE
 
 
-async def formatted(call: ApiCall, context: str, content: Content) -> str:
+async def formatted(request: ApiRequest, context: str, content: Content) -> str:
     """Return the schema's text in the query's ``format``; for an unknown format, the stored text."""
-    form = call.text("format").lower()
-    return await call.cases.catalog.formatted(context, content, form) if form else content.text
+    form = request.text("format").lower()
+    return await request.cases.catalog.formatted(context, content, form) if form else content.text
 
 
-async def _formatted_as_sent(call: ApiCall, sent: str | None, context: str, content: Content) -> str:
+async def _formatted_as_sent(request: ApiRequest, sent: str | None, context: str, content: Content) -> str:
     """Return :func:`formatted`, but a descriptor in base64 for Confluent's Python client if it has sent one.
 
     That client names no format when it registers, and uses the response in its deserializer as if it had been requested
     with ``format=serialized``.
     """
-    if call.is_python and content.schema_type is SchemaType.PROTOBUF and not call.text("format"):
+    if request.is_python and content.schema_type is SchemaType.PROTOBUF and not request.text("format"):
         from counterfoil.schema.languages.protobuf.reading import is_descriptor
 
         if is_descriptor(sent or ""):
-            return await call.cases.catalog.formatted(context, content, "serialized")
-    return await formatted(call, context, content)
+            return await request.cases.catalog.formatted(context, content, "serialized")
+    return await formatted(request, context, content)
 
 
-async def found_tags(call: ApiCall, context: str, content: Content) -> list[Document]:
+async def found_tags(request: ApiRequest, context: str, content: Content) -> list[Document]:
     """Return what in a schema has one of the tags that ``findTags`` names (``*``: any), with all of its tags."""
-    wanted = call.texts("findTags")
+    wanted = request.texts("findTags")
     if not wanted:
         return []
     return [
         {"schemaEntity": {"entityPath": entity.path, "entityType": entity.kind.value}, "tags": list(tags)}
-        for entity, tags in await call.cases.catalog.tags(context, content)
+        for entity, tags in await request.cases.catalog.tags(context, content)
         if tags and (_ALL_TAGS in wanted or any(tag in wanted for tag in tags))
     ]
 
 
-async def list_subjects(call: ApiCall) -> Any:
+async def list_subjects(request: ApiRequest, caller: RequestCaller) -> object:
     """List the names of subjects, sorted, in all contexts unless a prefix selects some."""
-    call.rests_on()
-    first, last = call.bounds()
-    prefix = parse_prefix(next(iter(call.texts("subjectPrefix")), _ALL_CONTEXTS))
-    call.kept_for_same_rights()
-    names = await call.cases.catalog.subject_names(
-        prefix, visibility_of(call), first=first, last=last, visible=call.visible(AccessOperation.DESCRIBE)
+    first, last = request.bounds()
+    prefix = parse_prefix(next(iter(request.texts("subjectPrefix")), _ALL_CONTEXTS))
+    names = await request.cases.catalog.subject_names(
+        prefix, visibility_of(request), first=first, last=last, visible=caller.visible(AccessOperation.DESCRIBE)
     )
-    return RawText(names)
+    return Answer(RawText(names), needs=EVERY_CALLER)
 
 
-async def delete_subject(call: ApiCall) -> Any:
+async def delete_subject(request: ApiRequest, caller: RequestCaller) -> object:
     """Soft-delete all versions of a subject, or remove them with ``permanent=true``; return their numbers."""
-    subject = await call.subject()
-    if call.flag("permanent"):
-        return list(await call.cases.deletion.hard_delete_subject(subject))
-    return list(await call.cases.deletion.soft_delete_subject(subject))
+    subject = await request.subject()
+    if request.flag("permanent"):
+        return list(await request.cases.deletion.hard_delete_subject(subject, by=caller.requester))
+    return list(await request.cases.deletion.soft_delete_subject(subject, by=caller.requester))
 
 
-async def look_up(call: ApiCall) -> Any:
+async def look_up(request: ApiRequest, caller: RequestCaller) -> object:
     """Find the version of a subject that has the schema in the body."""
-    subject = await call.lasting_subject()
-    request = read_schema_request(await call.json())
-    call.require_references(subject, request.references)
-    if request.references:
-        call.rests_on_more()
+    subject = await request.subject()
+    given = read_schema_request(await request.json())
+    caller.require_references(subject, given.references)
     try:
-        found = await call.cases.lookup.by_content(
+        found = await request.cases.lookup.by_content(
             subject,
-            request,
-            normalize=call.flag("normalize"),
-            deleted=call.flag("deleted"),
-            shown=call.readable,
+            given,
+            normalize=request.flag("normalize"),
+            deleted=request.flag("deleted"),
+            shown=caller.readable,
         )
     except (SubjectNotFound, SchemaNotFound):
-        if call.may_read(subject):
+        if caller.may_read(subject):
             raise
-        raise call.denial_in_path(AccessOperation.READ, subject) from None
-    _keep_for_readers(call, subject, found)
-    call.gives(found.subject, found.entry.version)
-    text = await _formatted_as_sent(call, request.text, found.subject.context, found.content)
-    return version_document(found, text=text)
+        raise caller.denial_of(AccessOperation.READ, subject, named=request.scope_subject()) from None
+    text = await _formatted_as_sent(request, given.text, found.subject.context, found.content)
+    document = version_document(found, text=text)
+    return replace(_with_text(caller, document, found, read_as=subject), is_cached=not given.references)
 
 
-async def find_by_metadata(call: ApiCall) -> Any:
+async def find_by_metadata(request: ApiRequest, _: RequestCaller) -> object:
     """Find the highest version with the metadata properties given as pairs of ``key`` and ``value``."""
-    subject = await call.subject()
-    wanted = dict(zip(call.texts("key"), call.texts("value"), strict=False))
-    found = await call.cases.lookup.by_metadata(subject, wanted, deleted=call.flag("deleted"))
-    call.gives(found.subject, found.entry.version)
-    return version_document(found, text=await formatted(call, found.subject.context, found.content))
+    subject = await request.subject()
+    wanted = dict(zip(request.texts("key"), request.texts("value"), strict=False))
+    found = await request.cases.lookup.by_metadata(subject, wanted, deleted=request.flag("deleted"))
+    document = version_document(found, text=await formatted(request, found.subject.context, found.content))
+    return Answer(document, texts=((found.subject, found.entry.version),))
 
 
-async def list_versions(call: ApiCall) -> Any:
+async def list_versions(request: ApiRequest, _: RequestCaller) -> object:
     """List the version numbers of a subject, ascending."""
-    first, last = call.bounds()
-    subject = await call.lasting_subject()
-    numbers = await call.cases.catalog.versions(
-        subject, visibility=visibility_of(call), deleted_as_negative=call.flag("deletedAsNegative")
+    first, last = request.bounds()
+    subject = await request.subject()
+    numbers = await request.cases.catalog.versions(
+        subject, visibility=visibility_of(request), deleted_as_negative=request.flag("deletedAsNegative")
     )
     return numbers[first:last]
 
 
-async def register(call: ApiCall) -> Any:
+async def register(request: ApiRequest, caller: RequestCaller) -> object:
     """Register the schema in the body, and return its id and version; an existing one keeps them."""
-    subject = await call.lasting_subject()
-    request = read_registration(await call.json())
-    call.require_registration(subject, request)
-    if request.references:
-        call.rests_on_more()
-    if {request.schema_id, request.version} <= {None, NEXT_VERSION}:
-        call.kept_for_subject(AccessOperation.WRITE, subject)
-    registered = await call.cases.registration.register(
-        subject, request, normalize=call.flag("normalize"), force=call.flag("force")
+    subject = await request.subject()
+    given = read_registration(await request.json())
+    caller.require_registration(subject, given)
+    registered = await request.cases.registration.register(
+        subject, given, normalize=request.flag("normalize"), force=request.flag("force"), by=caller.requester
     )
-    text = await _formatted_as_sent(call, request.text, subject.context, registered.content)
-    return registered_document(registered, text=text)
+    text = await _formatted_as_sent(request, given.text, subject.context, registered.content)
+    is_plain = {given.schema_id, given.version} <= {None, NEXT_VERSION}
+    return Answer(
+        registered_document(registered, text=text),
+        needs=caller.needs(AccessOperation.WRITE, subject) if is_plain else None,
+        is_cached=not given.references,
+    )
 
 
-async def tag_version(call: ApiCall) -> Any:
+async def tag_version(request: ApiRequest, caller: RequestCaller) -> object:
     """Change tags, metadata or rules of a version, and register the result as a new version."""
-    subject = await call.subject()
-    request = read_tag_request(await call.json())
+    subject = await request.subject()
+    given = read_tag_request(await request.json())
     check_subject(subject)
-    version = parse_version(call.segment("version"))
-    registered = await call.cases.tagging.tag(subject, version, request, shown=call.readable)
+    version = parse_version(request.segment("version"))
+    registered = await request.cases.tagging.tag(subject, version, given, shown=caller.readable, by=caller.requester)
     return registered_document(registered, text=registered.content.text)
 
 
-async def get_version(call: ApiCall) -> Any:
+async def get_version(request: ApiRequest, caller: RequestCaller) -> object:
     """Return one version of a subject."""
-    stored = await _readable_version(call)
+    stored, read_as = await _permitted_version(request, caller)
     document = version_document(
         stored,
-        text=await formatted(call, stored.subject.context, stored.content),
-        qualified=call.text("referenceFormat").lower() == "qualified",
+        text=await formatted(request, stored.subject.context, stored.content),
+        qualified=request.text("referenceFormat").lower() == "qualified",
     )
-    tags = await found_tags(call, stored.subject.context, stored.content)
-    return {**document, "schemaTags": tags} if tags else document
+    tags = await found_tags(request, stored.subject.context, stored.content)
+    document = {**document, "schemaTags": tags} if tags else document
+    return _with_text(caller, document, stored, read_as=read_as)
 
 
-async def get_version_text(call: ApiCall) -> Any:
+async def get_version_text(request: ApiRequest, caller: RequestCaller) -> object:
     """Return the text of one version, without JSON around it."""
-    stored = await _readable_version(call)
-    return RawText(await formatted(call, stored.subject.context, stored.content))
+    stored, read_as = await _permitted_version(request, caller)
+    text = RawText(await formatted(request, stored.subject.context, stored.content))
+    return _with_text(caller, text, stored, read_as=read_as)
 
 
-async def _readable_version(call: ApiCall) -> Stored:
-    """Return the version in the path, which the response has; raise ``Forbidden`` unless the caller may read it."""
-    found = await _permitted_version(call)
-    call.gives(found.subject, found.entry.version)
-    return found
+async def _permitted_version(request: ApiRequest, caller: RequestCaller) -> tuple[Stored, QualifiedSubject | None]:
+    """Return the version in the path, and the subject as whose reader the caller gets it.
 
-
-async def _permitted_version(call: ApiCall) -> Stored:
-    """Return the version in the path; raise ``Forbidden`` unless the caller may read it.
-
-    A version may also be read by those who may read a schema that refers to it.
+    A version may also be read by those who may read a schema that refers to it, or one of another context: then there
+    is no such subject. Raise ``Forbidden`` for other callers.
     """
-    subject = await call.lasting_subject()
-    version, deleted = parse_version(call.segment("version")), call.flag("deleted")
-    catalog = call.cases.catalog
-    if call.readable(subject):
-        stored = await catalog.version(subject, version, deleted=deleted, shown=call.readable)
-        _keep_for_readers(call, subject, stored)
-        return stored
-    found = await catalog.version_elsewhere(subject, version, deleted=deleted, shown=call.readable)
+    subject = await request.subject()
+    version, deleted = parse_version(request.segment("version")), request.flag("deleted")
+    catalog = request.cases.catalog
+    if caller.readable(subject):
+        return await catalog.version(subject, version, deleted=deleted, shown=caller.readable), subject
+    found = await catalog.version_elsewhere(subject, version, deleted=deleted, shown=caller.readable)
     if found is not None:
-        return found
-    if await catalog.is_read_by_another(subject, version, shown=call.readable):
-        return await catalog.version(subject, version, deleted=deleted, shown=call.readable)
-    raise call.denial_in_path(AccessOperation.READ, subject)
+        return found, None
+    if await catalog.is_read_by_another(subject, version, shown=caller.readable):
+        return await catalog.version(subject, version, deleted=deleted, shown=caller.readable), None
+    raise caller.denial_of(AccessOperation.READ, subject, named=request.scope_subject())
 
 
-def _keep_for_readers(call: ApiCall, subject: QualifiedSubject, stored: Stored) -> None:
-    """Let the response be cached for readers of ``subject``, unless it is from another context."""
-    if stored.subject == subject:
-        call.kept_for_subject(AccessOperation.READ, subject)
+def _with_text(caller: RequestCaller, value: Any, stored: Stored, *, read_as: QualifiedSubject | None) -> Answer:
+    """Return the answer with the text of a version, which readers of ``read_as`` get unless it has another context."""
+    needs = caller.needs(AccessOperation.READ, stored.subject) if stored.subject == read_as else None
+    return Answer(value, needs=needs, texts=((stored.subject, stored.entry.version),))
 
 
-async def list_referrers(call: ApiCall) -> Any:
+async def list_referrers(request: ApiRequest, caller: RequestCaller) -> object:
     """List the ids of the schemas that refer to a version."""
-    first, last = call.bounds(default_limit=1000)
-    subject = await call.subject()
-    version = parse_version(call.segment("version"))
-    catalog, stored = call.cases.catalog, None
-    if call.may_describe(subject):
-        stored = await catalog.version(subject, version, deleted=True, shown=call.may_describe)
+    first, last = request.bounds(default_limit=1000)
+    subject = await request.subject()
+    version = parse_version(request.segment("version"))
+    catalog, stored = request.cases.catalog, None
+    if caller.may_describe(subject):
+        stored = await catalog.version(subject, version, deleted=True, shown=caller.may_describe)
     else:
-        stored = await catalog.version_elsewhere(subject, version, deleted=True, shown=call.may_describe)
+        stored = await catalog.version_elsewhere(subject, version, deleted=True, shown=caller.may_describe)
     if stored is None:
-        raise call.denial_in_path(AccessOperation.DESCRIBE, subject)
-    return (await catalog.referenced_by(stored, deleted=call.flag("deleted"), shown=call.readable))[first:last]
+        raise caller.denial_of(AccessOperation.DESCRIBE, subject, named=request.scope_subject())
+    return (await catalog.referenced_by(stored, deleted=request.flag("deleted"), shown=caller.readable))[first:last]
 
 
-async def delete_version(call: ApiCall) -> Any:
+async def delete_version(request: ApiRequest, caller: RequestCaller) -> object:
     """Soft-delete one version, or remove it with ``permanent=true``; return its number."""
-    subject = await call.subject()
-    version = parse_version(call.segment("version"))
-    if call.flag("permanent"):
-        return await call.cases.deletion.hard_delete_version(subject, version)
-    return await call.cases.deletion.soft_delete_version(subject, version)
+    subject = await request.subject()
+    version = parse_version(request.segment("version"))
+    if request.flag("permanent"):
+        return await request.cases.deletion.hard_delete_version(subject, version, by=caller.requester)
+    return await request.cases.deletion.soft_delete_version(subject, version, by=caller.requester)
 
 
 # Operations on config, mode and compatibility.
@@ -257,47 +250,49 @@ _NEEDED_BY_MODE: Final[Mapping[Mode | None, tuple[AccessOperation, ...]]] = {
 # --- config
 
 
-async def get_config(call: ApiCall) -> Any:
+async def get_config(request: ApiRequest, _: RequestCaller) -> object:
     """Return the config of a subject, a context or the top level."""
-    config = await call.cases.settings.config(call.scope_subject(), effective=call.flag("defaultToGlobal"))
+    config = await request.cases.settings.config(request.scope_subject(), effective=request.flag("defaultToGlobal"))
     return stored_config_document(config)
 
 
-async def put_config(call: ApiCall) -> Any:
+async def put_config(request: ApiRequest, caller: RequestCaller) -> object:
     """Change the config of a subject, a context or the top level as the body requests, and return it.
 
     Members that are no settings, such as a misspelt one, are ignored, as by other registries; a header names them.
     """
-    request = RequestJson(await call.json())
-    changes = read_config_changes(request)
-    call.ignored += unread_settings(request.members(), changes)
-    call.require_targets(call.scope_subject(), (changes.get("alias"), changes.get("alias_for_deks")))
-    return config_document(await call.cases.settings.put_config(call.scope_subject(), changes))
+    given = RequestJson(await request.json())
+    changes = read_config_changes(given)
+    caller.require_targets(request.scope_subject(), (changes.get("alias"), changes.get("alias_for_deks")))
+    config = await request.cases.settings.put_config(request.scope_subject(), changes, by=caller.requester)
+    return Answer(config_document(config), ignored=unread_settings(given.members(), changes))
 
 
-async def delete_config(call: ApiCall) -> Any:
+async def delete_config(request: ApiRequest, caller: RequestCaller) -> object:
     """Delete the config of a subject, a context or the top level, and return it."""
-    return stored_config_document(await call.cases.settings.delete_config(call.scope_subject()))
+    return stored_config_document(
+        await request.cases.settings.delete_config(request.scope_subject(), by=caller.requester)
+    )
 
 
 # --- mode
 
 
-async def get_mode(call: ApiCall) -> Any:
+async def get_mode(request: ApiRequest, _: RequestCaller) -> object:
     """Return the mode of a subject, a context or the top level."""
-    mode = await call.cases.settings.mode(call.scope_subject(), effective=call.flag("defaultToGlobal"))
+    mode = await request.cases.settings.mode(request.scope_subject(), effective=request.flag("defaultToGlobal"))
     return {"mode": mode.value}
 
 
-async def put_mode(call: ApiCall) -> Any:
+async def put_mode(request: ApiRequest, caller: RequestCaller) -> object:
     """Set the mode of a subject, a context or the top level; null clears it."""
-    scope = call.scope_subject()
-    text = _mode_text(await call.json())
+    scope = request.scope_subject()
+    text = _mode_text(await request.json())
     check_name(scope)
     mode: Mode | None = None if text is None else parse_mode(text, scope)
     for operation in _NEEDED_BY_MODE.get(mode, (AccessOperation.ALTER_MODE,)):
-        call.require(operation, scope_resource(scope))
-    await call.cases.settings.put_mode(scope, mode, force=call.flag("force"))
+        caller.require(operation, scope_resource(scope))
+    await request.cases.settings.put_mode(scope, mode, force=request.flag("force"), by=caller.requester)
     return {"mode": text}
 
 
@@ -310,51 +305,48 @@ def _mode_text(body: object) -> str | None:
     return request.optional("mode", read_text)
 
 
-async def delete_mode(call: ApiCall) -> Any:
+async def delete_mode(request: ApiRequest, caller: RequestCaller) -> object:
     """Delete the mode of a subject, a context or the top level, and return it."""
-    mode = await call.cases.settings.delete_mode(call.scope_subject(), recursive=call.flag("recursive"))
+    mode = await request.cases.settings.delete_mode(
+        request.scope_subject(), recursive=request.flag("recursive"), by=caller.requester
+    )
     return {} if mode is None else {"mode": mode.value}
 
 
 # --- compatibility
 
 
-async def test_against_all(call: ApiCall) -> Any:
+async def test_against_all(request: ApiRequest, caller: RequestCaller) -> object:
     """Check the schema in the body against the versions of a subject."""
-    call.rests_on()
-    subject = await call.subject()
-    request = read_schema_request(await call.json())
-    _require_references(call, subject, request)
-    verbose = call.flag("verbose")
-    result = await call.cases.compatibility.against_all(
-        subject, request, normalize=call.flag("normalize"), verbose=verbose, knows=call.may_know_application
+    subject = await request.subject()
+    given = read_schema_request(await request.json())
+    caller.require_references(subject, given.references)
+    verbose = request.flag("verbose")
+    result = await request.cases.compatibility.against_all(
+        subject, given, normalize=request.flag("normalize"), verbose=verbose, knows=caller.may_know_application
     )
-    return _result_document(result, verbose=verbose)
+    return _tested(caller, result, subject, given, verbose=verbose)
 
 
-async def test_against_version(call: ApiCall) -> Any:
+async def test_against_version(request: ApiRequest, caller: RequestCaller) -> object:
     """Check the schema in the body against one version of a subject."""
-    call.rests_on()
-    subject = await call.subject()
-    request = read_schema_request(await call.json())
-    _require_references(call, subject, request)
-    version = parse_version(call.segment("version"))
-    verbose = call.flag("verbose")
-    result = await call.cases.compatibility.against_version(
-        subject, version, request, normalize=call.flag("normalize"), verbose=verbose
+    subject = await request.subject()
+    given = read_schema_request(await request.json())
+    caller.require_references(subject, given.references)
+    version = parse_version(request.segment("version"))
+    verbose = request.flag("verbose")
+    result = await request.cases.compatibility.against_version(
+        subject, version, given, normalize=request.flag("normalize"), verbose=verbose
     )
-    return _result_document(result, verbose=verbose)
+    return _tested(caller, result, subject, given, verbose=verbose)
 
 
-def _require_references(call: ApiCall, subject: QualifiedSubject, request: SchemaRequest) -> None:
-    """Raise ``Forbidden`` unless the caller may read all references; without any, readers get the same response."""
-    call.require_references(subject, request.references)
-    if not request.references:
-        call.kept_for_subject(AccessOperation.READ, subject)
-
-
-def _result_document(result: Compatibility, *, verbose: bool) -> Document:
+def _tested(
+    caller: RequestCaller, result: Compatibility, subject: QualifiedSubject, request: SchemaRequest, *, verbose: bool
+) -> Answer:
+    """Return the answer with a result, which all readers of ``subject`` get if the schema has no references."""
+    needs = None if request.references else caller.needs(AccessOperation.READ, subject)
     document = COMPATIBILITY.write(result)
     if not verbose:
         del document["messages"]
-    return document
+    return Answer(document, needs=needs)

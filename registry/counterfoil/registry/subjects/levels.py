@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from counterfoil.registry.store.changes import ScopeSettings
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.store.writes import Extent, together
-from counterfoil.registry.subjects.merging import check_rule_set
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import Extent, Requester, together
 from counterfoil.registry.subjects.planning import plan_purge, plan_settings
-from counterfoil.registry.subjects.versions import check_name
+from counterfoil.registry.subjects.versions import check_name, check_rule_set
 from counterfoil.schema.compatibility.policies import (
     CompatibilityLevel,
     CompatibilityPolicy,
@@ -20,13 +22,6 @@ from counterfoil.schema.compatibility.policies import (
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import ConfigNotFound, InvalidMode, ModeNotFound, OperationNotPermitted, SubjectNotFound
 from counterfoil.schema.rest.subjects import Config, IncompatibleVersions, Mode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from counterfoil.registry.store.changes import ScopeSettings
-    from counterfoil.registry.store.protocol import Storage
-
 
 # What a config asks of the schemas in its scope, and which of several levels' configs is in force.
 #
@@ -266,7 +261,7 @@ class ConfigAndMode:
             return Config()
         raise ConfigNotFound(f"Subject {str(scope)!r} has no config of its own; ask with defaultToGlobal=true")
 
-    async def put_config(self, scope: QualifiedSubject, changes: Mapping[str, Any]) -> Config:
+    async def put_config(self, scope: QualifiedSubject, changes: Mapping[str, Any], *, by: Requester) -> Config:
         """Return the config of ``scope`` with ``changes`` made to it.
 
         It is stored without empty texts, which are only in this response.
@@ -275,31 +270,31 @@ class ConfigAndMode:
         check_rule_set(changed.default_rule_set)
         check_rule_set(changed.override_rule_set)
         check_name(scope)
-        return await self._turns.take(partial(self._put_config, scope, changes), written=ConfigAndMode)
+        return await self._turns.take(partial(self._put_config, scope, changes, by=by), written=ConfigAndMode)
 
-    async def _put_config(self, scope: QualifiedSubject, changes: Mapping[str, Any]) -> Config:
+    async def _put_config(self, scope: QualifiedSubject, changes: Mapping[str, Any], *, by: Requester) -> Config:
         terms = await self._scopes.terms(scope)
         check_writable(terms.mode, scope)
         stored = await self._storage.settings(scope)
         config = replace(without_empty_texts(stored.config or Config()), **changes)
-        await self._put({scope: replace(stored, config=without_empty_texts(config))}, terms.settings_revision)
+        await self._put({scope: replace(stored, config=without_empty_texts(config))}, terms.settings_revision, by=by)
         return config
 
-    async def delete_config(self, scope: QualifiedSubject) -> Config:
+    async def delete_config(self, scope: QualifiedSubject, *, by: Requester) -> Config:
         """Delete the config of ``scope`` and return it.
 
         Raises ``SubjectNotFound`` if it had none, except for the top and the global level.
         """
-        return await self._turns.take(partial(self._delete_config, scope), written=ConfigAndMode)
+        return await self._turns.take(partial(self._delete_config, scope, by=by), written=ConfigAndMode)
 
-    async def _delete_config(self, scope: QualifiedSubject) -> Config:
+    async def _delete_config(self, scope: QualifiedSubject, *, by: Requester) -> Config:
         terms = await self._scopes.terms(scope)
         stored = await self._storage.settings(scope)
         if stored.config is None and scope not in _ALWAYS_THERE:
             raise SubjectNotFound(f"Subject {str(scope)!r} has no config to delete")
         check_writable(terms.mode, scope)
         if stored.config is not None:
-            await self._put({scope: replace(stored, config=None)}, terms.settings_revision)
+            await self._put({scope: replace(stored, config=None)}, terms.settings_revision, by=by)
         return stored.config or Config()
 
     # --- mode
@@ -318,30 +313,32 @@ class ConfigAndMode:
             return Mode.READWRITE
         raise ModeNotFound(f"Subject {str(scope)!r} has no mode of its own; ask with defaultToGlobal=true")
 
-    async def put_mode(self, scope: QualifiedSubject, mode: Mode | None, *, force: bool = False) -> None:
+    async def put_mode(self, scope: QualifiedSubject, mode: Mode | None, *, by: Requester, force: bool = False) -> None:
         """Set the mode of ``scope``; None clears it.
 
         IMPORT needs a scope without active versions and removes the soft-deleted ones, unless ``force``.
         """
-        await self._turns.take(partial(self._put_mode, scope, mode, force=force), written=ConfigAndMode)
+        await self._turns.take(partial(self._put_mode, scope, mode, force=force, by=by), written=ConfigAndMode)
 
-    async def _put_mode(self, scope: QualifiedSubject, mode: Mode | None, *, force: bool) -> None:
+    async def _put_mode(self, scope: QualifiedSubject, mode: Mode | None, *, by: Requester, force: bool) -> None:
         terms = await self._scopes.terms(scope)
         stored = await self._storage.settings(scope)
         purges = mode is Mode.IMPORT and terms.mode is not Mode.IMPORT and not force
         plan = plan_settings({scope: replace(stored, mode=mode)}, terms.settings_revision)
         if purges:
             plan = together((await plan_purge(self._storage, _extent(scope), terms.settings_revision), plan))
-        await self._storage.commit(plan)
+        await self._storage.commit(plan, by=by)
 
-    async def delete_mode(self, scope: QualifiedSubject, *, recursive: bool = False) -> Mode | None:
+    async def delete_mode(self, scope: QualifiedSubject, *, by: Requester, recursive: bool = False) -> Mode | None:
         """Delete the mode of ``scope`` and return it; with ``recursive`` also the modes of a context's subjects.
 
         Raises ``SubjectNotFound`` if none was set and not ``recursive``, except for the top and the global level.
         """
-        return await self._turns.take(partial(self._delete_mode, scope, recursive=recursive), written=ConfigAndMode)
+        return await self._turns.take(
+            partial(self._delete_mode, scope, recursive=recursive, by=by), written=ConfigAndMode
+        )
 
-    async def _delete_mode(self, scope: QualifiedSubject, *, recursive: bool) -> Mode | None:
+    async def _delete_mode(self, scope: QualifiedSubject, *, by: Requester, recursive: bool) -> Mode | None:
         revision = await self._storage.settings_revision()
         stored = await self._storage.settings(scope)
         if stored.mode is None and scope not in _ALWAYS_THERE and not recursive:
@@ -352,11 +349,11 @@ class ConfigAndMode:
                 if other.context == scope.context and settings.mode is not None:
                     changed[other] = replace(settings, mode=None)
         if changed:
-            await self._put(changed, revision)
+            await self._put(changed, revision, by=by)
         return Mode.READWRITE if stored.mode is None and scope in _ALWAYS_THERE else stored.mode
 
-    async def _put(self, changed: Mapping[QualifiedSubject, ScopeSettings], revision: int) -> None:
-        await self._storage.commit(plan_settings(changed, revision))
+    async def _put(self, changed: Mapping[QualifiedSubject, ScopeSettings], revision: int, *, by: Requester) -> None:
+        await self._storage.commit(plan_settings(changed, revision), by=by)
 
 
 def _extent(scope: QualifiedSubject) -> Extent:

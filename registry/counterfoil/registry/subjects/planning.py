@@ -7,20 +7,23 @@ out. Mode, compatibility and associations are checked by the use cases before.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from counterfoil.registry.store.changes import ScopeSettings
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import (
     AtRevision,
     DropContext,
     Extent,
+    Guard,
     IdFree,
     IdOf,
     MarkDeleted,
     PutSettings,
     PutVersion,
+    ReferenceTarget,
     RemoveVersions,
     SameTerms,
     StoragePlan,
@@ -29,18 +32,10 @@ from counterfoil.registry.store.writes import (
     same_terms,
     together,
 )
-from counterfoil.registry.subjects.versions import ReferredTo
+from counterfoil.registry.subjects.versions import Content, ReferredTo, SubjectHistory
 from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted
 from counterfoil.schema.rest.versions import Visibility
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import Guard, ReferenceTarget
-    from counterfoil.registry.subjects.versions import Content, SubjectHistory
-
 
 _NOTHING = ScopeSettings()
 

@@ -1,22 +1,36 @@
-"""Reading schemas: resolving references, caching parsed texts, loading the code of languages."""
+"""Stored schemas as parsed values, each parsed once, and finding a schema among the versions of a subject."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
+from uuid import UUID
 
 from counterfoil.registry.judges.judging import JudgementThreads, LongJudgements
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import ReferenceTarget, StaleWrite
-from counterfoil.registry.subjects.merging import Candidate
-from counterfoil.registry.subjects.versions import Content, make_content, parse_schema_type
+from counterfoil.registry.subjects.versions import (
+    Candidate,
+    Content,
+    SchemaRequest,
+    SubjectHistory,
+    VersionEntry,
+    make_content,
+    may_match,
+    merged_metadata,
+    merged_rule_set,
+    parse_schema_type,
+)
 from counterfoil.schema.answers import (
     CompatibilityQuestion,
+    PlacedWarning,
     SchemaSummary,
     are_equivalent,
     judged,
@@ -31,23 +45,13 @@ from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import InvalidSchema, StoreUnavailable
 from counterfoil.schema.fingerprint import content_guid
-from counterfoil.schema.judgement import Budget
+from counterfoil.schema.judgement import Budget, Judgement
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
-from counterfoil.schema.parsed import ParsedSchema, SchemaSource, Validation
+from counterfoil.schema.parsed import ParsedSchema, SchemaSource, SchemaWarning, Validation
 from counterfoil.schema.parsing import parse_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from uuid import UUID
-
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.subjects.versions import SchemaRequest, SubjectHistory
-    from counterfoil.schema.answers import PlacedWarning
-    from counterfoil.schema.judgement import Judgement
-    from counterfoil.schema.parsed import SchemaWarning
-    from counterfoil.schema.paths import FieldPath, PathTarget
-    from counterfoil.schema.texts import Pointer, Position
-
+from counterfoil.schema.paths import FieldPath, PathTarget
+from counterfoil.schema.rest.subjects import Config
+from counterfoil.schema.texts import Pointer, Position
 
 # Loading the code of the schema languages beside the event loop, when each is first needed.
 #
@@ -481,3 +485,83 @@ def _sorted_references(references: Sequence[Reference]) -> tuple[Reference, ...]
 def in_context(subject: QualifiedSubject, context: str) -> QualifiedSubject:
     """Return the subject of the same name in another context."""
     return QualifiedSubject(context, subject.name)
+
+
+# Finding a schema among the versions of a subject.
+
+_MAX_MARKS: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The version that matches; ``exact`` if content and fingerprint are identical."""
+
+    entry: VersionEntry
+    content: Content
+    exact: bool
+
+
+class Matcher:
+    """Compares a schema with stored ones."""
+
+    def __init__(self, reader: SchemaReader) -> None:
+        self._reader = reader
+        self._marks: RecentValues[UUID, tuple[int, int]] = RecentValues(_MAX_MARKS)
+
+    async def find(self, context: str, candidate: Candidate, entries: Iterable[VersionEntry]) -> Match | None:
+        """Return the newest version of ``entries`` with identical content, else the newest equivalent one."""
+        newest_first = sorted(entries, key=lambda entry: -entry.version)
+        for entry in newest_first:
+            if entry.guid == candidate.content.guid:
+                return Match(entry, await self._reader.content(entry.guid), exact=True)
+        possible = self._possible(candidate, newest_first)
+        await self._reader.load([entry.guid for entry in possible])
+        for number, entry in enumerate(possible, 1):
+            if number % PARSED_AT_ONCE == 0:
+                await asyncio.sleep(0)
+            content = await self._reader.content(entry.guid)
+            if may_match(candidate.content, content, entry.version) and await self._reader.are_equivalent(
+                candidate.parsed, await self._parsed(context, content)
+            ):
+                return Match(entry, content, exact=False)
+        return None
+
+    def _possible(self, candidate: Candidate, entries: Sequence[VersionEntry]) -> list[VersionEntry]:
+        """Return the versions that may be equivalent according to the cache, so that not all are read each time."""
+        if candidate.content.references:
+            return list(entries)
+        mark = _mark(candidate.parsed)
+        self._marks.put(candidate.content.guid, mark, weight=1)
+        known = self._marks.get
+        return [entry for entry in entries if known(entry.guid) in {None, mark}]
+
+    async def _parsed(self, context: str, content: Content) -> ParsedSchema:
+        parsed = await self._reader.parsed(context, content)
+        if not content.references:
+            self._marks.put(content.guid, _mark(parsed), weight=1)
+        return parsed
+
+
+def _mark(parsed: ParsedSchema) -> tuple[int, int]:
+    """Return a value that equivalent schemas without references share: their sorted characters are the same."""
+    text = parsed.canonical().encode("utf-8", "surrogatepass")
+    return len(text), sum(text)
+
+
+async def completed(
+    request: SchemaRequest, config: Config, history: SubjectHistory, reader: SchemaReader
+) -> SchemaRequest:
+    """Return ``request`` with metadata and rules as a registration would store them.
+
+    Missing parts come from the latest version; the config's defaults are overridden by it, the config's overrides
+    override it.
+    """
+    metadata, rule_set = request.metadata, request.rule_set
+    if history.latest is not None and not request.is_complete and (metadata is None or rule_set is None):
+        latest = await reader.content(history.latest.guid)
+        metadata = latest.metadata if metadata is None else metadata
+        rule_set = latest.rule_set if rule_set is None else rule_set
+    metadata, rule_set = merged_metadata(config, metadata), merged_rule_set(config, rule_set)
+    if metadata is request.metadata and rule_set is request.rule_set:
+        return request
+    return replace(request, metadata=metadata, rule_set=rule_set)

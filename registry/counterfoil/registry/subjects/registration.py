@@ -3,44 +3,45 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.registry.access.rights import everything
+from counterfoil.registry.access.rights import Shown, everything
+from counterfoil.registry.associations.records import SubjectGuard
+from counterfoil.registry.bridges.records import BridgeAcceptance, BridgeTarget
 from counterfoil.registry.keys.records import with_key_names
-from counterfoil.registry.subjects.compatibility import RefusedVersion, check_sound
-from counterfoil.registry.subjects.levels import check_registration, is_merged, permits_bridged
-from counterfoil.registry.subjects.lookup import completed
-from counterfoil.registry.subjects.merging import check_rule_set, merge_rule_sets, stamp_of, stamped, without_rules
+from counterfoil.registry.store.committing import WriteTurns
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import Guard, Requester, StoragePlan
+from counterfoil.registry.subjects.catalog import Catalog
+from counterfoil.registry.subjects.compatibility import Admission, RefusedVersion, check_sound
+from counterfoil.registry.subjects.levels import Scopes, ScopeTerms, check_registration, is_merged, permits_bridged
 from counterfoil.registry.subjects.planning import SubjectState, plan_version
-from counterfoil.registry.subjects.versions import NEXT_VERSION, SchemaRequest, check_next_version, check_subject
+from counterfoil.registry.subjects.reading import Match, Matcher, ParsedRequest, SchemaReader, completed
+from counterfoil.registry.subjects.versions import (
+    NEXT_VERSION,
+    Candidate,
+    Content,
+    SchemaRequest,
+    SubjectHistory,
+    VersionEntry,
+    check_next_version,
+    check_rule_set,
+    check_subject,
+    merge_rule_sets,
+    stamp_of,
+    stamped,
+    without_rules,
+)
 from counterfoil.schema.answers import TagsAsked, tags_without_effect
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.entity import TagEdit
 from counterfoil.schema.errors import CounterfoilError, InvalidRuleSet, InvalidSchema, OperationNotPermitted
-from counterfoil.schema.parsed import Validation
+from counterfoil.schema.model import Metadata, Rule, RuleSet
+from counterfoil.schema.parsed import ParsedSchema, Validation
 from counterfoil.schema.tags import edit_tags, find_tags
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from counterfoil.registry.access.rights import Shown
-    from counterfoil.registry.associations.records import SubjectGuard
-    from counterfoil.registry.bridges.records import BridgeAcceptance, BridgeTarget
-    from counterfoil.registry.store.committing import WriteTurns
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import Guard, StoragePlan
-    from counterfoil.registry.subjects.catalog import Catalog
-    from counterfoil.registry.subjects.compatibility import Admission
-    from counterfoil.registry.subjects.levels import Scopes, ScopeTerms
-    from counterfoil.registry.subjects.lookup import Match, Matcher
-    from counterfoil.registry.subjects.merging import Candidate
-    from counterfoil.registry.subjects.reading import ParsedRequest, SchemaReader
-    from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionEntry
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.model import Metadata, Rule, RuleSet
-    from counterfoil.schema.parsed import ParsedSchema
-
 
 # Tags inside a schema that is being registered: requested edits, and tags copied from the latest version.
 
@@ -191,7 +192,13 @@ class SchemaRegistration:
         self._turns = turns
 
     async def register(
-        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool = False, force: bool = False
+        self,
+        subject: QualifiedSubject,
+        request: SchemaRequest,
+        *,
+        by: Requester,
+        normalize: bool = False,
+        force: bool = False,
     ) -> Registered:
         """Store the schema of ``request`` under ``subject`` unless it exists there, and return its id and version.
 
@@ -200,18 +207,19 @@ class SchemaRegistration:
         """
         check_rule_set(request.rule_set)
         check_subject(subject)
-        request = replace(request, rule_set=with_key_names(request.rule_set))
-        attempt = partial(self._attempt, subject, request, normalize=normalize, force=force)
+        if request.rule_set is not None:
+            request = replace(request, rule_set=with_key_names(request.rule_set))
+        attempt = partial(self._attempt, subject, request, normalize=normalize, force=force, by=by)
         return await self._turns.take(attempt, written=subject)
 
     async def _attempt(
-        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, force: bool
+        self, subject: QualifiedSubject, request: SchemaRequest, *, by: Requester, normalize: bool, force: bool
     ) -> Registered:
-        found = await self._plan(subject, request, normalize=normalize, force=force)
+        found = await self._plan(subject, request, normalize=normalize, force=force, by=by)
         if isinstance(found, Registered):
             return found
         [put] = found.new_versions
-        [(schema_id, version)] = (await self._storage.commit(found)).registered
+        [(schema_id, version)] = (await self._storage.commit(found, by=by)).registered
         self._reader.keep(put.content)
         return Registered(schema_id, version, put.content)
 
@@ -220,6 +228,7 @@ class SchemaRegistration:
         subject: QualifiedSubject,
         request: SchemaRequest,
         *,
+        by: Requester,
         normalize: bool = False,
         bridged_to: BridgeTarget | None = None,
     ) -> Registered | StoragePlan:
@@ -229,13 +238,14 @@ class SchemaRegistration:
         """
         check_rule_set(request.rule_set)
         check_subject(subject)
-        return await self._plan(subject, request, normalize=normalize, force=False, bridged_to=bridged_to)
+        return await self._plan(subject, request, normalize=normalize, force=False, bridged_to=bridged_to, by=by)
 
     async def _plan(
         self,
         subject: QualifiedSubject,
         request: SchemaRequest,
         *,
+        by: Requester,
         normalize: bool,
         force: bool,
         bridged_to: BridgeTarget | None = None,
@@ -258,14 +268,15 @@ class SchemaRegistration:
             reading = sent  # no other validation could refuse it
         else:
             reading = await self._read(now, request)
-        await self._guard.check_targets(subject, reading.targets)
+        if reading.targets:
+            await self._guard.check_targets(subject, reading.targets)
         if not terms.mode.takes_ids:
             await check_sound(reading.candidate.parsed, terms.config, self._reader)
         if compared is None or compared.candidate.content != reading.candidate.content:
             there = await self._same_content(now, request, reading.candidate)
             if there is not None:
                 return there
-        guard = await self._check_compatible(now, reading.candidate)
+        guard = await self._check_compatible(now, reading.candidate, by=by)
         plan = await self._plan_version(now, request, reading)
         return plan if guard is None else replace(plan, guards=(*plan.guards, guard))
 
@@ -336,7 +347,7 @@ class SchemaRegistration:
         match = await self._matcher.find(now.subject.context, candidate, _wanted(now.history, request))
         return None if match is None else _registered(match)
 
-    async def _check_compatible(self, now: _Situation, candidate: Candidate) -> Guard | None:
+    async def _check_compatible(self, now: _Situation, candidate: Candidate, *, by: Requester) -> Guard | None:
         """Raise ``IncompatibleSchema`` unless the schema may be registered.
 
         Return the guard of the bridge if it may only because of one that is stored.
@@ -355,7 +366,7 @@ class SchemaRegistration:
             if guard is not None:
                 return guard
             hint = "; it can be registered together with a bridge from it to the latest version (POST /bridges/v1)"
-        await self._admission.report(now.subject, refusal)
+        await self._admission.report(now.subject, refusal, by=by)
         await refusal.make_messages()
         raise RefusedVersion(now.subject, refusal, hint=hint)
 
@@ -441,6 +452,7 @@ class TagVersion:
         version: int | None,
         request: TagRequest,
         *,
+        by: Requester,
         shown: Shown = everything,
     ) -> Registered:
         """Make a new version of ``version`` (None: the latest) with other tags, and return it.
@@ -465,7 +477,7 @@ class TagVersion:
             is_complete=True,
         )
         try:
-            return await self._registration.register(subject, registered)
+            return await self._registration.register(subject, registered, by=by)
         except OperationNotPermitted:
             if request.new_version is not None and request.new_version != NEXT_VERSION:
                 check_next_version(subject, await self._storage.history(subject), request.new_version)

@@ -7,6 +7,7 @@ from typing import Final
 
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.http.access import FOUND, FROM_BODY, MEMBER, on, the_scope, the_subject
+from counterfoil.registry.http.replies import until_any_write, until_the_id_changes, until_the_subject_changes
 from counterfoil.registry.http.route import ConfluentRoute
 from counterfoil.registry.http.shapes import AS_OF, PAGE, SCHEMA_TEXT
 from counterfoil.registry.subjects import endpoints
@@ -60,6 +61,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         query=("subject", "format", "referenceFormat", "findTags", "fetchMaxId", "includeSubjects"),
         result=SCHEMA_BY_ID,
         has_tag=True,
+        cached=until_the_id_changes,
         errors=(errors.SchemaNotFound,),
     ),
     _subject(
@@ -70,6 +72,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         query=("normalize", "format", "force"),
         body=REGISTRATION,
         result=REGISTERED,
+        cached=until_the_subject_changes,
         errors=_REGISTRATION,
     ),
     _subject(
@@ -81,6 +84,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         body=REQUESTED_SCHEMA,
         result=STORED_VERSION,
         looks_up=True,
+        cached=until_the_subject_changes,
         errors=(errors.InvalidSchema, errors.SubjectNotFound, errors.SchemaNotFound),
     ),
     _subject(
@@ -90,6 +94,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         access=FOUND,
         query=("format", "referenceFormat", "deleted", "findTags", AS_OF),
         result=STORED_VERSION,
+        cached=until_the_subject_changes,
         errors=_NO_VERSION,
     ),
     _schema(
@@ -100,6 +105,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         query=("subject", "format"),
         result=SCHEMA_TEXT,
         has_tag=True,
+        cached=until_the_id_changes,
         errors=(errors.SchemaNotFound,),
     ),
     _subject(
@@ -109,6 +115,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         access=FOUND,
         query=("subjectPrefix", "deleted", "deletedOnly", *PAGE, AS_OF),
         result=TEXTS,
+        cached=until_any_write,
         errors=(),
     ),
     _subject(
@@ -118,6 +125,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         access=on(AccessOperation.DESCRIBE, the_subject),
         query=("deleted", "deletedOnly", "deletedAsNegative", *PAGE, AS_OF),
         result=INTEGERS,
+        cached=until_the_subject_changes,
         errors=(errors.SubjectNotFound,),
     ),
     _subject(
@@ -161,6 +169,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         access=FOUND,
         query=("format", "deleted", AS_OF),
         result=SCHEMA_TEXT,
+        cached=until_the_subject_changes,
         errors=_NO_VERSION,
     ),
     _subject(
@@ -196,6 +205,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         query=("normalize", "verbose", AS_OF),
         body=REQUESTED_SCHEMA,
         result=COMPATIBILITY,
+        cached=until_any_write,
         errors=(errors.InvalidVersion, errors.VersionNotFound, errors.InvalidSchema),
     ),
     _test(
@@ -206,6 +216,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         query=("normalize", "verbose", AS_OF),
         body=REQUESTED_SCHEMA,
         result=COMPATIBILITY,
+        cached=until_any_write,
         errors=(errors.InvalidSchema,),
     ),
 )

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Body, Depends, Path
 from pydantic import Field
 
-from counterfoil.registry.access.resources import AccessOperation, subject_resource
+from counterfoil.registry.access.resources import AccessOperation, AccessResource, subject_resource
 from counterfoil.registry.changes.routes import ScopeSubject
 from counterfoil.registry.contracts import bodies as visible
 from counterfoil.registry.contracts.bodies import Count, Filter, Name, ReportBody, segment
-from counterfoil.registry.http.access import FOUND, on, the_scope
+from counterfoil.registry.http.access import FOUND, CallerOfRequest, CasesOfRequest, RequestCaller, on, the_scope
+from counterfoil.registry.http.request import ApiRequest
 from counterfoil.registry.http.route import ValidatedRoute
-from counterfoil.registry.http.services import CallOfRequest, CasesOfRequest
 from counterfoil.schema import errors
 from counterfoil.schema.contexts import parse_subject
-from counterfoil.schema.rest.object_forms import JsonType, ListOf
+from counterfoil.schema.rest.object_forms import Document, JsonType, ListOf
 from counterfoil.schema.rest.observations import TOPIC_STATS, SchemaCount, TopicStats
-
-if TYPE_CHECKING:
-    from counterfoil.registry.access.resources import AccessResource
-    from counterfoil.registry.http.call import ApiCall
-
 
 # ``/contracts/v1/topics``: what is in topics, as those who read them report it.
 
@@ -70,37 +65,41 @@ def _topic(topic: Annotated[str, Path()]) -> str:
 Topic = Annotated[str, Depends(_topic)]
 
 
-async def list_topics(cases: CasesOfRequest, call: CallOfRequest) -> Any:
+async def list_topics(cases: CasesOfRequest, caller: CallerOfRequest) -> object:
     """List the latest statistics of all topics."""
-    call.asks()
+    caller.filters()
     found = await cases.contracts.topics.all()
     return [
-        _shown(call, each)
+        _shown(caller, each)
         for each in found
-        if call.may(AccessOperation.READ, _values_of(each.topic))
-        and visible.may_know_environment(call, each.environment)
+        if caller.may(AccessOperation.READ, _values_of(each.topic))
+        and visible.may_know_environment(caller, each.environment)
     ]
 
 
-async def get_topic_stats(cases: CasesOfRequest, call: CallOfRequest, topic: Topic, environment: Filter = None) -> Any:
+async def get_topic_stats(
+    cases: CasesOfRequest, caller: CallerOfRequest, topic: Topic, environment: Filter = None
+) -> object:
     """Return the latest statistics of a topic, with the versions of its schema ids."""
     if environment:
-        visible.require_known(call, visible.environment(environment))
-    return _shown(call, await cases.contracts.topics.stats(topic, environment or ""))
+        visible.require_known(caller, visible.environment(environment))
+    return _shown(caller, await cases.contracts.topics.stats(topic, environment or ""))
 
 
-async def post_topic_stats(cases: CasesOfRequest, call: CallOfRequest, topic: Topic, body: TopicStatsBody) -> Any:
+async def post_topic_stats(
+    cases: CasesOfRequest, caller: CallerOfRequest, topic: Topic, body: TopicStatsBody
+) -> object:
     """Store statistics of a topic in an environment, instead of those before."""
     if body.environment:
-        visible.require_known(call, visible.environment(body.environment))
-    return _shown(call, await cases.contracts.topics.put(body.stats(topic)))
+        visible.require_known(caller, visible.environment(body.environment))
+    return _shown(caller, await cases.contracts.topics.put(body.stats(topic), by=caller.requester))
 
 
-def _shown(call: ApiCall, stats: TopicStats) -> Any:
+def _shown(caller: RequestCaller, stats: TopicStats) -> object:
     """Return the JSON of statistics; of ids of other subjects it has those names that the caller may know."""
     schemas = tuple(
         each
-        if each.subject is None or call.may_describe(parse_subject(each.subject))
+        if each.subject is None or caller.may_describe(parse_subject(each.subject))
         else replace(each, subject=None, version=None)
         for each in stats.schemas
     )
@@ -112,9 +111,9 @@ def _values_of(topic: str) -> AccessResource:
     return subject_resource(parse_subject(f"{topic}-value"))
 
 
-async def _the_values(call: ApiCall) -> AccessResource:
+async def _the_values(request: ApiRequest, _: RequestCaller) -> AccessResource:
     """Return the subject of the values of the topic in the path."""
-    return _values_of(segment(call.segment("topic")))
+    return _values_of(segment(request.segment("topic")))
 
 
 _topic_route = partial(ValidatedRoute, tag="contracts")
@@ -144,28 +143,28 @@ TOPIC_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
 
 # The endpoints under ``/sketches/v1``.
 
-SketchBody = Annotated[dict[str, Any], Body(description="The document of a sketch.")]
+SketchBody = Annotated[Document, Body(description="The document of a sketch.")]
 
 
-async def list_sketches(cases: CasesOfRequest, call: CallOfRequest) -> Any:
+async def list_sketches(cases: CasesOfRequest, caller: CallerOfRequest) -> object:
     """List the subjects that have a sketch."""
-    call.asks()
-    return [str(subject) for subject in await cases.sketches.subjects() if call.may_read(subject)]
+    caller.filters()
+    return [str(subject) for subject in await cases.sketches.subjects() if caller.may_read(subject)]
 
 
-async def get_sketch(cases: CasesOfRequest, subject: ScopeSubject) -> Any:
+async def get_sketch(cases: CasesOfRequest, subject: ScopeSubject) -> object:
     """Return the sketch of a subject."""
     return await cases.sketches.get(subject)
 
 
-async def put_sketch(cases: CasesOfRequest, subject: ScopeSubject, body: SketchBody) -> None:
+async def put_sketch(cases: CasesOfRequest, caller: CallerOfRequest, subject: ScopeSubject, body: SketchBody) -> None:
     """Store a sketch with its subject, instead of the one before."""
-    await cases.sketches.put(subject, body)
+    await cases.sketches.put(subject, body, by=caller.requester)
 
 
-async def delete_sketch(cases: CasesOfRequest, subject: ScopeSubject) -> None:
+async def delete_sketch(cases: CasesOfRequest, caller: CallerOfRequest, subject: ScopeSubject) -> None:
     """Delete the sketch of a subject."""
-    await cases.sketches.delete(subject)
+    await cases.sketches.delete(subject, by=caller.requester)
 
 
 # The routes under ``/sketches/v1``.

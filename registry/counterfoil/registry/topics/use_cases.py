@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.contracts.records import ContractRecords
     from counterfoil.registry.judges.judging import LongJudgements
     from counterfoil.registry.store.protocol import Storage, StorageRecord
+    from counterfoil.registry.store.writes import Requester
     from counterfoil.registry.subjects.levels import Scopes
     from counterfoil.schema.rest.object_forms import Document
     from counterfoil.schema.rest.observations import SchemaCount
@@ -70,18 +71,18 @@ class TopicCases:
         versions = [each.version for each in schemas if each.subject == subject and each.version is not None]
         return replace(held, schemas=schemas, oldest_version=min(versions, default=None))
 
-    async def put(self, given: TopicStats) -> TopicStats:
+    async def put(self, given: TopicStats, *, by: Requester) -> TopicStats:
         """Store statistics of a topic in an environment, instead of those before."""
-        await self._turns.take(partial(self._put, given), written=given.topic)
+        await self._turns.take(partial(self._put, given, by=by), written=given.topic)
         return await self.stats(given.topic, given.environment)
 
-    async def _put(self, given: TopicStats) -> None:
+    async def _put(self, given: TopicStats, *, by: Requester) -> None:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
         now = self._now_ms()
         stored = replace(given, counted_ts=min(given.counted_ts or now, now), oldest_version=None)
         held = await self._records.find(TOPIC_STATISTICS, TOPIC_STATISTICS.key(given))
         if held.value != stored:
-            await self._storage.commit(TOPIC_STATISTICS.write(stored, revision=held.revision))
+            await self._storage.commit(TOPIC_STATISTICS.write(stored, revision=held.revision), by=by)
 
     async def _named(self, topic: str, count: SchemaCount) -> SchemaCount:
         """Return a count with the version that has the schema id, of the topic's subject if several subjects have."""
@@ -120,25 +121,25 @@ class Sketches:
         """Return the document of a subject's sketch; raise ``SketchNotFound`` if there is none."""
         return (await self._record(subject)).document
 
-    async def put(self, subject: QualifiedSubject, document: Document) -> None:
+    async def put(self, subject: QualifiedSubject, document: Document, *, by: Requester) -> None:
         """Store a sketch; raise ``UnusableSketch`` for a document that is none of this subject."""
         from counterfoil.schema.sketch.document import stored_sketch  # most servers never need it
 
         checked = await self._long.run(stored_sketch, subject.name, document)
-        await self._turns.take(partial(self._put, subject, checked), written=str(subject))
+        await self._turns.take(partial(self._put, subject, checked, by=by), written=str(subject))
 
-    async def delete(self, subject: QualifiedSubject) -> None:
+    async def delete(self, subject: QualifiedSubject, *, by: Requester) -> None:
         """Delete a subject's sketch; raise ``SketchNotFound`` if there is none."""
-        await self._turns.take(partial(self._put, subject, None), written=str(subject))
+        await self._turns.take(partial(self._put, subject, None, by=by), written=str(subject))
 
-    async def _put(self, subject: QualifiedSubject, document: Document | None) -> None:
+    async def _put(self, subject: QualifiedSubject, document: Document | None, *, by: Requester) -> None:
         check_writable(await self._scopes.mode(subject), subject)
         found = await self._find(subject)
         if document is None and found is None:
             raise _missing(subject)
         key, revision = sketch_key(subject), 0 if found is None else found.revision
         about = facts_about([subject])
-        await self._storage.commit(record_write(SKETCH_KIND, key, document, revision=revision, for_audit=about))
+        await self._storage.commit(record_write(SKETCH_KIND, key, document, revision=revision, for_audit=about), by=by)
 
     async def _find(self, subject: QualifiedSubject) -> StorageRecord | None:
         found = await self._storage.records(SKETCH_KIND, sketch_key(subject))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # All other parts of the project use the languages only through this class and through
 # :class:`~counterfoil.schema.parsed.ParsedSchema`. A further language is one folder beside this module, and one row in
 # :mod:`counterfoil.schema.languages.table`. The types of the functions in the folders are checked in
-# ``tests/typing/schema_languages.py``.
+# ``tests/typed/schema_languages.py``.
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

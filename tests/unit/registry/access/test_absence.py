@@ -12,11 +12,19 @@ import asyncio
 
 import pytest
 
-from absent_things import MORE_OUTSIDERS, NAMES_OF_NOTHING, OUTSIDERS, C, declared_differences, differences, world
-from access_callers import access
-from access_matrix import CELLS, request
-from declared_requests import THINGS, VALUES, declared_operations
-from registry_driver import InProcessRegistry
+from strategies.access.absent_things import (
+    MORE_OUTSIDERS,
+    NAMES_OF_NOTHING,
+    OUTSIDERS,
+    C,
+    declared_differences,
+    differences,
+    world,
+)
+from strategies.access.callers import access
+from strategies.access.matrix import CELLS, request
+from strategies.registry.declared_requests import THINGS, VALUES, declared_operations
+from strategies.registry.driver import InProcessRegistry
 
 MODES = pytest.mark.parametrize("denied_reads", ["403", "404"])
 
@@ -34,6 +42,7 @@ def test_each_declared_parameter_of_each_route_confirms_nothing(denied_reads: st
     assert asyncio.run(declared_differences(denied_reads, OUTSIDERS)) == []
 
 
+@pytest.mark.slow
 def test_every_declared_parameter_is_known_to_the_comparison() -> None:
     """It names a thing, or it does not: a new parameter is added to one of the two tables."""
     operations = asyncio.run(declared_operations(InProcessRegistry()))
@@ -63,6 +72,7 @@ def test_an_application_that_may_not_be_known_is_not_ignored() -> None:
     asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_nobody_is_refused_where_there_is_nothing_to_show(caplog: pytest.LogCaptureFixture) -> None:
     """In an empty registry, too, each list asks about rights: its answer is an empty list, and no defect is logged."""
 

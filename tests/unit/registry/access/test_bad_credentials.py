@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 import bcrypt
 import pytest
 
-from counterfoil.registry.access.counting import Throttle
 from counterfoil.registry.access.file.values import AccessFile, Issuer
 from counterfoil.registry.access.gate import AccessControl
 from counterfoil.registry.access.identities.authenticator import RegistryAuthenticator
 from counterfoil.registry.access.identities.hashes import parse_hash
 from counterfoil.registry.access.identities.issuers import IssuerKeys
 from counterfoil.registry.access.identities.passwords import StoredUser, generate_token
+from counterfoil.registry.access.identity import Throttle
 from counterfoil.registry.access.rules import RulesInForce, administrator
 from counterfoil.registry.audit.events import EventPlace
 from counterfoil.registry.audit.recording import AuditRecords
 from counterfoil.registry.store.memory import MemoryStorage
-from registry_driver import InProcessRegistry
-from token_issuer import AUDIENCE, ISSUER, NOW, Published, claims, public_jwk, token
+from strategies.access.token_issuer import AUDIENCE, ISSUER, NOW, Published, claims, public_jwk, token
+from strategies.registry.driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

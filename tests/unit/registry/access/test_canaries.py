@@ -18,14 +18,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from access_callers import NamedCallers, Rules, access
 from counterfoil.registry.access.resources import AccessOperation, AccessResource, ResourceKind, subject_resource
 from counterfoil.registry.access.rights import Rights
 from counterfoil.registry.access.rules import administrator, allow, deny, parse_pattern
 from counterfoil.registry.logs import LOGGER
 from counterfoil.schema.contexts import parse_subject
-from marked_schemas import enum, full, record
-from registry_driver import InProcessRegistry, Reply
+from strategies.access.callers import NamedCallers, Rules, access
+from strategies.languages.marked_schemas import enum, full, record
+from strategies.registry.driver import InProcessRegistry, Reply
 
 if TYPE_CHECKING:
     from counterfoil.registry.access.rules import AccessRule
@@ -98,9 +98,9 @@ class Canaries(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.runner = asyncio.Runner()
-        self.rules, self.callers = Rules(), NamedCallers([ALICE, ADMIN])
+        self.in_force, self.callers = Rules(), NamedCallers([ALICE, ADMIN])
         self.registries = [
-            InProcessRegistry(access=access(self.rules, self.callers), fast_lane=fast) for fast in (True, False)
+            InProcessRegistry(access=access(self.in_force, self.callers), fast_lane=fast) for fast in (True, False)
         ]
         self.knowledge, self.number = Knowledge(), 0
         self.guids: list[str] = []
@@ -132,7 +132,7 @@ class Canaries(RuleBasedStateMachine):
 
     @rule(rules=RULES)
     def change_rules(self, rules: list[AccessRule]) -> None:
-        self.rules.set([*rules, administrator(f"User:{ADMIN}")])
+        self.in_force.set([*rules, administrator(f"User:{ADMIN}")])
         self.rights = Rights(rules, {f"User:{ALICE}", "User:*"})
 
     @rule()

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from certificates import Authority
 from counterfoil.registry.access.control import ServerAccess
 from counterfoil.registry.access.gate import CERTIFICATE
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage
-from registry_driver import MEDIA_TYPE, InProcessRegistry, Reply
+from counterfoil.registry.store.writes import NO_REQUEST
+from strategies.access.certificates import Authority
+from strategies.registry.driver import MEDIA_TYPE, InProcessRegistry, Reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,7 +39,7 @@ class World:
         self._storage = storage
 
     async def start(self) -> World:
-        await self.access.administration.require("root", b"right")
+        await self.access.administration.require("root", b"right", by=NO_REQUEST)
         await self.access.start()
         self._registry = InProcessRegistry(self._storage, server=self.access)
         self._app = self._registry.app
@@ -83,6 +84,7 @@ def test_rules_of_the_store_are_for_names_of_certificates(tmp_path: Path) -> Non
     asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_users_of_the_store_and_names_of_certificates_are_kept_apart(tmp_path: Path) -> None:
     async def story(**settings: str) -> Reply:
         world = await World(tmp_path, **settings).start()
@@ -151,9 +153,9 @@ def test_the_names_of_a_server_are_checked_while_it_demands_no_credentials() -> 
 
         async with running(registry):
             await become((403, 403))
-            await access.administration.require("root", b"right")
+            await access.administration.require("root", b"right", by=NO_REQUEST)
             await become((200, 401))
-            await access.administration.disable()
+            await access.administration.disable(by=NO_REQUEST)
             await become((403, 403))
 
     asyncio.run(story())
@@ -180,7 +182,7 @@ def test_a_stream_that_began_without_credentials_ends_when_they_are_demanded() -
         async with running(registry):
             stream = asyncio.create_task(registry.app(scope, receive, send))
             await begun.wait()
-            await access.administration.require("root", b"right")
+            await access.administration.require("root", b"right", by=NO_REQUEST)
             async with asyncio.timeout(300):
                 await stream
         assert sent[-1] == b""

@@ -15,19 +15,17 @@ import pytest
 from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.routing import request_response
 
-from access_callers import CALLERS, NamedCallers, Rules, access, rules_of_teams
-from access_matrix import CELLS, anonymous_mistake, filled, observe, request, seed
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.access.rights import CALLER
 from counterfoil.registry.access.rules import allow, parse_pattern
 from counterfoil.registry.app import ROUTES
-from counterfoil.registry.http.access import Access, guarded
+from counterfoil.registry.http.access import Access, guarded, request_of
 from counterfoil.registry.http.answers import error_answer
-from counterfoil.registry.http.call import ApiCall
 from counterfoil.registry.http.route import ApiRoute, ConfluentRoute, Endpoint
-from counterfoil.registry.http.services import services_of
 from counterfoil.schema.errors import RegistryError
-from registry_driver import InProcessRegistry
+from strategies.access.callers import CALLERS, NamedCallers, Rules, access, rules_of_teams
+from strategies.access.matrix import CELLS, anonymous_mistake, filled, observe, request, seed
+from strategies.registry.driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +65,7 @@ def without_asking(route: DeclaredRoute) -> ASGIApp:
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         try:
             for each in route.access.on:
-                await each.check(ApiCall(scope, receive, services_of(scope)))
+                await each.check(*request_of(scope, receive))
         except RegistryError as error:
             await error_answer(error)(scope, receive, send)
             return

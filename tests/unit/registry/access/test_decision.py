@@ -6,16 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from access_rules import (
-    ALICE,
-    OPERATIONS,
-    PATTERN_TEXTS,
-    PATTERNS,
-    PRINCIPALS,
-    RESOURCES,
-    RULE_LISTS,
-    RULES,
-)
 from counterfoil.registry.access.identity import CallerIdentity
 from counterfoil.registry.access.questions import parse_resource
 from counterfoil.registry.access.resources import (
@@ -44,7 +34,18 @@ from counterfoil.registry.access.rules import (
     parse_pattern,
     pattern_of,
 )
+from counterfoil.registry.store.name_ranges import ALL_NAMES
 from counterfoil.schema.contexts import parse_subject
+from strategies.access.rules import (
+    ALICE,
+    OPERATIONS,
+    PATTERN_TEXTS,
+    PATTERNS,
+    PRINCIPALS,
+    RESOURCES,
+    RULE_LISTS,
+    RULES,
+)
 
 
 def _said(rules: list[AccessRule], operation: AccessOperation, resource: AccessResource) -> bool:
@@ -123,7 +124,7 @@ def test_an_administrator_sees_all_names_whatever_is_denied_to_others() -> None:
         "User:*", allows=False, operations=frozenset({AccessOperation.DESCRIBE}), pattern=parse_pattern("*-pii")
     )
     rights = Rights([administrator("User:alice"), denied], ("User:alice", "User:*"))
-    assert rights.names(AccessOperation.DESCRIBE, ".").is_all
+    assert rights.names(AccessOperation.DESCRIBE, ".") == (ALL_NAMES, True)
 
 
 @given(PATTERN_TEXTS)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from access_callers import access
-from registry_driver import InProcessRegistry
+from strategies.access.callers import access
+from strategies.registry.driver import InProcessRegistry
 
 NAMED = (
     ("GET", "/subjects/{}/versions", None),

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from access_callers import NamedCallers, Rules, access, rules_of_teams
-from access_matrix import seed
 from counterfoil.registry.access.identity import TrustedProxy, UnprovenCaller, UnprovenReason, parse_networks
 from counterfoil.registry.access.resources import ROLES, AccessOperation
 from counterfoil.registry.access.rules import ANONYMOUS, EVERYTHING, allow, deny, parse_pattern
 from counterfoil.registry.in_process import exchange
 from counterfoil.registry.telemetry import Telemetry
-from registry_driver import MEDIA_TYPE, InProcessRegistry
+from strategies.access.callers import NamedCallers, Rules, access, rules_of_teams
+from strategies.access.matrix import seed
+from strategies.registry.driver import MEDIA_TYPE, InProcessRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

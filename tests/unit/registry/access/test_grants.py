@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from access_rules import ALICE, OPERATIONS, PATTERNS, PRINCIPALS, RESOURCES, RULE_LISTS
 from counterfoil.registry.access.bodies import permit_own_scopes, permit_rule
 from counterfoil.registry.access.resources import AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.access.rights import Rights
 from counterfoil.registry.access.rules import EVERYTHING, AccessRule, OperationScope, allow, deny, parse_pattern
 from counterfoil.schema.errors import Forbidden
+from strategies.access.rules import ALICE, OPERATIONS, PATTERNS, PRINCIPALS, RESOURCES, RULE_LISTS
 
 BOB = "User:bob"
 OWNER = (AccessOperation.WRITE, AccessOperation.DELETE, AccessOperation.ALTER_CONFIGS, AccessOperation.GRANT)
@@ -37,10 +37,10 @@ class Maker:
     """The request of somebody with these rights, as far as permits use it."""
 
     rights: Rights
-    caller_name: str = ALICE
+    name: str = ALICE
 
     @property
-    def caller(self) -> Any:
+    def authenticated(self) -> Any:
         return self
 
     def may(self, operation: AccessOperation, resource: AccessResource) -> bool:

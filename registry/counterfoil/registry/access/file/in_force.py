@@ -14,7 +14,6 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.access.counting import IssuerState
 from counterfoil.registry.access.file.grammar import load_access_file
 from counterfoil.registry.access.file.values import (
     AccessFile,
@@ -25,6 +24,7 @@ from counterfoil.registry.access.file.values import (
 )
 from counterfoil.registry.access.identities.authenticator import RegistryAuthenticator
 from counterfoil.registry.access.identities.passwords import StoredTokens, StoredUsers, WeakHashes
+from counterfoil.registry.access.identity import IssuerState
 from counterfoil.registry.access.questions import principals_named, united
 from counterfoil.registry.access.records import StoredAccess
 from counterfoil.registry.access.resources import ON_REGISTRY_ONLY, REGISTRY, AccessOperation, ResourceKind, lacks_of

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from counterfoil.registry.access.counting import OTHER_METHOD, Throttle
 from counterfoil.registry.access.identities.issuers import IssuerKeys, origin_of
 from counterfoil.registry.access.identities.jwt import JwtVerifier
 from counterfoil.registry.access.identities.passwords import (
@@ -22,7 +21,7 @@ from counterfoil.registry.access.identities.passwords import (
     parse_token,
     verify_token,
 )
-from counterfoil.registry.access.identity import CallerIdentity, UnprovenCaller, UnprovenReason
+from counterfoil.registry.access.identity import OTHER_METHOD, CallerIdentity, Throttle, UnprovenCaller, UnprovenReason
 from counterfoil.registry.access.rules import ANONYMOUS, USER, is_user_name
 
 if TYPE_CHECKING:

@@ -18,9 +18,15 @@ from functools import partial
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Final, Protocol
 
-from counterfoil.registry.access.counting import Buckets, Rate, network_of
 from counterfoil.registry.access.identities.hashes import MAX_PASSWORD_BYTES, TOKEN_PREFIX, hash_password, parse_hash
-from counterfoil.registry.access.identity import CallerIdentity, UnprovenCaller, UnprovenReason
+from counterfoil.registry.access.identity import (
+    Buckets,
+    CallerIdentity,
+    Rate,
+    UnprovenCaller,
+    UnprovenReason,
+    network_of,
+)
 from counterfoil.registry.access.records import StoredAccess
 from counterfoil.registry.access.rules import USER
 from counterfoil.registry.store.writes import StaleWrite
@@ -29,8 +35,8 @@ from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavaila
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from counterfoil.registry.access.counting import Throttle
     from counterfoil.registry.access.identities.hashes import PasswordHash
+    from counterfoil.registry.access.identity import Throttle
     from counterfoil.registry.access.records import AccessUser
     from counterfoil.registry.access.rules import OperationScope
 
@@ -66,7 +72,8 @@ class CheckLimits:
 class PasswordChecks:
     """The checks of one event loop. The threads let other ones run while they hash, and on Linux before them.
 
-    ``took`` is called with the seconds that each has taken, without the time for which it waited.
+    ``took`` is called with the seconds that each has taken, without the time for which it waited. ``processor_time``
+    returns the seconds of processor time that the calling thread has used.
     """
 
     def __init__(
@@ -76,8 +83,10 @@ class PasswordChecks:
         took: Callable[[float], None] | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
+        processor_time: Callable[[], float] = time.thread_time,
     ) -> None:
         self._took = took
+        self._processor_time = processor_time
         self._sleep = sleep
         self._limits = limits or CheckLimits()
         self._threads = ThreadPoolExecutor(self._limits.at_once, thread_name_prefix="passwords", initializer=_give_way)
@@ -102,7 +111,9 @@ class PasswordChecks:
             if (pause_s := self._pause_s) > 0:
                 await self._sleep(min(pause_s, self._limits.wait_s))
             begun = time.perf_counter()
-            fits, cpu_s = await asyncio.get_running_loop().run_in_executor(self._threads, _checked, stored, password)
+            fits, cpu_s = await asyncio.get_running_loop().run_in_executor(
+                self._threads, self._checked, stored, password
+            )
             if not fits:
                 self._wrong.take(_ALL, cpu_s)
             if self._took is not None:
@@ -132,12 +143,11 @@ class PasswordChecks:
         finally:
             self._waiting -= 1
 
-
-def _checked(stored: PasswordHash, password: bytes) -> tuple[bool, float]:
-    """Return whether the password is right, and the processor time of this thread that it took, in seconds."""
-    before_s = time.thread_time()
-    fits = stored.fits(password)
-    return fits, time.thread_time() - before_s
+    def _checked(self, stored: PasswordHash, password: bytes) -> tuple[bool, float]:
+        """Return whether the password is right, and the processor time of this thread that it took, in seconds."""
+        before_s = self._processor_time()
+        fits = stored.fits(password)
+        return fits, self._processor_time() - before_s
 
 
 def _give_way() -> None:

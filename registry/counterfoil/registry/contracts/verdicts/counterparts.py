@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from counterfoil.registry.contracts.verdicts.sides import observed_side
+from counterfoil.registry.contracts.records import ContractRecords, Party
+from counterfoil.registry.contracts.usage import ObservedReader, ObservedUsage
+from counterfoil.registry.contracts.verdicts.sides import Sides, observed_side
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.subjects.reading import SchemaReader
+from counterfoil.registry.subjects.versions import VersionEntry
 from counterfoil.registry.topics.use_cases import TOPIC_STATISTICS
 from counterfoil.schema.agreements.findings import Activity, Offer, ReaderOrigin
-from counterfoil.schema.agreements.sides import RetainedRecords
-from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
+from counterfoil.schema.agreements.sides import (
+    ConsumerReading,
+    EarlierOffering,
+    Numbered,
+    Offering,
+    RetainedRecords,
+    Side,
+)
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
 from counterfoil.schema.paths import parse_path, print_path
 from counterfoil.schema.rest.contracts import ContractKind
 from counterfoil.schema.rest.observations import WHOLE_RECORD
 from counterfoil.schema.rest.verdicts import Consumer, FieldUse, ReasonCode, VerdictReason
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
-
-    from counterfoil.registry.contracts.records import ContractRecords, Party
-    from counterfoil.registry.contracts.usage import ObservedReader, ObservedUsage
-    from counterfoil.registry.contracts.verdicts.sides import Sides
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.registry.subjects.versions import VersionEntry
-    from counterfoil.schema.agreements.sides import ConsumerReading, EarlierOffering, Numbered, Offering, Side
-    from counterfoil.schema.contexts import QualifiedSubject
-
 
 # Which versions of other applications count for a verdict: those of an environment, or of a branch.
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from counterfoil.registry.changes.as_of import iso_time
-from counterfoil.registry.contracts.stored import APPROVALS, VERIFICATIONS, verification_key
+from counterfoil.registry.contracts.records import APPROVALS, VERIFICATIONS, verification_key
 from counterfoil.registry.contracts.usage import DAY_MS
 from counterfoil.registry.contracts.verdicts.counterparts import (
     ended_offerings,
@@ -32,7 +32,7 @@ from counterfoil.schema.rest.verdicts import ReasonCode, VerdictReason
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Sequence
 
-    from counterfoil.registry.contracts.migrations import Migrations
+    from counterfoil.registry.contracts.approvals import Migrations
     from counterfoil.registry.contracts.records import ContractRecords
     from counterfoil.registry.contracts.verdicts.counterparts import Counterparts, Named, RetainedVersions, VersionPlace
     from counterfoil.registry.contracts.verdicts.known_writers import Major, MetWriters

@@ -6,40 +6,33 @@ environment when its version was first deployed there, or when it was published,
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.registry.contracts.stored import (
+from counterfoil.registry.contracts.records import (
     ANYWHERE,
     DEPLOYMENTS,
     HISTORY_KINDS,
     LIVE_HISTORIES,
     PUBLISHED_BESIDE,
     VERSIONS,
+    ContractRecords,
     LiveHistory,
     Period,
+    PublishedBeside,
     party_kind,
 )
-from counterfoil.registry.store.changes import JournalChangeKind
+from counterfoil.registry.contracts.verdicts.counterparts import VersionPlace
+from counterfoil.registry.contracts.verdicts.sides import Sides
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, WrittenChanges
+from counterfoil.registry.store.protocol import Storage
 from counterfoil.schema.agreements.model import major_of
-from counterfoil.schema.agreements.sides import KnownWriters
+from counterfoil.schema.agreements.sides import ConsumerReading, KnownWriters, Numbered, Offering, Side
 from counterfoil.schema.caches import RecentValues
-from counterfoil.schema.rest.contracts import ContractKind
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
-
-    from counterfoil.registry.contracts.records import ContractRecords
-    from counterfoil.registry.contracts.stored import PublishedBeside
-    from counterfoil.registry.contracts.verdicts.counterparts import VersionPlace
-    from counterfoil.registry.contracts.verdicts.sides import Sides
-    from counterfoil.registry.store.changes import JournalChange, WrittenChanges
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.schema.agreements.sides import ConsumerReading, Numbered, Offering, Side
-    from counterfoil.schema.rest.contracts import ApplicationVersion
-
+from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind
 
 _MAX_READERS: Final = 50_000
 _READ_KINDS: Final = HISTORY_KINDS | {DEPLOYMENTS.name, VERSIONS.name, party_kind(ContractKind.ODCS)}
@@ -77,7 +70,7 @@ class MetWriters:
         self._sides = sides
         self._found: RecentValues[Hashable, KnownWriters] = RecentValues(_MAX_READERS)
         self._writes = 0
-        storage.observe(self._note)
+        storage.observe(self._note, of_records=True)
 
     def _note(self, written: WrittenChanges | None, /) -> None:
         """Forget what was found if a write may change it."""

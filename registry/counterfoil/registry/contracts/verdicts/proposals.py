@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from counterfoil.registry.contracts.events import Event
-from counterfoil.registry.contracts.verdicts.counterparts import ANYWHERE, VersionPlace
+from counterfoil.registry.contracts.events import Event, Events
+from counterfoil.registry.contracts.records import ContractRecords
+from counterfoil.registry.contracts.usage import ObservedUsage
+from counterfoil.registry.contracts.verdicts.counterparts import ANYWHERE, Counterparts, VersionPlace
+from counterfoil.registry.contracts.verdicts.judging import Decisions, PairJudging
+from counterfoil.registry.contracts.verdicts.known_writers import Major
+from counterfoil.registry.contracts.verdicts.sides import Sides
 from counterfoil.registry.contracts.verdicts.verdict import BLOCKING
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import Requester
+from counterfoil.registry.subjects.reading import SchemaReader
+from counterfoil.registry.subjects.versions import Candidate
 from counterfoil.schema.agreements.findings import Activity, Offer
 from counterfoil.schema.agreements.model import Promise
+from counterfoil.schema.agreements.pairs import Pair
 from counterfoil.schema.agreements.sides import Offering, Side, consumer_groups_of
+from counterfoil.schema.compatibility.policies import CompatibilityLevel
+from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
-from counterfoil.schema.parsed import Validation
+from counterfoil.schema.parsed import ParsedSchema, Validation
 from counterfoil.schema.rest.contracts import EventType
-from counterfoil.schema.rest.verdicts import VERDICT_REASON, ReasonCode
+from counterfoil.schema.rest.verdicts import VERDICT_REASON, ReasonCode, VerdictReason
 from counterfoil.schema.texts import Position, counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from counterfoil.registry.contracts.events import Events
-    from counterfoil.registry.contracts.records import ContractRecords
-    from counterfoil.registry.contracts.usage import ObservedUsage
-    from counterfoil.registry.contracts.verdicts.counterparts import Counterparts
-    from counterfoil.registry.contracts.verdicts.judging import Decisions, PairJudging
-    from counterfoil.registry.contracts.verdicts.known_writers import Major
-    from counterfoil.registry.contracts.verdicts.sides import Sides
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.subjects.merging import Candidate
-    from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.schema.agreements.pairs import Pair
-    from counterfoil.schema.compatibility.policies import CompatibilityLevel
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.rest.verdicts import VerdictReason
-
 
 # A proposed schema of a subject, judged against those who read the subject.
 
@@ -286,12 +279,12 @@ class ConsumerGate:
         not_ready = tuple(each for each in missing if each.reason is ReasonCode.MIGRATION_NOT_READY)
         return ConsumerDecision(broken=tuple(broken.values()), missing=not_ready)
 
-    async def report(self, subject: QualifiedSubject, decision: ConsumerDecision) -> None:
+    async def report(self, subject: QualifiedSubject, decision: ConsumerDecision, *, by: Requester) -> None:
         """Store an event about a registration that was refused for its consumers."""
         facts = {"reasons": [VERDICT_REASON.write(each) for each in decision.broken]}
         event = Event(EventType.CHECK_FAILED, str(subject), facts)
         with suppress(StoreUnavailable, StoreTimeout):  # the refusal is returned in any case
-            await self._events.publish(event)
+            await self._events.publish(event, by=by)
 
     async def _unknown(self, subject: QualifiedSubject) -> tuple[str, ...]:
         """Return the consumers because of which the others cannot decide: nothing is known of what they read."""

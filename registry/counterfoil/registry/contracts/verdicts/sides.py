@@ -6,7 +6,7 @@ import asyncio
 from operator import is_
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.bridges.records import schema_request_of
+from counterfoil.registry.subjects.versions import schema_request_of
 from counterfoil.schema.agreements.breaking_changes import compare_sides
 from counterfoil.schema.agreements.files import are_the_same, stored_agreement
 from counterfoil.schema.agreements.findings import Offer, Reader

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from counterfoil.contracts.findings import ConsumerBreak, FormerBreaks
+from counterfoil.schema.agreements.findings import ReadFinding
+from counterfoil.schema.agreements.pairs import Pair
 from counterfoil.schema.agreements.rules import RULE_BY_ID, UNDECIDED
-from counterfoil.schema.paths import print_path
-from counterfoil.schema.rest.verdicts import DeploymentVerdict, ReasonCode, VerdictReason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.agreements.findings import ReadFinding
-    from counterfoil.schema.agreements.pairs import Pair
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.rest.verdicts import Approval
-
+from counterfoil.schema.paths import FieldPath, print_path
+from counterfoil.schema.rest.verdicts import Approval, DeploymentVerdict, ReasonCode, VerdictReason
 
 # Verdicts from judged pairs of a producer's and a consumer's version. Pure functions.
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.rest.object_forms import Document
     from counterfoil.sdk.client.settings import RegistrySettings
     from counterfoil.sdk.operations import Operation
     from counterfoil.sdk.transport import AsyncTransport
@@ -100,7 +101,7 @@ class Peer:
             raise refused(found, f"{self.url} returned an unexpected response to {operation.method} {operation.path}")
         return None
 
-    async def document(self, operation: Operation[Any]) -> dict[str, Any] | None:
+    async def document(self, operation: Operation[Any]) -> Document | None:
         """Return the unparsed JSON object of a resource; None if it is refused, or no object."""
         found = await self.get(operation)
         return found if isinstance(found, dict) else None

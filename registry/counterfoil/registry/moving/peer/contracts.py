@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from counterfoil.registry.contracts.events import DELIVERY_KINDS, WEBHOOKS
-from counterfoil.registry.contracts.stored import (
+from counterfoil.registry.contracts.records import (
     APPLICATIONS,
     APPROVALS,
     CONTRACTS,
@@ -296,7 +296,7 @@ def _topic_fact(stats: TopicStats) -> RecordFact:
 
 
 def _batch(use: ObservedUse) -> Document:
-    read: dict[str, Any] = {
+    read: Document = {
         "subject": use.subject,
         "messages": use.messages,
         "sampled": use.sampled,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.associations.records import BY_ID, record_keys, stored_association, stored_document
 from counterfoil.registry.bridges.records import (
@@ -16,9 +16,9 @@ from counterfoil.registry.bridges.records import (
     by_source_document,
     read_stored_bridge,
     source_key,
+    steps_to,
     stored_bridge,
 )
-from counterfoil.registry.bridges.rules import steps_to
 from counterfoil.registry.keys.records import (
     DEK_KIND,
     KEK_KIND,
@@ -198,7 +198,7 @@ def _new(bridge: Bridge) -> NewBridge:
     )
 
 
-def _bridge_content(document: Document) -> dict[str, Any]:
+def _bridge_content(document: Document) -> Document:
     left_out = _OWN_BRIDGE_FIELDS | {RECEIVED_KEY}
     return {name: value for name, value in document.items() if name not in left_out}
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.associations.records import RECORD_KINDS
 from counterfoil.registry.bridges.records import RECORD_KINDS as OF_BRIDGES
-from counterfoil.registry.contracts.stored import RECORD_KINDS as OF_CONTRACTS
+from counterfoil.registry.contracts.records import RECORD_KINDS as OF_CONTRACTS
 from counterfoil.registry.keys.records import DEK_KIND, KEK_KIND, read_stored_dek
 from counterfoil.registry.moving.facts import (
     ContextFact,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.moving.facts import Fact
     from counterfoil.registry.moving.importing import MoveProgress
     from counterfoil.registry.moving.peer.connection import Peer
+    from counterfoil.schema.rest.object_forms import Document
 
 
 _ALREADY_DELETED: Final = frozenset({40404, 40406})
@@ -226,7 +227,7 @@ class PeerTarget:
                 return await self._max_id_beside(subject)
         return 0
 
-    async def _with_max_id(self, schema_id: int, context: str) -> dict[str, Any] | None:
+    async def _with_max_id(self, schema_id: int, context: str) -> Document | None:
         operation = operations.schema_by_id(schema_id, subject=context_scope(context), with_max_id=True)
         return await self._peer.document(operation)
 
@@ -314,7 +315,7 @@ class PeerTarget:
             self._modes[fact.scope] = fact.mode  # set at the end: it may forbid the writes before
 
 
-def _guid_of(document: dict[str, Any]) -> UUID | None:
+def _guid_of(document: Document) -> UUID | None:
     """Return the fingerprint of a version's document, computed here; None if the document cannot be read."""
     try:
         return read_content(document).guid

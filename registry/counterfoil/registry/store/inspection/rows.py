@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     import asyncpg
 
+    from counterfoil.schema.rest.object_forms import Document
+
 
 # The rows of a store at one moment, read in parts; writes of servers during the reading are not seen.
 
@@ -127,8 +129,7 @@ def _file(path: Path) -> Iterator[StoreRows]:
 
 @contextmanager
 def _database(url: str) -> Iterator[StoreRows]:
-    from counterfoil.registry.store.postgres.address import parse_address
-    from counterfoil.registry.store.postgres.connections import FOREIGN, at_start, connect
+    from counterfoil.registry.store.postgres.connections import FOREIGN, at_start, connect, parse_address
 
     address = parse_address(url)
     try:
@@ -214,7 +215,7 @@ def check_chain(rows: StoreRows) -> Iterator[Breach]:
 _EVENTS = "SELECT number, event, document FROM audit ORDER BY number"
 
 
-def stored_heads(rows: StoreRows) -> Iterator[tuple[int, dict[str, Any]]]:
+def stored_heads(rows: StoreRows) -> Iterator[tuple[int, Document]]:
     """Yield the heads of audit files in a store: the number of the event, and its facts."""
     for number, event, document in rows.each(_EVENTS):
         if event == EventKind.AUDIT_HEAD.text:

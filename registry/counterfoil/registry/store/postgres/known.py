@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.store.changes import JournalChange, WrittenChanges
     from counterfoil.registry.store.protocol import Observer
-    from counterfoil.registry.store.writes import StoragePlan
+    from counterfoil.registry.store.writes import Requester, StoragePlan
     from counterfoil.registry.subjects.versions import VersionUse
     from counterfoil.schema.contexts import QualifiedSubject
 
@@ -238,7 +238,7 @@ class LastKnown(PostgresReads):
         self._settings = settings
         self._ids = ids
 
-    def observe(self, observer: Observer) -> None:
+    def observe(self, observer: Observer, *, of_records: bool = False) -> None:
         """Do nothing: nothing is written here."""
 
     async def catch_up(self) -> None:
@@ -300,9 +300,9 @@ class LastKnown(PostgresReads):
         """A load of zero: nothing waits here."""
         return Load()
 
-    async def commit(self, plan: StoragePlan) -> WrittenChanges:
+    async def commit(self, plan: StoragePlan, *, by: Requester) -> WrittenChanges:
         """Raise ``NotInMemory``."""
-        del plan
+        del plan, by
         raise NotInMemory("The store cannot be reached, and accepts no writes")
 
     async def check(self) -> None:

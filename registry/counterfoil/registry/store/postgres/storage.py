@@ -10,7 +10,6 @@ from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.store.committing import DEFAULT_LIMITS, GroupCommit, WriteLimits
-from counterfoil.registry.store.postgres.address import own_functions
 from counterfoil.registry.store.postgres.connections import (
     FOREIGN,
     Connections,
@@ -18,13 +17,13 @@ from counterfoil.registry.store.postgres.connections import (
     at_start,
     connect,
     of_read,
+    own_functions,
 )
 from counterfoil.registry.store.postgres.known import MAX_SCOPES, KnownHistories, KnownIds, KnownSettings, LastKnown
 from counterfoil.registry.store.postgres.news import LEASE_S, NewsFromElsewhere, Stamps
-from counterfoil.registry.store.postgres.plans import batch_of, outcomes_of
-from counterfoil.registry.store.postgres.reads import PostgresReads
+from counterfoil.registry.store.postgres.reads import PostgresReads, batch_of, outcomes_of
 from counterfoil.registry.store.protocol import FORMAT, Load, StoreContact, check_format
-from counterfoil.registry.store.writes import StoreNotUsable, noted, signed
+from counterfoil.registry.store.writes import StoreNotUsable
 from counterfoil.schema.errors import SchemaTooLarge, StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -34,10 +33,10 @@ if TYPE_CHECKING:
     import asyncpg
 
     from counterfoil.registry.store.changes import ScopeSettings, WrittenChanges
-    from counterfoil.registry.store.postgres.address import Functions, PostgresAddress
-    from counterfoil.registry.store.postgres.plans import CommitBatch
+    from counterfoil.registry.store.postgres.connections import Functions, PostgresAddress
+    from counterfoil.registry.store.postgres.reads import CommitBatch
     from counterfoil.registry.store.protocol import Observer
-    from counterfoil.registry.store.writes import StoragePlan
+    from counterfoil.registry.store.writes import Requester, StoragePlan
     from counterfoil.registry.subjects.versions import SubjectHistory, VersionUse
     from counterfoil.schema.contexts import QualifiedSubject
 
@@ -179,6 +178,7 @@ class PostgresStorage(PostgresReads):
         self._connections = Connections(address)
         super().__init__(self._connections)
         self._observers: list[Observer] = []
+        self._observers_of_records: list[Observer] = []
         self._recovery: asyncio.Task[None] | None = None
         self.contact = StoreContact(self._begin_recovery)
         self._news = NewsFromElsewhere(self.journal, announce=self._announce, contact=self.contact)
@@ -192,13 +192,16 @@ class PostgresStorage(PostgresReads):
         self._analysis: asyncio.Task[None] | None = None
         self._committer = GroupCommit(self._transact, announce=self._announce, limits=limits, contact=self.contact)
 
-    def observe(self, observer: Observer) -> None:
+    def observe(self, observer: Observer, *, of_records: bool = False) -> None:
         """Call ``observer`` for every write of this server, and for the writes of others."""
-        self._observers.append(observer)
+        (self._observers_of_records if of_records else self._observers).append(observer)
 
     def _announce(self, written: WrittenChanges | None) -> None:
         for observer in self._observers:
             observer(written)
+        if written is None or written.has_records:
+            for observer in self._observers_of_records:
+                observer(written)
 
     async def catch_up(self) -> None:
         """Wait until the observers were called for every write, on any server, that was answered before."""
@@ -270,10 +273,10 @@ class PostgresStorage(PostgresReads):
         """Return the revision of the settings."""
         return (await self._news.seen()).settings
 
-    async def commit(self, plan: StoragePlan) -> WrittenChanges:
+    async def commit(self, plan: StoragePlan, *, by: Requester) -> WrittenChanges:
         """Carry out ``plan``; when this returns it is durable, and no server uses the old state of ids or of access."""
-        plan = signed(plan)
-        written = noted(await self._committer.commit(plan), plan)
+        plan = by.signed(plan)
+        written = by.noted(await self._committer.commit(plan), plan)
         if written.is_leased:
             await asyncio.sleep(LEASE_S)
         return written

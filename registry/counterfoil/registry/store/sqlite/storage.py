@@ -16,7 +16,7 @@ from counterfoil.registry.store.local import LocalStorage, apply
 from counterfoil.registry.store.protocol import FORMAT, Load, check_format
 from counterfoil.registry.store.sqlite.reads import SqliteReads, at_run_time, is_busy
 from counterfoil.registry.store.sqlite.tables import KnownSubjects, SqliteTables
-from counterfoil.registry.store.writes import StoreNotUsable, noted, signed
+from counterfoil.registry.store.writes import StoreNotUsable
 from counterfoil.schema.errors import CounterfoilError, StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.changes import ScopeSettings, WrittenChanges
     from counterfoil.registry.store.name_ranges import SubjectRange
     from counterfoil.registry.store.protocol import StoreTotals
-    from counterfoil.registry.store.writes import StoragePlan
+    from counterfoil.registry.store.writes import Requester, StoragePlan
     from counterfoil.registry.subjects.versions import SubjectHistory
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
     from counterfoil.schema.rest.versions import Visibility
@@ -297,10 +297,10 @@ class SqliteStorage(LocalStorage):
         transactions = _Transactions(self._writer, self._identity, self._known)
         self._committer = Committer(transactions, announce=self._announce, limits=limits, contact=self.contact)
 
-    async def commit(self, plan: StoragePlan) -> WrittenChanges:
+    async def commit(self, plan: StoragePlan, *, by: Requester) -> WrittenChanges:
         """Carry out ``plan``; it is durable when this returns."""
-        plan = signed(plan)
-        return noted(await self._committer.commit(plan), plan)
+        plan = by.signed(plan)
+        return by.noted(await self._committer.commit(plan), plan)
 
     async def history(self, subject: QualifiedSubject) -> SubjectHistory:
         """Return all versions of a subject; they are cached, since no other process may write the file."""

@@ -6,9 +6,9 @@ import json
 import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.store.changes import JournalChange, ScopeSettings, chain_after, facts_of
+from counterfoil.registry.store.changes import JournalChange, ScopeSettings, chain_after, document_text, facts_of
 from counterfoil.registry.store.local import now_ms
-from counterfoil.registry.store.records import document_text, event_row, key_text
+from counterfoil.registry.store.records import event_row, key_text
 from counterfoil.registry.store.sqlite.reads import SqliteReads, StoredSubject, at_run_time
 from counterfoil.registry.store.writes import UNKNOWN
 from counterfoil.registry.subjects.versions import SubjectHistory

@@ -361,13 +361,10 @@ def confirm_compatible(reader: AvroSchema, writer: AvroSchema, count: int) -> Co
     done = 0
     steps = steps_for(reader, writer)
     try:
-        writer_spelt = decoder.prepared(_as_field(_without_defaults(spell_writer(writer.root))))
+        writer_spelt = _spelled_writer(writer)
         reader_spelt = decoder.prepared(_as_field(spell_reader(reader.root, writer.named.values())))
         comparison = RecordComparison(reader.root, writer.root, steps)
-        samples = SampleValues()
-        for _ in range(count):
-            datum = samples.next_of(writer.root)
-            body = decoder.write({_ONLY_FIELD: datum}, writer_spelt)
+        for datum, body in written(writer, count):
             steps.spend(_STEPS_A_BYTE * len(body))
             got, failure = _read(body, writer_spelt, reader_spelt)
             if failure is not None:
@@ -383,6 +380,22 @@ def confirm_compatible(reader: AvroSchema, writer: AvroSchema, count: int) -> Co
     except OutOfSteps:
         return Confirmation(done, reason=BEYOND_LIMITS)
     return Confirmation(done)
+
+
+def written(writer: AvroSchema, count: int) -> Iterator[tuple[Any, bytes]]:
+    """Yield ``count`` values of ``writer`` and their encodings.
+
+    Raises ``NoDatum`` or ``DecoderRefuses`` if a value cannot be built or written.
+    """
+    samples = SampleValues()
+    spelt = _spelled_writer(writer)
+    for _ in range(count):
+        datum = samples.next_of(writer.root)
+        yield datum, decoder.write({_ONLY_FIELD: datum}, spelt)
+
+
+def _spelled_writer(writer: AvroSchema) -> Any:
+    return decoder.prepared(_as_field(_without_defaults(spell_writer(writer.root))))
 
 
 def _as_field(spelt: Any) -> Any:

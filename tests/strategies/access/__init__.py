@@ -1,0 +1,1 @@
+"""Callers, credentials and rules of access: registries that demand them, and what each caller may see."""

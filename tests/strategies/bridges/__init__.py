@@ -1,0 +1,1 @@
+"""Bridges as files, as programs, and as what clients register and report."""

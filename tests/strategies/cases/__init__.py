@@ -1,0 +1,1 @@
+"""Many cases as one test: how deep a run goes, and small inputs that take long."""

@@ -1,0 +1,1 @@
+"""Contract files, and contracts as published, deployed and broken on purpose."""

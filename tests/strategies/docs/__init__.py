@@ -1,0 +1,1 @@
+"""Snippets of the pages, and the surroundings in which they are run."""

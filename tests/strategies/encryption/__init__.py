@@ -1,0 +1,1 @@
+"""Tagged places, schemas that encrypt them, and key management services on loopback."""

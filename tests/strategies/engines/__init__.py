@@ -1,0 +1,1 @@
+"""Plans and messages that the engines of the converter are compared on."""

@@ -1,0 +1,1 @@
+"""Schemas of all three languages, and records that libraries of other projects write and read."""

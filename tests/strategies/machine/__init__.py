@@ -1,0 +1,1 @@
+"""Disks that fill, networks that break, and commands in processes that stay."""

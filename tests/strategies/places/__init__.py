@@ -1,0 +1,1 @@
+"""Files with a finding whose place is known, in each language."""

@@ -1,0 +1,1 @@
+"""Protobuf files, pairs of them, generated classes and messages."""

@@ -1,0 +1,1 @@
+"""Registries to drive: requests, histories, a model, invariants, and load."""

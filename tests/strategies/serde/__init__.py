@@ -1,0 +1,1 @@
+"""Typed models with their objects, and a program with Quix Streams."""
