@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from counterfoil.sdk.testing import InMemoryRegistry
-
 if TYPE_CHECKING:
     from counterfoil.sdk.client import Registry
+    from counterfoil.sdk.testing import InMemoryRegistry
 
 
 @pytest.fixture
