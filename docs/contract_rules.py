@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.contracts.lint.rules import LINT_RULES
-from counterfoil.contracts.testing.checks import RECORD_RULES
+from counterfoil.contracts.lint import LINT_RULES
+from counterfoil.contracts.testing import RECORD_RULES
 from counterfoil.schema.agreements.rules import RULES
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ import avro as cases
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.versions import RegisteredSchema
 from counterfoil.schema.wire import id_prefix
+from counterfoil.sdk.serde import SerializationContext
 from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer
-from counterfoil.sdk.serde.context import SerializationContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable

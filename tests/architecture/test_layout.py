@@ -59,7 +59,7 @@ absent = {"fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pa
 absent |= {"msgspec", "jsonschema_rs", "boto3", "botocore", "azure", "cryptography", "pydantic", "typing_extensions"}
 absent |= {"mcp", "aiokafka", "faust", "faststream", "kafka", "beavers", "bytewax", "quixstreams"}
 services = tuple(f"counterfoil.sdk.encryption.{name}" for name in ("aws", "azure", "gcp"))
-only_with_an_extra = (*services, "counterfoil.sdk.serde.arrow.", "counterfoil.contracts.testing.columns")
+only_with_an_extra = (*services, "counterfoil.sdk.serde.arrow", "counterfoil.contracts.testing.columns")
 only_with_an_extra += ("counterfoil.contracts.assistants.server",)
 class Absent:
     def find_spec(self, name, path=None, target=None):

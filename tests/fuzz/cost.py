@@ -49,8 +49,8 @@ from counterfoil.schema.sketch.document import read_sketch
 from counterfoil.schema.sketch.model import WriterSchema
 from counterfoil.schema.texts import Position
 from counterfoil.sdk.errors import RuleError
+from counterfoil.sdk.serde.rules.cel import read_expression
 from counterfoil.sdk.serde.rules.cel.executors import compile_program
-from counterfoil.sdk.serde.rules.cel.expression import read_expression
 from strategies.cases.dear_inputs import (
     TEXTS,
     Genome,

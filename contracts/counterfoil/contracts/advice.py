@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.compatibility import Direction
 from counterfoil.schema.compatibility.findings import Sentence, SideNames
 from counterfoil.schema.languages.table import language_for
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 # The names of the two sides of a comparison in reports, by the direction in which records are read.
 

@@ -22,13 +22,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
-
-if TYPE_CHECKING:
-    from counterfoil.schema.texts import Position
+from counterfoil.schema.texts import Position
 
 
 class ContractsError(CounterfoilError):
@@ -125,17 +121,3 @@ def absent(path: str, *, what: str = "file or folder") -> str:
 def about_backslashes(path: str) -> str:
     """Return the advice for a path with backslashes that is not there, to be added to a message; else nothing."""
     return f"; paths are written with /, as in '{path.replace(chr(92), '/')}'" if chr(92) in path else ""
-
-
-def names_drive(path: str) -> bool:
-    """Return whether a path begins with a drive of Windows, so that it is no path at a git ref.
-
-    >>> names_drive("C:/schemas/ride.avsc"), names_drive("main:schemas/ride.avsc")
-    (True, False)
-    """
-    return path[:1].isalpha() and path[1:2] == ":" and path[2:3] in {"/", "\\"}
-
-
-def is_address(text: str) -> bool:
-    """Return whether a text is the address of a server."""
-    return text.lower().startswith(("http://", "https://"))

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.documents import Repair
 from counterfoil.schema.paths import print_path
-from counterfoil.schema.reports import Severity
+from counterfoil.schema.reports import ReportedApproval, Severity
+from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-
     from counterfoil.schema.agreements.findings import ReadFinding
-    from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
     from counterfoil.schema.compatibility.findings import Identity
-    from counterfoil.schema.documents import Repair
-    from counterfoil.schema.reports import ReportedApproval
-    from counterfoil.schema.texts import Position
 
 
 # The results of a check: findings with their place, evidence and advice, and the report with all of them.

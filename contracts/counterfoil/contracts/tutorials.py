@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.baselines.git import run_git
 from counterfoil.contracts.errors import PreconditionFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
     from counterfoil.sdk.client import Registry
 
 

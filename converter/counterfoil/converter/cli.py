@@ -14,8 +14,8 @@ import click
 
 from counterfoil.converter.engines.choice import AUTO, ENGINES
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands import as_json
 from counterfoil.sdk.commands.options import THE_REGISTRY, kafka_options, registry_options
-from counterfoil.sdk.commands.output import as_json
 
 if TYPE_CHECKING:
     from counterfoil.converter.run.writers import ServiceAddress

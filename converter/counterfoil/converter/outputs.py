@@ -16,7 +16,7 @@ from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports.forms import Case, CaseOutcome, Suite, junit_xml
-from counterfoil.sdk.commands.output import STANDARD_OUTPUT
+from counterfoil.sdk.commands import STANDARD_OUTPUT
 
 WITH_JUNIT: Final = ("text", "json", "junit")
 """The forms of reports that build servers read."""

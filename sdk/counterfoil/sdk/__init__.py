@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         CacheSettings,
         ClientCredentials,
         RegistrySettings,
-        RetrySettings,
         TlsSettings,
         TokenFile,
     )
@@ -62,10 +61,10 @@ if TYPE_CHECKING:
         ValidationError,
         Violation,
     )
+    from counterfoil.sdk.serde import MessageField, SerializationContext
     from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
     from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer
     from counterfoil.sdk.serde.avro.numbers import Duration
-    from counterfoil.sdk.serde.context import MessageField, SerializationContext
     from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
     from counterfoil.sdk.serde.json import JsonDeserializer, JsonSerializer
     from counterfoil.sdk.serde.models.binding import ModelConverter
@@ -76,7 +75,8 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.rules.settings import Override, Rules
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD, Associated
-    from counterfoil.sdk.usage.observation import Usage
+    from counterfoil.sdk.transport import RetrySettings
+    from counterfoil.sdk.usage import Usage
 
 
 _MODULE_BY_NAME = {
@@ -90,7 +90,7 @@ _MODULE_BY_NAME = {
     "Duration": "sdk.serde.avro.numbers",
     "JsonDeserializer": "sdk.serde.json",
     "JsonSerializer": "sdk.serde.json",
-    "MessageField": "sdk.serde.context",
+    "MessageField": "sdk.serde",
     "MultiDeserializer": "sdk.serde.multi",
     "ProtobufDeserializer": "sdk.serde.protobuf",
     "ProtobufSerializer": "sdk.serde.protobuf",
@@ -98,9 +98,9 @@ _MODULE_BY_NAME = {
     "ModelConverter": "sdk.serde.models.binding",
     "schema_of": "sdk.serde.models.schemas",
     "Registry": "sdk.client",
-    "SerializationContext": "sdk.serde.context",
+    "SerializationContext": "sdk.serde",
     "Serializer": "sdk.serde.serializer",
-    "Usage": "sdk.usage.observation",
+    "Usage": "sdk.usage",
     "Config": "schema.rest.subjects",
     "Mode": "schema.rest.subjects",
     **dict.fromkeys(
@@ -142,7 +142,8 @@ _MODULE_BY_NAME = {
         "sdk.errors",
     ),
     **dict.fromkeys(("BasicAuth", "BearerToken", "ClientCredentials", "TokenFile"), "sdk.client.settings"),
-    **dict.fromkeys(("CacheSettings", "RegistrySettings", "RetrySettings"), "sdk.client.settings"),
+    **dict.fromkeys(("CacheSettings", "RegistrySettings"), "sdk.client.settings"),
+    "RetrySettings": "sdk.transport",
     **dict.fromkeys(("Override", "Rules"), "sdk.serde.rules.settings"),
     "TlsSettings": "sdk.client.settings",
     **dict.fromkeys(("Associated", "RECORD", "TOPIC", "TOPIC_RECORD"), "sdk.subjects"),

@@ -38,14 +38,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from counterfoil.schema.errors import CounterfoilError, Forbidden, SchemaNotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from uuid import UUID
+
+    from counterfoil.schema.datum import Datum
 
 
 _SHOWN_BYTES = 32
@@ -280,7 +282,7 @@ class SchemaNotCached(SerdeError):
     def __init__(self, problem: str, *, guid: UUID | None = None, **facts: Unpack[SerdeFacts]) -> None:
         super().__init__(problem, **facts)
         self.guid = guid
-        self.script: Callable[[], Any] | None = None
+        self.script: Callable[[], Datum] | None = None
         """What a rule needs besides the schema: begins the script that fetches it."""
 
 

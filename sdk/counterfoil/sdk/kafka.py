@@ -19,18 +19,17 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.sampling import turns_of
+from counterfoil.schema.sampling import Offsets, turns_of
 from counterfoil.sdk.errors import InvalidSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from counterfoil.schema.sampling import Offsets
+    from counterfoil.sdk.serde import Record
 
 
 # Properties files, as Kafka's own tools read them (``java.util.Properties``).
@@ -273,7 +272,7 @@ class KafkaAccess:
     servers: str
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    def client_settings(self) -> dict[str, Any]:
+    def client_settings(self) -> dict[str, object]:
         """Return the settings of a client of confluent-kafka, which is librdkafka's."""
         return {"bootstrap.servers": self.servers, "log_level": 0, **for_librdkafka(self.settings)}
 
@@ -290,7 +289,7 @@ class KafkaAccess:
 #
 # The consumer is given its partitions, so that it joins no group, and it commits nothing.
 
-READING: Final[Mapping[str, Any]] = {
+READING: Final[Mapping[str, object]] = {
     "enable.auto.commit": False,
     "enable.partition.eof": True,
     "isolation.level": "read_committed",
@@ -328,7 +327,7 @@ class RangeReader:
         self._silent = silent
         self._waits_for_end = waits_for_end
 
-    def read(self, ranges: Mapping[int, tuple[int, int | None]]) -> Iterator[list[Any]]:
+    def read(self, ranges: Mapping[int, tuple[int, int | None]]) -> Iterator[list[Record]]:
         """Yield lists of the records in ranges of offsets, the end of each exclusive, in order within a partition.
 
         A range without an end is read for ever. Offsets without a record, as after compaction, are left out.
@@ -359,7 +358,7 @@ class RangeReader:
             if found:
                 yield found
 
-    def sample(self, offsets: Offsets) -> Iterator[list[Any]]:
+    def sample(self, offsets: Offsets) -> Iterator[list[Record]]:
         """Yield lists of the records at these offsets."""
         for turn in turns_of(offsets):
             for messages in self.read(turn.spans):
@@ -367,7 +366,7 @@ class RangeReader:
                 if found:
                     yield found
 
-    def _within(self, messages: list[Any], rest: dict[int, int | None]) -> list[Any]:
+    def _within(self, messages: list[Record], rest: dict[int, int | None]) -> list[Record]:
         """Return the records among ``messages`` that are in range; remove partitions that reach their end."""
         from confluent_kafka import KafkaError
 

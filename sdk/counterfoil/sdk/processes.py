@@ -17,7 +17,7 @@ class PickledByArguments:
 
     _made_of: tuple[tuple[Any, ...], dict[str, Any]]
 
-    def __new__(cls, *arguments: Any, **options: Any) -> Self:
+    def __new__(cls, *arguments: object, **options: object) -> Self:
         """Return the object, which keeps its arguments."""
         made = super().__new__(cls)
         made._made_of = (arguments, options)
@@ -28,7 +28,7 @@ class PickledByArguments:
         return _made_again, (type(self), *self._made_of)
 
 
-def _made_again(kind: type[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def _made_again(kind: type[Any], arguments: tuple[object, ...], options: dict[str, Any]) -> Any:
     return kind(*arguments, **options)
 
 

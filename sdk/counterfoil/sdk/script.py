@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from counterfoil.sdk.transport import Request, Transport
 
+
 T = TypeVar("T")
 
 

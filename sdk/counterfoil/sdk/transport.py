@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from counterfoil.schema.errors import CounterfoilError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.sdk.client.settings import RetrySettings
-
 
 # The protocol between the client and the network: a request is sent, and a reply is returned or none arrives.
 #
@@ -89,6 +84,29 @@ class Clock:
     monotonic: Callable[[], float] = time.monotonic
     wall: Callable[[], float] = time.time
     random: Callable[[], float] = field(default_factory=lambda: Random().random)  # noqa: S311 - spreads load, no secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrySettings:
+    """How often and how long a request is repeated.
+
+    After a round over all URLs that failed comes a random pause between 0 and ``first_pause_s``·2ⁿ, at most
+    ``max_pause_s``, or the time that the registry asks for; ``retries`` rounds after the first; no new round once
+    ``total_s`` seconds are over.
+
+    All calls of a client share ``budget`` rounds of retries (None: sixteen times ``retries``); every answered call
+    gives a fifth of a round back, so that a failing registry does not get several times its usual number of requests.
+    After ``breaker_failures`` calls in a row without an answer, no request is sent for ``breaker_pause_s`` seconds, and
+    calls fail at once; then one call tries. 0 turns this off.
+    """
+
+    retries: int = 3
+    first_pause_s: float = 0.5
+    max_pause_s: float = 8.0
+    total_s: float = 30.0
+    budget: int | None = None
+    breaker_failures: int = 5
+    breaker_pause_s: float = 5.0
 
 
 def pause_after(outcome: Reply | NoReply, round_number: int, retry: RetrySettings, clock: Clock) -> float:

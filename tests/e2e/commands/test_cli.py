@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from counterfoil.contracts.cli.installed import COMMAND_GROUP, CommandEntry, find_installed, overview, terminal_columns
 from counterfoil.contracts.cli.root import root_command
-from counterfoil.contracts.cli.run import run
+from counterfoil.contracts.cli.run import COMMAND_GROUP, CommandEntry, find_installed, overview, run, terminal_columns
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -48,7 +47,6 @@ def test_the_list_of_commands_imports_none_of_them():
     ours = {name for name in imported_modules("--help") if name.startswith("counterfoil.")}
     assert {name for name in ours if name.count(".") > 1} == {
         "counterfoil.contracts.cli",
-        "counterfoil.contracts.cli.installed",
         "counterfoil.contracts.cli.run",
         "counterfoil.contracts.entry_points",
         "counterfoil.converter.entry_points",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from counterfoil.contracts.lint.rules import LINT_RULES
+from counterfoil.contracts.lint import LINT_RULES
 from counterfoil.contracts.reports.json_schema import report_json_schema
 from strategies.contracts.agreement_files import APPLICATION, BRIDGE, CONTRACT, SCHEMA
 

@@ -11,7 +11,7 @@ import pytest
 
 from counterfoil.contracts.cli.generate import generate
 from counterfoil.contracts.cli.run import run
-from counterfoil.contracts.values.form import form_of
+from counterfoil.contracts.values import form_of
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.serde.multi import LANGUAGES

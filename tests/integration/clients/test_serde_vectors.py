@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf import json_format
 
-from counterfoil.contracts.values.form import form_of
+from counterfoil.contracts.values import form_of
 from counterfoil.schema import Reference, Schema, SchemaType
 from counterfoil.sdk import (
     AvroDeserializer,

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.contracts.baselines.baseline import TreeBaseline
+from counterfoil.contracts.baselines import TreeBaseline
 from counterfoil.contracts.check.check import check_files
-from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.reports import Severity

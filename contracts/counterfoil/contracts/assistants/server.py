@@ -11,14 +11,16 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
+from counterfoil.schema.datum import JsonObject
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.contracts.assistants.tools import Tools
+    from counterfoil.contracts.assistants import Tools
 
 
 if TYPE_CHECKING:
-    Answer = Callable[[Callable[[], dict[str, Any]]], dict[str, Any]]
+    Answer = Callable[[Callable[[], JsonObject]], JsonObject]
 
 _READ_ONLY: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -39,7 +41,7 @@ def server_of(tools: "Tools", *, version: str, sentence_of: "Callable[[Exception
     ``sentence_of`` returns what a model reads of an error.
     """
 
-    def answer(ask: "Callable[[], dict[str, Any]]") -> dict[str, Any]:
+    def answer(ask: "Callable[[], JsonObject]") -> JsonObject:
         try:
             return ask()
         except Exception as error:
@@ -55,19 +57,19 @@ def _add_tools_of_schemas(server: MCPServer[Any], tools: "Tools", answer: "Answe
     """Add what finds, reads, compares and checks schemas."""
 
     @server.tool(annotations=_READ_ONLY)
-    def find_schemas(text: Annotated[str, Field(description="A part of the names.")] = "") -> dict[str, Any]:
+    def find_schemas(text: Annotated[str, Field(description="A part of the names.")] = "") -> JsonObject:
         """List the subjects of the registry whose names contain a text."""
         return answer(lambda: tools.find_schemas(text))
 
     @server.tool(annotations=_READ_ONLY)
     def read_schema(
         subject: Subject, version: Annotated[int | None, Field(ge=1, description="Default: the latest.")] = None
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Read a version of a subject: its schema's text, type, id, references, metadata and rules."""
         return answer(lambda: tools.read_schema(subject, version))
 
     @server.tool(annotations=_READ_ONLY)
-    def compare_schemas(earlier: Version, later: Version) -> dict[str, Any]:
+    def compare_schemas(earlier: Version, later: Version) -> JsonObject:
         """List what changed between two registered versions, and in which directions each change breaks."""
         return answer(lambda: tools.compare_schemas(earlier, later))
 
@@ -83,7 +85,7 @@ def _add_tools_of_schemas(server: MCPServer[Any], tools: "Tools", answer: "Answe
         files: Annotated[
             dict[str, str] | None, Field(description="Texts of schema files that it refers to, by path.")
         ] = None,
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Check a proposed schema, without registering it. Findings have a rule, a place, a witness and a fix."""
         return answer(
             lambda: tools.check_change(
@@ -99,7 +101,7 @@ def _add_tools_of_readers(server: MCPServer[Any], tools: "Tools", answer: "Answe
     def who_reads(
         field: Annotated[str, Field(description="SUBJECT, or SUBJECT.PATH of a field.")],
         environment: Environment = "",
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """List the consumers of a subject or of one field: what they declare, and what was seen of them."""
         return answer(lambda: tools.who_reads(field, environment))
 
@@ -108,7 +110,7 @@ def _add_tools_of_readers(server: MCPServer[Any], tools: "Tools", answer: "Answe
         application: Annotated[str, Field(description="The application.")],
         version: Annotated[str, Field(description="Its version.")],
         environment: Annotated[str, Field(description="The environment.")],
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Ask whether a version of an application may be deployed to an environment, and why not."""
         return answer(lambda: tools.can_i_deploy(application, version, environment))
 
@@ -116,13 +118,13 @@ def _add_tools_of_readers(server: MCPServer[Any], tools: "Tools", answer: "Answe
     def decode_message(
         message: Annotated[str, Field(description="The bytes of the message in hexadecimal digits.")],
         reader: Annotated[str, Field(description="Also read it with this version: SUBJECT@VERSION.")] = "",
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Take one message apart: its frame, its schema, its value, and what another version reads of it."""
         return answer(lambda: tools.decode_message(message, reader))
 
     @server.tool(annotations=_READ_ONLY)
     def explain_rule(
         rule: Annotated[str, Field(description="The rule of a finding, such as type-mismatch.")],
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Explain a rule: what goes wrong with records, and how to correct it."""
         return answer(lambda: tools.explain_rule(rule))

@@ -6,15 +6,27 @@ it the baseline is the merge base with the default branch.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from counterfoil.contracts.baselines.baseline import RegistryBaseline, TreeBaseline, match_paths
-from counterfoil.contracts.baselines.git import find_repository, open_repository, reader_of_blobs, short
+from counterfoil.contracts.baselines import Baseline, RegistryBaseline, RegistryReader, TreeBaseline, match_paths
+from counterfoil.contracts.baselines.git import (
+    Blob,
+    GitRepository,
+    Past,
+    find_repository,
+    is_address,
+    names_drive,
+    open_repository,
+    reader_of_blobs,
+    short,
+)
 from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
 from counterfoil.contracts.baselines.workspace import (
+    CheckedScope,
     GitPast,
     default_base,
     linked_schemas,
@@ -38,25 +50,14 @@ from counterfoil.contracts.errors import (
     PreconditionFailed,
     UsageMistake,
     absent,
-    is_address,
-    names_drive,
 )
+from counterfoil.contracts.project import SchemaFile, SchemaTree
+from counterfoil.contracts.project.files import ProjectFile
 from counterfoil.contracts.project.languages import YamlFiles, has_schema_suffix, is_plain, is_yaml
-from counterfoil.contracts.project.model import settings_of
+from counterfoil.contracts.project.model import Project, settings_of
 from counterfoil.contracts.project.subjects import Subjects
-from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from counterfoil.contracts.baselines.baseline import Baseline, RegistryReader
-    from counterfoil.contracts.baselines.git import Blob, GitRepository, Past
-    from counterfoil.contracts.baselines.workspace import CheckedScope
-    from counterfoil.contracts.project.files import ProjectFile
-    from counterfoil.contracts.project.model import Project
-    from counterfoil.schema.model import SchemaType
-
 
 REGISTRY: Final = "registry"
 HEAD: Final = "HEAD"

@@ -5,19 +5,15 @@ from __future__ import annotations
 import os
 import posixpath
 import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from counterfoil.contracts.errors import BaselineNotFound, GitFailed, GitMissing, NoRepository
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.contracts.project.languages import YamlFiles
-    from counterfoil.contracts.project.tree import SchemaTree
-
+from counterfoil.contracts.project import SchemaTree
+from counterfoil.contracts.project.languages import YamlFiles
 
 # The interface of the history of a baseline: which files each commit before it changed, and the files at that time.
 
@@ -346,3 +342,17 @@ def _read_batch(stream: bytes, wanted: Sequence[str]) -> dict[str, bytes]:
         contents[object_id] = stream[end + 1 : end + 1 + size_bytes]
         start = end + size_bytes + 2
     return contents
+
+
+def names_drive(path: str) -> bool:
+    """Return whether a path begins with a drive of Windows, so that it is no path at a git ref.
+
+    >>> names_drive("C:/schemas/ride.avsc"), names_drive("main:schemas/ride.avsc")
+    (True, False)
+    """
+    return path[:1].isalpha() and path[1:2] == ":" and path[2:3] in {"/", "\\"}
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is the address of a server."""
+    return text.lower().startswith(("http://", "https://"))

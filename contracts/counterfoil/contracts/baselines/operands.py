@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counterfoil.contracts.baselines.baseline import read_version
-from counterfoil.contracts.baselines.git import find_repository, inside, open_repository
+from counterfoil.contracts.baselines import RegistryReader, read_version
+from counterfoil.contracts.baselines.git import (
+    GitRepository,
+    find_repository,
+    inside,
+    is_address,
+    names_drive,
+    open_repository,
+)
 from counterfoil.contracts.baselines.workspace import (
     CheckedScope,
     missing_ref,
@@ -29,20 +37,13 @@ from counterfoil.contracts.errors import (
     UsageMistake,
     about_backslashes,
     absent,
-    is_address,
-    names_drive,
 )
+from counterfoil.contracts.project import ReadSchema, SchemaTree
 from counterfoil.contracts.project.languages import AGREEMENT_SUFFIXES, has_schema_suffix, is_yaml
-from counterfoil.contracts.project.tree import SchemaTree
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from counterfoil.contracts.baselines.baseline import RegistryReader
-    from counterfoil.contracts.baselines.git import GitRepository
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.project.tree import ReadSchema
     from counterfoil.schema.agreements import Agreement
 
 

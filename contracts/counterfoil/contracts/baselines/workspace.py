@@ -5,32 +5,30 @@ from __future__ import annotations
 import os
 import posixpath
 import stat
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.baselines.git import inside, reader_of_blobs, short
+from counterfoil.contracts.baselines.git import CommitChanges, GitRepository, inside, reader_of_blobs, short
 from counterfoil.contracts.errors import BaselineNotFound, InputNotFound
+from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.contracts.project.languages import (
     AGREEMENT_SUFFIXES,
     TYPE_BY_SUFFIX,
+    YamlFiles,
     has_schema_suffix,
     is_plain,
     language_of,
     says_it_is_schema,
 )
-from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
 from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from counterfoil.contracts.baselines.git import CommitChanges, GitRepository
     from counterfoil.contracts.project.files import ProjectFile
-    from counterfoil.contracts.project.languages import YamlFiles
     from counterfoil.contracts.project.model import Project
 
 

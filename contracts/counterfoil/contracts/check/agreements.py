@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from counterfoil.contracts.baselines import Baseline
 from counterfoil.contracts.lint.agreements import below
+from counterfoil.contracts.project import ReadSchema, SchemaTree
 from counterfoil.contracts.project.languages import language_of
+from counterfoil.contracts.project.model import Project
 from counterfoil.contracts.project.subjects import Subjects
-from counterfoil.schema.agreements import AgreementFault, AgreementReading, Contract, DataProduct, major_of
+from counterfoil.schema.agreements import (
+    AgreementFault,
+    AgreementReading,
+    Contract,
+    DataProduct,
+    Expectation,
+    Promise,
+    SchemaLink,
+    major_of,
+)
 from counterfoil.schema.agreements.documents import read_agreement
 from counterfoil.schema.agreements.findings import Offer
 from counterfoil.schema.agreements.standards import INVALID
 from counterfoil.schema.compatibility.findings import without_message
-from counterfoil.schema.paths import InvalidPath, parse_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from counterfoil.contracts.baselines.baseline import Baseline
-    from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.project.tree import ReadSchema, SchemaTree
-    from counterfoil.schema.agreements import Expectation, Promise, SchemaLink
-    from counterfoil.schema.paths import FieldPath
-
+from counterfoil.schema.paths import FieldPath, InvalidPath, parse_path
 
 # The contracts and consumers of one side, and the schema files that they are about.
 

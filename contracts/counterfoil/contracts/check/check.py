@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from counterfoil.contracts.advice import UNDECIDED, advice_for
+from counterfoil.contracts.baselines import Baseline, Removed
 from counterfoil.contracts.check.drafts import fold
 from counterfoil.contracts.check.file import FileCheck
-from counterfoil.contracts.check.request import EarlierSubjects, FileRequest, FilesBefore, GeneratedCode
-from counterfoil.contracts.findings import CheckGate, CheckReport, FileOutcome, Finding, Status, fingerprint
-from counterfoil.contracts.project.model import mapping_of, settings_at, settings_of
+from counterfoil.contracts.check.request import EarlierSubjects, FileRequest, FilesBefore, GeneratedCode, SketchedTopics
+from counterfoil.contracts.findings import CheckGate, CheckReport, FailOn, FileOutcome, Finding, Status, fingerprint
+from counterfoil.contracts.project import SchemaTree
+from counterfoil.contracts.project.model import Project, mapping_of, settings_at, settings_of
 from counterfoil.contracts.project.subjects import Subjects
 from counterfoil.schema.agreements.rules import UNDECIDED as UNDECIDED_READER
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.texts import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from counterfoil.contracts.baselines.baseline import Baseline, Removed
-    from counterfoil.contracts.check.topic_records import SketchedTopics
-    from counterfoil.contracts.findings import FailOn
-    from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.project.tree import SchemaTree
-
 
 # The check itself: from schema files and their earlier versions to findings. It does no I/O.
 

@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.check.agreements import Agreements, DeclaredConsumer, Links, read_file, topics_of
+from counterfoil.contracts.check.agreements import (
+    AgreementFile,
+    Agreements,
+    ContractTopic,
+    DeclaredConsumer,
+    Links,
+    TopicChange,
+    read_file,
+    topics_of,
+)
 from counterfoil.contracts.errors import BaselineNotFound, GitFailed
-from counterfoil.schema.agreements import Contract, DataProduct, major_of
+from counterfoil.contracts.project import SchemaTree
+from counterfoil.contracts.project.model import Project
+from counterfoil.schema.agreements import Contract, DataProduct, Expectation, Promise, major_of
 from counterfoil.schema.agreements.documents import part_hash
-from counterfoil.schema.agreements.findings import FormerFinding, Offer, Reader
+from counterfoil.schema.agreements.findings import FormerFinding, Offer, Reader, ReadFinding
 from counterfoil.schema.agreements.judge import newly_read
 from counterfoil.schema.agreements.pairs import (
     ConsumerReading,
     Gathered,
     KnownWriters,
     Offering,
+    Pair,
     Side,
     consumer_pair,
     parts_of,
     producer_pair,
 )
 from counterfoil.schema.agreements.readers import about_reader, concerns, judge_pair, promise_changes
+from counterfoil.schema.parsed import ParsedSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from counterfoil.contracts.baselines.git import CommitChanges, Past
-    from counterfoil.contracts.check.agreements import AgreementFile, ContractTopic, TopicChange
-    from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.project.tree import SchemaTree
-    from counterfoil.schema.agreements import Expectation, Promise
-    from counterfoil.schema.agreements.findings import ReadFinding
-    from counterfoil.schema.agreements.pairs import Pair
-    from counterfoil.schema.parsed import ParsedSchema
 
 
 # What a change of a topic or of a consumer breaks, and which of the two is the cause.

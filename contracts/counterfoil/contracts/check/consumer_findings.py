@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.advice import advice_for
-from counterfoil.contracts.check.agreements import removed_topics
+from counterfoil.contracts.check.agreements import Agreements, DeclaredConsumer, Links, TopicChange, removed_topics
 from counterfoil.contracts.findings import (
     ConsumerBreak,
     Finding,
@@ -15,26 +16,21 @@ from counterfoil.contracts.findings import (
     FormerBreaks,
     fingerprint,
 )
-from counterfoil.contracts.lint.rules import LINT_RULE_BY_ID
-from counterfoil.schema.agreements import major_of
+from counterfoil.contracts.lint import LINT_RULE_BY_ID
+from counterfoil.schema.agreements import Contract, FieldPromise, Promise, major_of
+from counterfoil.schema.agreements.findings import Offer, ReadFinding
 from counterfoil.schema.agreements.judge import is_read
 from counterfoil.schema.agreements.readers import concerns
 from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.paths import KEY, PathNotFound, StepKind, print_path, resolve_path
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.paths import KEY, FieldPath, PathNotFound, StepKind, print_path, resolve_path
 from counterfoil.schema.reports import Severity
+from counterfoil.schema.texts import Pointer, Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.contracts.check.agreements import Agreements, DeclaredConsumer, Links, TopicChange
     from counterfoil.contracts.check.consumer_causes import TopicFinding
-    from counterfoil.schema.agreements import Contract, FieldPromise, Promise
-    from counterfoil.schema.agreements.findings import Offer, ReadFinding
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.texts import Pointer, Position
 
 
 # The place of a finding about a topic: in a schema file, in the contract, or in the file of a consumer.

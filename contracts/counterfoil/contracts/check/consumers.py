@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import posixpath
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import INTENDED
-from counterfoil.contracts.baselines.baseline import TreeBaseline
+from counterfoil.contracts.baselines import Baseline, TreeBaseline
 from counterfoil.contracts.baselines.git import inside
 from counterfoil.contracts.baselines.workspace import paths_below, reader_of
 from counterfoil.contracts.check.agreements import (
     AgreementFile,
     Agreements,
+    ContractTopic,
+    DeclaredConsumer,
     Links,
+    TopicChange,
     TopicSchemas,
     changes_of,
     read_file,
@@ -41,26 +45,18 @@ from counterfoil.contracts.check.consumer_findings import (
     unknown_contracts,
 )
 from counterfoil.contracts.errors import InputNotFound
-from counterfoil.contracts.project.languages import AGREEMENT_SUFFIXES
-from counterfoil.contracts.project.model import agreement_test
-from counterfoil.contracts.project.tree import SchemaTree
-from counterfoil.schema.agreements.pairs import KnownWriters
-from counterfoil.schema.parsed import Validation
+from counterfoil.contracts.findings import CheckGate, CheckReport, Finding, FindingReaders
+from counterfoil.contracts.project import SchemaTree
+from counterfoil.contracts.project.languages import AGREEMENT_SUFFIXES, YamlFiles
+from counterfoil.contracts.project.model import Project, agreement_test
+from counterfoil.schema.agreements import Contract
+from counterfoil.schema.agreements.pairs import ConsumerReading, KnownWriters, Offering
+from counterfoil.schema.parsed import ParsedSchema, Validation
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from counterfoil.contracts.baselines.baseline import Baseline
     from counterfoil.contracts.baselines.choose import ComparedSides
-    from counterfoil.contracts.check.agreements import ContractTopic, DeclaredConsumer, TopicChange
-    from counterfoil.contracts.findings import CheckGate, CheckReport, Finding, FindingReaders
-    from counterfoil.contracts.project.languages import YamlFiles
-    from counterfoil.contracts.project.model import Project
-    from counterfoil.schema.agreements import Contract
-    from counterfoil.schema.agreements.pairs import ConsumerReading, Offering
-    from counterfoil.schema.parsed import ParsedSchema
 
 
 # The check of a change by its consumers: from contract and product files of both sides to findings.

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import SIDE_NAMES_BY_DIRECTION, UNDECIDED, advice_for
 from counterfoil.contracts.findings import Dependant, Evidence, Finding, fingerprint
-from counterfoil.contracts.project.tree import FileProblem
+from counterfoil.contracts.project import FileProblem, ReadSchema, SchemaTree
 from counterfoil.schema.compatibility import CompatibilityPolicy, Direction
-from counterfoil.schema.compatibility.findings import Earlier, Witness, identity_of, names_of
+from counterfoil.schema.compatibility.findings import (
+    Difference,
+    Earlier,
+    Fact,
+    Failure,
+    Identity,
+    NoWitness,
+    Witness,
+    identity_of,
+    names_of,
+)
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
-from counterfoil.schema.judgement import Budget, judge
+from counterfoil.schema.judgement import Budget, Incompatibility, UnreadValue, judge
 from counterfoil.schema.languages.table import language_for
-from counterfoil.schema.paths import print_path
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.paths import FieldPath, print_path
 from counterfoil.schema.reports import Severity
+from counterfoil.schema.texts import Pointer, Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
     from counterfoil.contracts.check.request import FileRequest
-    from counterfoil.contracts.project.tree import ReadSchema, SchemaTree
-    from counterfoil.schema.compatibility.findings import Difference, Fact, Failure, Identity, NoWitness
-    from counterfoil.schema.judgement import Incompatibility, UnreadValue
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.texts import Pointer, Position
 
 
 # Findings that are not complete yet, and how findings of several files with one cause become one finding.

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from counterfoil.contracts.baselines import Baseline
 from counterfoil.contracts.check.drafts import FileDrafts, FindingDraft, VersionCheck
-from counterfoil.contracts.check.request import FILE_MOVED, GeneratedCode, changes_of_generated_code
-from counterfoil.contracts.findings import FileOutcome, Status, TopicRecords
+from counterfoil.contracts.check.request import (
+    FILE_MOVED,
+    FileRequest,
+    GeneratedCode,
+    WeighedSchema,
+    changes_of_generated_code,
+)
+from counterfoil.contracts.findings import FileOutcome, Finding, Status, TopicRecords
+from counterfoil.contracts.project import FileProblem, ReadSchema, SchemaTree
 from counterfoil.contracts.project.subjects import rivals_text, unmapped_text
 from counterfoil.schema.compatibility import CompatibilityPolicy, Direction
-from counterfoil.schema.compatibility.findings import identity_of, names_of, show
+from counterfoil.schema.compatibility.findings import Difference, identity_of, names_of, show
 from counterfoil.schema.languages.table import language_for
-from counterfoil.schema.paths import print_path
+from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
+from counterfoil.schema.paths import FieldPath, print_path
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.texts import Position, print_pointer
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from counterfoil.contracts.baselines.baseline import Baseline
-    from counterfoil.contracts.check.request import FileRequest
-    from counterfoil.contracts.check.topic_records import WeighedSchema
-    from counterfoil.contracts.findings import Finding
-    from counterfoil.contracts.project.tree import FileProblem, ReadSchema, SchemaTree
-    from counterfoil.schema.compatibility.findings import Difference
-    from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
-    from counterfoil.schema.paths import FieldPath
-
 
 # How many records of a topic trigger the findings about a schema file.
 

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from counterfoil.contracts.errors import InputNotFound, PreconditionFailed
-from counterfoil.contracts.values.constraints import constraints_of
-from counterfoil.contracts.values.expressions import VARIABLES, compile_rule
-from counterfoil.contracts.values.form import form_of, one_line, read_json, shown_bytes, shown_real
+from counterfoil.contracts.values import form_of, one_line, read_json, shown_bytes, shown_real
+from counterfoil.contracts.values.constraints import VARIABLES, Constraint, compile_rule, constraints_of
+from counterfoil.schema.agreements import ExpectedRead, FieldPromise, Promise
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.validator import SchemaValidator
-from counterfoil.schema.paths import StepKind, member, print_path
-from counterfoil.schema.plans.avro import base_schema
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.paths import FieldPath, Step, StepKind, member, print_path
+from counterfoil.schema.plans.avro import base_schema, tree_of
 from counterfoil.schema.plans.jsonschema import NoValues, base_of_json, json_of_base
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, RecordType, UnionType, branch_of, tree_of
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, RecordType, UnionType, branch_of
 from counterfoil.schema.plans.types import NUMERIC
 from counterfoil.sdk.errors import EncodeError, RuleError
 from counterfoil.sdk.serde.avro.coders import compile_encoder
 from counterfoil.sdk.serde.avro.tagged import compile_tagged_decoder
 from counterfoil.sdk.serde.multi import LANGUAGES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from counterfoil.contracts.values.constraints import Constraint
-    from counterfoil.schema.agreements import ExpectedRead, FieldPromise, Promise
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.paths import FieldPath, Step
-    from counterfoil.schema.plans.tree import Node
-
 
 # Recorded values of topics: files with the lines that ``counterfoil consume`` prints, one file for each topic.
 
@@ -45,7 +38,7 @@ class RecordedTopics:
         if not self._folder.is_dir():
             raise InputNotFound(f"there is no folder {folder!r}, which --recorded names")
 
-    def values(self, topic: str) -> tuple[Any, ...]:
+    def values(self, topic: str) -> tuple[Datum, ...]:
         """Return the values of a topic, without tombstones; an empty tuple without a file.
 
         Raises ``PreconditionFailed`` for a line that is no JSON.
@@ -54,7 +47,7 @@ class RecordedTopics:
         return () if found is None else tuple(each for each in _values(found) if each is not None)
 
 
-def _values(path: Path) -> Iterator[Any]:
+def _values(path: Path) -> Iterator[Datum]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")  # texts in JSON may have other line ends
     except UnicodeDecodeError as error:
@@ -74,7 +67,7 @@ PLAIN: Final = frozenset({"uint32", "uuid"})
 """The words of types whose base values are those of a decoder, though they have another name than the base."""
 
 
-def misfit_function(schema: ParsedSchema) -> Callable[[Any], str]:
+def misfit_function(schema: ParsedSchema) -> Callable[[Datum], str]:
     """Return the function that says why a base value is no value of ``schema``; its result is empty if it is one.
 
     The values of Protobuf have no constraints besides their types, which plans keep.
@@ -82,7 +75,7 @@ def misfit_function(schema: ParsedSchema) -> Callable[[Any], str]:
     if isinstance(schema, AvroSchema):
         encode = compile_encoder(base_schema(schema), takes_indexes=True, exact=False)
 
-        def avro_misfit(value: Any) -> str:
+        def avro_misfit(value: object) -> str:
             try:
                 encode(value, b"")
             except EncodeError as error:
@@ -93,14 +86,14 @@ def misfit_function(schema: ParsedSchema) -> Callable[[Any], str]:
     if isinstance(schema, JsonSchema):
         tree, validator = tree_of(schema), SchemaValidator(schema)
 
-        def json_misfit(value: Any) -> str:
+        def json_misfit(value: object) -> str:
             return next((str(each) for each in validator.failures(json_of_base(tree, value))), "")
 
         return json_misfit
     return lambda _: ""
 
 
-def recorded_function(schema: ParsedSchema) -> Callable[[Any], Any]:
+def recorded_function(schema: ParsedSchema) -> Callable[[Datum], Datum]:
     """Return the function from a recorded value, as ``counterfoil consume`` prints it, to the base value.
 
     The function raises ``NoValues`` for what is no value of the schema; so does this one for Protobuf.
@@ -115,7 +108,7 @@ def recorded_function(schema: ParsedSchema) -> Callable[[Any], Any]:
     encode = codec.encoder(schema)
     decode = compile_tagged_decoder(base_schema(schema))
 
-    def recorded(given: Any) -> Any:
+    def recorded(given: object) -> Datum:
         try:
             return decode(encode(form.value(schema, given), b""), 0)
         except EncodeError as error:
@@ -124,12 +117,12 @@ def recorded_function(schema: ParsedSchema) -> Callable[[Any], Any]:
     return recorded
 
 
-def shown(schema: ParsedSchema, value: Any) -> str:
+def shown(schema: ParsedSchema, value: object) -> str:
     """Return a base value as one line of JSON."""
     return one_line(_plain(json_of_base(tree_of(schema), value)))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Datum:
     if isinstance(value, dict):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -139,7 +132,7 @@ def _plain(value: Any) -> Any:
     return shown_bytes(value) if isinstance(value, bytes) else value
 
 
-def unkept(tree: Node, value: Any, expected: Sequence[FieldPromise | ExpectedRead]) -> Iterator[str]:
+def unkept(tree: Node, value: object, expected: Sequence[FieldPromise | ExpectedRead]) -> Iterator[str]:
     """Yield what a base value does not keep of promises or expectations, as sentences."""
     for each in expected:
         if each.path and each.path[0].kind in {StepKind.KEY, StepKind.HEADER}:
@@ -151,7 +144,7 @@ def unkept(tree: Node, value: Any, expected: Sequence[FieldPromise | ExpectedRea
                 break
 
 
-def _problem(node: Node | None, value: Any, constraints: Sequence[Constraint]) -> str | None:
+def _problem(node: Node | None, value: object, constraints: Sequence[Constraint]) -> str | None:
     is_plain, plain = _plain_value(node, value)
     for each in constraints if is_plain else ():
         if not each.fits(plain):
@@ -160,7 +153,7 @@ def _problem(node: Node | None, value: Any, constraints: Sequence[Constraint]) -
     return None
 
 
-def _plain_value(node: Node | None, value: Any) -> tuple[bool, Any]:
+def _plain_value(node: Node | None, value: object) -> tuple[bool, Datum]:
     """Return the value that a base value stands for, and whether it is known; it is not for dates and times."""
     if isinstance(node, Leaf) and node.scalar.word == "decimal" and isinstance(value, bytes):
         from decimal import Decimal
@@ -170,7 +163,7 @@ def _plain_value(node: Node | None, value: Any) -> tuple[bool, Any]:
     return is_plain or value is None, value
 
 
-def at(node: Node | None, value: Any, path: FieldPath) -> Iterator[tuple[Node | None, Any]]:
+def at(node: Node | None, value: Datum, path: FieldPath) -> Iterator[tuple[Node | None, Datum]]:
     """Yield the types and values at a path: one, or those of each item; None where a part on the way is missing."""
     node, value = _present(node, value)
     if not path:
@@ -189,7 +182,7 @@ def at(node: Node | None, value: Any, path: FieldPath) -> Iterator[tuple[Node | 
         yield from _in_record(node, value, step, rest)
 
 
-def _in_record(node: RecordType, value: Any, step: Step, rest: FieldPath) -> Iterator[tuple[Node | None, Any]]:
+def _in_record(node: RecordType, value: Datum, step: Step, rest: FieldPath) -> Iterator[tuple[Node | None, Datum]]:
     if step.kind is StepKind.BRANCH:
         yield from at(node, value, rest)
         return
@@ -198,7 +191,7 @@ def _in_record(node: RecordType, value: Any, step: Step, rest: FieldPath) -> Ite
         yield from at(field.type, value[field.name], rest)
 
 
-def numbers_in(node: Node, value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def numbers_in(node: Node, value: object, path: str = "") -> Iterator[tuple[str, Datum]]:
     """Yield the numbers in a base value, with their paths; a decimal is its bytes."""
     node_of, inner = _present(node, value)
     match node_of:
@@ -215,7 +208,7 @@ def numbers_in(node: Node, value: Any, path: str = "") -> Iterator[tuple[str, An
             yield path, inner
 
 
-def without_tags(node: Node, value: Any) -> Any:
+def without_tags(node: Node, value: object) -> Datum:
     """Return a base value without the indexes of branches of unions, as a decoder returns it."""
     node_of, inner = _present(node, value)
     match node_of:
@@ -228,7 +221,7 @@ def without_tags(node: Node, value: Any) -> Any:
     return inner
 
 
-def _present(node: Node | None, value: Any) -> tuple[Node | None, Any]:
+def _present(node: Node | None, value: object) -> tuple[Node | None, Datum]:
     """Return the branch of a value, and the value in it: the only branch besides null, or that of a tag or a class."""
     if not isinstance(node, UnionType):
         return node, value
@@ -248,7 +241,7 @@ _ERROR: Final = frozenset({None, "error"})
 class _Condition(NamedTuple):
     name: str
     paths: tuple[tuple[str, ...], ...]
-    evaluate: Callable[[Mapping[str, Any]], Any]
+    evaluate: Callable[[Mapping[str, Datum]], Datum]
 
 
 class Conditions:
@@ -262,7 +255,7 @@ class Conditions:
         self._tree = tree
         self._conditions = tuple(_conditions(promise))
 
-    def broken(self, value: Any) -> Iterator[str]:
+    def broken(self, value: object) -> Iterator[str]:
         """Yield what a record does not keep, as sentences."""
         message = without_tags(self._tree, value) if self._conditions else None
         for condition in self._conditions:
@@ -276,7 +269,7 @@ class Conditions:
             if not is_kept:
                 yield f"{condition.name} is not kept"
 
-    def _is_plain(self, value: Any, paths: tuple[tuple[str, ...], ...]) -> bool:
+    def _is_plain(self, value: object, paths: tuple[tuple[str, ...], ...]) -> bool:
         """Return whether the values at paths are those that a condition gets from a decoder."""
         nodes = [node for path in paths for node, _ in at(self._tree, value, tuple(map(member, path)))]
         return bool(paths) and all(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.advice import advice_for
-from counterfoil.contracts.check.agreements import Links, TopicSchemas, changes_of, topics_of
+from counterfoil.contracts.check.agreements import Links, TopicChange, TopicSchemas, changes_of, topics_of
 from counterfoil.contracts.check.migrated_values import (
     Conditions,
     misfit_function,
@@ -16,37 +18,31 @@ from counterfoil.contracts.check.migrated_values import (
     shown,
     unkept,
 )
-from counterfoil.contracts.findings import Evidence, Finding, fingerprint
+from counterfoil.contracts.findings import CheckReport, Evidence, Finding, fingerprint
 from counterfoil.contracts.lint.agreements import below
-from counterfoil.schema.agreements import major_of
+from counterfoil.schema.agreements import Contract, ExpectedRead, Migration, Promise, major_of
 from counterfoil.schema.agreements.findings import SchemaFacts
 from counterfoil.schema.agreements.generation import generated
 from counterfoil.schema.agreements.unmet_reads import uncovered
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.documents import InvalidDocument
 from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.paths import InvalidPath, StepKind, parse_path
 from counterfoil.schema.plans import ConversionError
+from counterfoil.schema.plans.bridge import BridgeFile
 from counterfoil.schema.plans.bridge_document import read_bridge
 from counterfoil.schema.plans.derivations import derive_both_ways
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.evaluate import evaluator
 from counterfoil.schema.plans.jsonschema import NoValues
-from counterfoil.schema.plans.tree import NotPlannable, tree_of, with_message
+from counterfoil.schema.plans.model import ConversionPlan
+from counterfoil.schema.plans.tree import Node, NotPlannable, tree_of, with_message
 from counterfoil.schema.reports import ReportedApproval, Severity
 from counterfoil.schema.texts import Position, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import date
-
-    from counterfoil.contracts.check.agreements import TopicChange
     from counterfoil.contracts.check.consumers import ConsumerRequest
-    from counterfoil.contracts.findings import CheckReport
-    from counterfoil.schema.agreements import Contract, ExpectedRead, Migration, Promise
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.plans.bridge import BridgeFile
-    from counterfoil.schema.plans.model import ConversionPlan
-    from counterfoil.schema.plans.tree import Node
 
 
 # The trial of a converter: records of one version of a topic are converted to the other, and judged there.
@@ -84,7 +80,7 @@ class Trial:
     new: TrialSide
     is_back: bool
     reads: Mapping[str, Sequence[ExpectedRead] | None] = field(default_factory=dict)
-    recorded: Sequence[Any] = ()
+    recorded: Sequence[Datum] = ()
 
     @property
     def source(self) -> TrialSide:
@@ -167,7 +163,7 @@ class _Run:
         self._source = source
         self._source_tree, self._target_tree = tree_of(plan.source), tree_of(plan.target)
         self._convert = evaluator(plan)
-        self._back: Callable[[Any], Any] | None = None if back is None else evaluator(back)
+        self._back: Callable[[Datum], Datum] | None = None if back is None else evaluator(back)
         self._misfit = misfit_function(trial.target.schema)
         self._source_conditions = Conditions(trial.source.promise, self._source_tree)
         self._target_conditions = Conditions(trial.target.promise, self._target_tree)
@@ -179,7 +175,7 @@ class _Run:
 
     def outcome(self, count: int, lossy: tuple[str, ...]) -> TrialOutcome:
         done = 0
-        numbers: dict[str, set[Any]] = {}
+        numbers: dict[str, set[Datum]] = {}
         try:
             for value in chain(self._trial.recorded, self._generated(count)):
                 if (text := self._failure(value)) is not None:
@@ -197,14 +193,14 @@ class _Run:
             return TrialOutcome(0, TrialFailure(text), lossy)
         return TrialOutcome(done, None, lossy, {path: len(found) for path, found in numbers.items()})
 
-    def _generated(self, count: int) -> Iterator[Any]:
+    def _generated(self, count: int) -> Iterator[Datum]:
         """Yield generated records that keep what the contract promises of them."""
         fields = self._trial.source.promise.fields
         made = generated(self._source, count * _TRIES, self._trial.source.promise.field)
         kept = (each for each in made if next(unkept(self._source_tree, each, fields), None) is None)
         return islice((each for each in kept if next(self._source_conditions.broken(each), None) is None), count)
 
-    def _failure(self, value: Any) -> str | None:
+    def _failure(self, value: object) -> str | None:
         """Return why a record does not pass; None if it does."""
         target = self._trial.target
         try:
@@ -221,7 +217,7 @@ class _Run:
             return self._unread(self._target_tree, converted)
         return self._unread_after_the_way_back(converted)
 
-    def _unread(self, tree: Node, value: Any) -> str | None:
+    def _unread(self, tree: Node, value: object) -> str | None:
         """Return which old consumer does not find what it expects in a record of the old version."""
         for name, reads in self._reads.items():
             problem = next(unkept(tree, value, reads or ()), None)
@@ -229,7 +225,7 @@ class _Run:
                 return f"{name} cannot read the converted record: {problem}"
         return None
 
-    def _unread_after_the_way_back(self, converted: Any) -> str | None:
+    def _unread_after_the_way_back(self, converted: object) -> str | None:
         if self._back is None:
             return None
         try:

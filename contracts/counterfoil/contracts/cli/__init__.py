@@ -25,8 +25,7 @@ def _list_of_commands() -> str | None:
     """Return the page of ``counterfoil --help``; None where only click can make it, or where a shell requests words."""
     import os
 
-    from counterfoil.contracts.cli.installed import find_installed, overview, terminal_columns
-    from counterfoil.contracts.cli.run import COMPLETION
+    from counterfoil.contracts.cli.run import COMPLETION, find_installed, overview, terminal_columns
 
     return None if COMPLETION in os.environ else overview(find_installed().entries, columns=terminal_columns())
 

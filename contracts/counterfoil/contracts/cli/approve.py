@@ -1,26 +1,89 @@
-"""``counterfoil approve``: accept single findings until a day, in a file of the repository or in a registry."""
+"""``counterfoil approve``: approvals in the file of the project, and in a registry."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from counterfoil.contracts.cli.check import generated_code_option, judging_options
-from counterfoil.sdk.commands.output import as_json, print_json
+from counterfoil.contracts.cli.check import JudgingOptions, generated_code_option, judging_options
+from counterfoil.schema.errors import InvalidApproval
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.rest.verdicts import APPROVAL, Approval, NewApproval
+from counterfoil.sdk import operations
+from counterfoil.sdk.commands import as_json, print_json
+from counterfoil.sdk.commands.options import RegistryAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from datetime import date
 
-    from counterfoil.contracts.cli.check import JudgingOptions
-    from counterfoil.contracts.cli.registered_approvals import RegisteredApprovals
     from counterfoil.contracts.findings import CheckReport
     from counterfoil.contracts.project.documents import ApprovalRecord
-    from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.schema.rest.verdicts import Approval, NewApproval
-    from counterfoil.sdk.commands.options import RegistryAccess
+    from counterfoil.sdk.client import Registry
 
+
+# The approvals of a registry on the command line: adding, listing and revoking them.
+
+
+class RegisteredApprovals:
+    """The approvals of the registry of ``client``."""
+
+    def __init__(self, client: Registry) -> None:
+        self._client = client
+
+    def add(self, new: NewApproval, *, as_json: bool) -> ExitCode:
+        """Store an approval, whose day must not be over by the clock of the registry."""
+        try:
+            approval = self._client.call(operations.approve(new))
+        except InvalidApproval as mistake:
+            raise click.UsageError(mistake.message) from None
+        if as_json:
+            print_json({"approved": [APPROVAL.write(approval)]})
+            return ExitCode.OK
+        for each in approval.fingerprints:
+            click.echo(f"{each} approved until {approval.until} in the registry")
+        return ExitCode.OK
+
+    def all(self) -> tuple[Approval, ...]:
+        """Return all approvals of the registry."""
+        return self._client.call(operations.approvals()).approvals
+
+    def revoke(self, fingerprints: Collection[str], *, as_json: bool) -> ExitCode:
+        """Delete the approvals of findings; what else one of them approves stays approved."""
+        held = self._client.call(operations.approvals()).approvals
+        known = {fingerprint for each in held for fingerprint in each.fingerprints}
+        if unknown := sorted(set(fingerprints) - known):
+            names = ", ".join(unknown)
+            click.echo(
+                f"counterfoil: no approval of the registry has the fingerprint {names}; nothing was revoked", err=True
+            )
+            return ExitCode.CANNOT_SAY
+        for approval in held:
+            kept = tuple(each for each in approval.fingerprints if each not in fingerprints)
+            if len(kept) < len(approval.fingerprints):
+                if kept and not approval.is_expired:
+                    self._client.call(operations.approve(_with(approval, kept)))
+                self._client.call(operations.revoke_approval(approval.id))
+        if as_json:
+            print_json({"revoked": list(fingerprints)})
+        return ExitCode.OK
+
+
+def lines_of(approvals: Iterable[Approval]) -> Iterator[str]:
+    """Yield one line for each approved finding."""
+    for approval in approvals:
+        word = "expired" if approval.is_expired else "until"
+        migration = f"  {approval.migration}" if approval.migration else ""
+        facts = f"{word} {approval.until}  {approval.owner}  {approval.reason}{migration}  (in the registry)"
+        yield from (f"{each}  {facts}" for each in approval.fingerprints)
+
+
+def _with(approval: Approval, fingerprints: tuple[str, ...]) -> NewApproval:
+    return NewApproval(fingerprints, approval.owner, approval.reason, approval.until, approval.migration, approval.by)
+
+
+# ``counterfoil approve``: accept single findings until a day, in a file of the repository or in a registry.
 
 _Result = TypeVar("_Result")
 
@@ -102,8 +165,6 @@ def approve(
 
 def _in_registry(access: RegistryAccess, act: Callable[[RegisteredApprovals], _Result]) -> _Result:
     """Return the result of ``act`` on the approvals of a registry."""
-    from counterfoil.contracts.cli.registered_approvals import RegisteredApprovals
-
     with access.open() as client:
         return act(RegisteredApprovals(client))
 
@@ -120,7 +181,7 @@ def _approve(
     from counterfoil.contracts.project.documents import ApprovalRecord
     from counterfoil.contracts.project.files import save_approvals
     from counterfoil.contracts.project.model import AcceptedFinding
-    from counterfoil.contracts.reports.text import what_is_found
+    from counterfoil.contracts.reports import what_is_found
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.schema.texts import Position
 
@@ -189,8 +250,7 @@ def _list(records: tuple[ApprovalRecord, ...], stored: Iterable[Approval], *, as
         return
     from datetime import UTC, datetime
 
-    from counterfoil.contracts.cli.registered_approvals import lines_of
-    from counterfoil.contracts.reports.text import printable
+    from counterfoil.contracts.reports import printable
 
     today = datetime.now(UTC).date()
     for record in records:

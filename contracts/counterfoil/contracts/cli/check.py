@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 
 from counterfoil.contracts.cli.options import (
+    ReportWriter,
     chain,
     chosen_project,
     fail_on_option,
@@ -17,24 +19,21 @@ from counterfoil.contracts.cli.options import (
     project_option,
     shown_address,
 )
-from counterfoil.sdk.commands.options import THE_REGISTRY, environment_option, registry_options
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, environment_option, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from counterfoil.contracts.baselines.choose import ComparedSides, ComparisonRequest
-    from counterfoil.contracts.check.topic_records import SketchedTopics
-    from counterfoil.contracts.cli.options import ReportWriter
+    from counterfoil.contracts.check.request import SketchedTopics
     from counterfoil.contracts.findings import CheckReport
     from counterfoil.contracts.project.documents import ApprovalRecord
-    from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.schema.sketch import TopicSketch
-    from counterfoil.sdk.commands.options import RegistryAccess
 
 
 # The options that determine what is compared and how it is judged, and the run that they ask for.
 
-_Command = TypeVar("_Command", bound="Callable[..., Any]")
+_Command = TypeVar("_Command", bound="Callable[..., object]")
 
 LEVELS: Final = (
     "NONE",
@@ -201,7 +200,7 @@ class JudgingOptions(NamedTuple):
         )
         return approve_migrations(report, request)
 
-    def _recorded(self) -> Callable[[str], Sequence[Any]]:
+    def _recorded(self) -> Callable[[str], Sequence[Datum]]:
         """Return the function from a topic to its recorded values. Raises ``InputNotFound`` without such a folder."""
         if self.recorded is None:
             return lambda _: ()
@@ -414,7 +413,7 @@ def _topics(
         return None
     from pathlib import Path
 
-    from counterfoil.contracts.check.topic_records import SketchedTopics
+    from counterfoil.contracts.check.request import SketchedTopics
     from counterfoil.contracts.errors import PreconditionFailed
     from counterfoil.schema.sketch import InvalidSketch, read_sketch
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,10 @@ import click
 from counterfoil.contracts.cli.options import ReportWriter, needed, opened_once
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.texts import excerpt
-from counterfoil.sdk.commands.options import THE_REGISTRY, kafka_options, registry_options
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, kafka_options, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from counterfoil.contracts.records.topic import KafkaTopic, Start
-    from counterfoil.sdk.commands.options import RegistryAccess
     from counterfoil.sdk.kafka import KafkaAccess
 
 
@@ -161,7 +159,7 @@ def consume(
     from counterfoil.contracts.records.lines import document_of, errors_of, row_of
     from counterfoil.contracts.records.message import PartForm, PartReader
     from counterfoil.contracts.records.topic import KafkaTopic, Start
-    from counterfoil.contracts.values.form import one_line
+    from counterfoil.contracts.values import one_line
 
     place = Start.parse(start)
     client = opened_once(registry, context)

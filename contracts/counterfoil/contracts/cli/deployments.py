@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from counterfoil.contracts.cli.options import (
+    ReportWriter,
+    Versioned,
     VersionedName,
     chain,
     chosen_project,
@@ -16,17 +19,13 @@ from counterfoil.contracts.cli.options import (
     registry_of,
     unknown_cannot_be_judged,
 )
-from counterfoil.sdk.commands.options import THE_REGISTRY, environment_option, registry_options
-from counterfoil.sdk.commands.output import as_json, print_json
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands import as_json, print_json
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, environment_option, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.contracts.cli.options import ReportWriter, Versioned
-    from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.schema.rest.contracts import Deployment, Liveness
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.commands.options import RegistryAccess
 
 
 # ``counterfoil can-i-deploy``: the registry's verdict on a deployment, on a merge, or on retiring a contract.

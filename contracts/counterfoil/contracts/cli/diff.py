@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from counterfoil.contracts.cli.check import LEVELS, POLICIES
-from counterfoil.contracts.cli.options import chosen_project, output_options, project_option
-from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
+from counterfoil.contracts.cli.options import ReportWriter, chosen_project, output_options, project_option
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from counterfoil.contracts.cli.options import ReportWriter
+    from counterfoil.contracts.project import ReadSchema
     from counterfoil.contracts.project.model import Project, ProjectSettings
-    from counterfoil.contracts.project.tree import ReadSchema
+    from counterfoil.contracts.reports import TextStyle
     from counterfoil.contracts.reports.breaks import BreakTerms
     from counterfoil.contracts.reports.diff import DiffReport, FolderDiffReport
-    from counterfoil.contracts.reports.text import TextStyle
-    from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.commands.options import RegistryAccess
 
 
 _FORMATS = ("text", "json", "markdown")
@@ -163,7 +160,7 @@ def _compared(
 
 def _registered(open_it: Callable[[], Registry], operand: str) -> ProjectSettings:
     """Return the level and the policy in effect for the subject of ``SUBJECT@VERSION``."""
-    from counterfoil.contracts.baselines.baseline import RegistryBaseline
+    from counterfoil.contracts.baselines import RegistryBaseline
     from counterfoil.contracts.project.model import ProjectSettings
 
     baseline = RegistryBaseline(open_it(), {operand: operand.rpartition("@")[0]}, label=operand)

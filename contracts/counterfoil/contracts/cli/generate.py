@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
 from counterfoil.contracts.cli.options import chain
+from counterfoil.schema.agreements import Contract
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
-from counterfoil.sdk.commands.output import is_printed
+from counterfoil.sdk.commands import is_printed
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from counterfoil.contracts.generate.examples import Examples
-    from counterfoil.schema.agreements import Contract
     from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.sdk.commands.options import RegistryAccess
 
 
 # ``counterfoil generate fixtures``, ``vectors``, ``strategy`` and ``docs``: files that are made from contracts.

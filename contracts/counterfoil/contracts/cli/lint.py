@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.contracts.cli.options import fail_on_option, output_options, project_option
+from counterfoil.contracts.cli.options import ReportWriter, fail_on_option, output_options, project_option
+from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.cli.options import ReportWriter
     from counterfoil.contracts.lint.lint import LintInput, LintReport
-    from counterfoil.schema.exit_codes import ExitCode
 
 
 @click.command()

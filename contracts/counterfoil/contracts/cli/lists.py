@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
 from counterfoil.contracts.cli.options import (
+    ReportWriter,
     chosen_project,
     output_options,
     project_option,
     registry_of,
     unknown_cannot_be_judged,
 )
-from counterfoil.sdk.commands.options import THE_REGISTRY, environment_option, registry_options
-from counterfoil.sdk.commands.output import as_json, print_json, print_rows
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands import as_json, print_json, print_rows
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, environment_option, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from counterfoil.contracts.cli.options import ReportWriter
     from counterfoil.contracts.deploy.usage import UsageSelection
-    from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.schema.rest.contracts import Environment
     from counterfoil.schema.rest.object_forms import ObjectForm
     from counterfoil.schema.rest.verdicts import DeploymentVerdict, VerdictReason
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.commands.options import RegistryAccess
 
 
 # ``counterfoil environments``, ``applications`` and ``matrix``: lists of what a registry has of contracts.
@@ -115,8 +113,8 @@ def matrix(
     Exit codes: 0 all fit, 1 a pair does not, 2 usage, 4 no pair is live, or the environment is unknown, 11 registry
     unreachable, 12 registry refused.
     """
+    from counterfoil.contracts.reports import printable
     from counterfoil.contracts.reports.deployment import exit_code_of
-    from counterfoil.contracts.reports.text import printable
     from counterfoil.schema.rest.verdicts import verdict_document
     from counterfoil.sdk import operations
 
@@ -270,7 +268,7 @@ def _known_elsewhere(client: Registry, topic: str) -> str:
 def _import(client: Registry, path: Path) -> None:
     """Post the batches of a file, and print how many entries were stored."""
     from counterfoil.contracts.deploy.usage import read_batches
-    from counterfoil.contracts.reports.text import printable
+    from counterfoil.contracts.reports import printable
     from counterfoil.schema.texts import counted
     from counterfoil.sdk import operations
 

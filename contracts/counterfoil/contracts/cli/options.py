@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import update_wrapper
 from pathlib import Path
@@ -14,25 +15,24 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-from counterfoil.sdk.commands.output import STANDARD_OUTPUT
+from counterfoil.schema.datum import Json
+from counterfoil.sdk.commands import STANDARD_OUTPUT
+from counterfoil.sdk.commands.options import RegistryAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from counterfoil.contracts.baselines.choose import ComparedSides
     from counterfoil.contracts.project.files import ProjectFile
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.reports.text import ReportForms, TextStyle
+    from counterfoil.contracts.reports import ReportForms, TextStyle
     from counterfoil.schema.agreements import Agreement
     from counterfoil.schema.reports import Report
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.commands.options import RegistryAccess
     from counterfoil.sdk.kafka import KafkaAccess
 
 
 # Options that the checking commands share, and how their values are read.
 
-_DecoratedCommand = TypeVar("_DecoratedCommand", bound="Callable[..., Any]")
+_DecoratedCommand = TypeVar("_DecoratedCommand", bound="Callable[..., object]")
 
 
 def parse_subjects(values: Sequence[str]) -> dict[str, str]:
@@ -124,7 +124,7 @@ class VersionedName(click.ParamType):
     def __init__(self, form: str) -> None:
         self.name = form
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Versioned:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Versioned:
         """Return the two parts, or fail."""
         if isinstance(value, Versioned):
             return value
@@ -219,12 +219,12 @@ def opened_once(access: RegistryAccess, context: click.Context) -> Callable[[], 
     return client
 
 
-def json_lines(file: str) -> Iterator[tuple[int, Any]]:
+def json_lines(file: str) -> Iterator[tuple[int, Json]]:
     """Yield the number and the JSON value of each line of a file (``-`` is standard input) that is not blank.
 
     A line that is no JSON is a ``ValueError``, which is yielded as the value.
     """
-    from counterfoil.contracts.values.form import read_json
+    from counterfoil.contracts.values import read_json
 
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     for number, line in enumerate(data.split(b"\n"), 1):
@@ -237,7 +237,7 @@ def json_lines(file: str) -> Iterator[tuple[int, Any]]:
 
 # The options that say in which formats a command writes its report, where, and how its text looks.
 
-_Command = TypeVar("_Command", bound="Callable[..., Any]")
+_Command = TypeVar("_Command", bound="Callable[..., object]")
 
 REPORT_FORMATS: Final = ("text", "json", "junit", "sarif", "github", "gitlab", "markdown", "html")
 """The formats of a report with findings."""
@@ -271,7 +271,7 @@ class ReportWriter(NamedTuple):
         """
 
         def render(form: str, style: TextStyle) -> str:
-            from counterfoil.contracts.cli.installed import find_installed
+            from counterfoil.contracts.cli.run import find_installed
 
             if form == _TEXT:
                 return forms.text(style)
@@ -295,7 +295,7 @@ class ReportWriter(NamedTuple):
     def style(self, prefix: str = "", *, is_on_terminal: bool = True) -> TextStyle:
         """Return the style of text: coloured on a terminal only, and never with ``NO_COLOR`` set."""
         from counterfoil.contracts.baselines.workspace import shown_path
-        from counterfoil.contracts.reports.text import TextStyle, Verbosity
+        from counterfoil.contracts.reports import TextStyle, Verbosity
 
         is_terminal = is_on_terminal and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         loud = Verbosity.VERBOSE if self.is_verbose else Verbosity.NORMAL

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -15,18 +16,16 @@ from counterfoil.contracts.cli.options import (
     project_option,
     shown_address,
 )
-from counterfoil.sdk.commands.options import THE_REGISTRY, environment_option, registry_options
-from counterfoil.sdk.commands.output import STANDARD_OUTPUT, as_json, print_json
+from counterfoil.schema.datum import JsonObject
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands import STANDARD_OUTPUT, as_json, print_json
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, environment_option, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from counterfoil.contracts.baselines.choose import ComparedSides
     from counterfoil.contracts.deploy.plans import StatePlan, StateRegistry
     from counterfoil.contracts.deploy.registration import FileRegistration
-    from counterfoil.contracts.reports.text import TextStyle
-    from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.sdk.commands.options import RegistryAccess
+    from counterfoil.contracts.reports import TextStyle
 
 
 _FORMATS: Final = ("text", "json", "markdown")
@@ -231,13 +230,13 @@ def _findings(plan: StatePlan, style: TextStyle) -> str:
     """Return the report on the new schemas if a level refuses one of them."""
     if not _is_refused(plan):
         return ""
-    from counterfoil.contracts.reports.text import text_report
+    from counterfoil.contracts.reports import text_report
     from counterfoil.schema.exit_codes import ExitCode
 
     return text_report(plan.report, exit_code=ExitCode.BROKEN, style=style)
 
 
-def _read_plan(path: str) -> dict[str, Any]:
+def _read_plan(path: str) -> JsonObject:
     """Return the document in a file that ``counterfoil plan --out`` wrote."""
     import json
     from pathlib import Path

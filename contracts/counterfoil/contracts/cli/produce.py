@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from counterfoil.contracts.cli.options import json_lines, needed, opened_once
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.sdk.commands.options import THE_REGISTRY, kafka_options, registry_options
-from counterfoil.sdk.commands.output import STANDARD_OUTPUT, as_json, is_printed, print_json
+from counterfoil.sdk.commands import STANDARD_OUTPUT, as_json, is_printed, print_json
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, kafka_options, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from counterfoil.contracts.records.lines import RecordMaker, ValueWriter
     from counterfoil.contracts.records.topic import NewRecord
-    from counterfoil.contracts.records.writing import RecordMaker
-    from counterfoil.sdk.commands.options import RegistryAccess
     from counterfoil.sdk.kafka import KafkaAccess
 
 
@@ -62,7 +61,7 @@ def encode(
     Exit codes: 0 written, 1 a value does not fit the schema, 2 usage, 4 there is no value, 11 registry unreachable,
     12 registry refused, 14 a file or a schema is missing.
     """
-    from counterfoil.contracts.records.writing import ValueWriter, choose_schema, schema_of_id
+    from counterfoil.contracts.records.lines import ValueWriter, choose_schema, schema_of_id
 
     _check_options(schema, schema_id, output, as_json=as_json)
     client = opened_once(registry, context)
@@ -103,7 +102,7 @@ def _put(data: bytes, output: str) -> None:
         Path(output).write_bytes(data)
 
 
-def _written(writer: Any, values: str) -> tuple[list[tuple[int, bytes]], bool]:
+def _written(writer: ValueWriter, values: str) -> tuple[list[tuple[int, bytes]], bool]:
     """Return the messages with the numbers of their lines, and whether a value was refused, which is reported."""
     from counterfoil.sdk.errors import EncodeError, SerdeError
 
@@ -124,13 +123,13 @@ def _written(writer: Any, values: str) -> tuple[list[tuple[int, bytes]], bool]:
 
 
 def _text(data: bytes, *, is_base64: bool) -> str:
-    from counterfoil.contracts.values.form import shown_bytes
+    from counterfoil.contracts.values import shown_bytes
 
     return shown_bytes(data) if is_base64 else data.hex()
 
 
 def _line(number: int, data: bytes, schema_id: int | None) -> str:
-    from counterfoil.contracts.values.form import one_line, shown_bytes
+    from counterfoil.contracts.values import one_line, shown_bytes
 
     return one_line(
         {"line": number, "id": schema_id, "bytes": len(data), "hex": data.hex(), "base64": shown_bytes(data)}
@@ -182,7 +181,7 @@ def produce(
     key_as: str | None,
     value_message: str | None,
     key_message: str | None,
-    id_location: Any,
+    id_location: Literal["prefix", "header"] | None,
     partition: int | None,
     any_partition: bool,
     dry_run: bool,
@@ -197,8 +196,8 @@ def produce(
     Exit codes: 0 written (with --dry-run: it can be), 1 a line does not fit, 2 usage, 4 there is no line, 11 registry
     or broker unreachable, 12 registry refused, 14 the topic, a partition, a file or a schema is missing.
     """
+    from counterfoil.contracts.records.lines import PartChoice, RecordMaker
     from counterfoil.contracts.records.message import PartForm
-    from counterfoil.contracts.records.writing import PartChoice, RecordMaker
 
     if partition is not None and any_partition:
         raise click.UsageError("give --partition or --any-partition, and only one of them")
@@ -281,7 +280,7 @@ def _print(
         click.echo(f"line {document['line']}: {size}: {done}")
 
 
-def _document(number: int, record: NewRecord) -> dict[str, Any]:
+def _document(number: int, record: NewRecord) -> JsonObject:
     key, value = record.key, record.value
     return {
         "line": number,

@@ -8,14 +8,11 @@ import os
 import sys
 import threading
 import time
-from typing import IO, TYPE_CHECKING, Final, Self
+from collections.abc import Iterator
+from types import TracebackType
+from typing import IO, Final, Self
 
 from counterfoil.contracts.cli.run import PROGRAM, keep_traceback
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import TracebackType
-
 
 # Progress of a command that takes longer than two seconds, at a terminal: a line that is redrawn.
 #

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from counterfoil.contracts.cli.options import chosen_project, parse_subjects, project_option, registry_of, shown_address
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
-from counterfoil.sdk.commands.output import STANDARD_OUTPUT, as_json, is_printed, print_json, print_rows
+from counterfoil.schema.model import Schema
+from counterfoil.sdk.commands import STANDARD_OUTPUT, as_json, is_printed, print_json, print_rows
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from counterfoil.contracts.baselines.choose import ComparedSides
     from counterfoil.contracts.deploy.publication import PublishedContractFiles
     from counterfoil.contracts.deploy.registration import RegistrationEntry, RegistrationPlan
     from counterfoil.contracts.lint.lint import LintReport
+    from counterfoil.contracts.project import SchemaTree
     from counterfoil.contracts.project.subjects import Subjects
-    from counterfoil.contracts.project.tree import SchemaTree
     from counterfoil.schema.errors import RegistryError
-    from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.contracts import Publication
     from counterfoil.schema.rest.verdicts import ContractMigration
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.commands.options import RegistryAccess
 
 
 # ``counterfoil schema``: schemas of a registry, and the registration of schema files.
@@ -97,7 +96,7 @@ def _named(subject: str | None, version: str | None) -> tuple[str | None, str]:
 
 def _found(
     client: Registry, subject: str | None, version: str, schema_id: int | None, guid: str | None
-) -> tuple[Schema, dict[str, Any]]:
+) -> tuple[Schema, JsonObject]:
     if subject is not None:
         held = client.version(subject, "latest" if version == "latest" else int(version))
         facts = {"subject": held.subject, "version": held.version, "id": held.id}
@@ -209,7 +208,7 @@ def _warn_of_tags(plan: RegistrationPlan, tree: SchemaTree, subjects: Subjects) 
 def _print_report(plan: RegistrationPlan, *, prefix: str) -> None:
     """Print the findings because of which nothing is registered."""
     from counterfoil.contracts.cli.options import ReportWriter
-    from counterfoil.contracts.reports.text import text_report
+    from counterfoil.contracts.reports import text_report
 
     style = ReportWriter().style(prefix)
     click.echo(text_report(plan.report, exit_code=ExitCode.BROKEN, style=style), nl=False)
@@ -243,7 +242,7 @@ def _row(entry: RegistrationEntry) -> tuple[object, ...]:
     return entry.state.value, entry.path, entry.subject, version, schema_id
 
 
-def _document(entry: RegistrationEntry) -> dict[str, Any]:
+def _document(entry: RegistrationEntry) -> JsonObject:
     return {
         "file": entry.path,
         "subject": entry.subject,
@@ -355,7 +354,7 @@ def _put_migrations(client: Registry, files: PublishedContractFiles) -> list[Con
 
 def _print_publication(publication: Publication, *, is_dry: bool) -> None:
     """Print all contracts of the version, and the notices."""
-    from counterfoil.contracts.reports.text import printable
+    from counterfoil.contracts.reports import printable
     from counterfoil.schema.texts import counted
 
     print_rows((each.kind, each.id, each.version, each.hash[:_DIGEST_LENGTH]) for each in publication.contracts)
@@ -380,7 +379,7 @@ def _print_errors(report: LintReport, *, prefix: str) -> None:
 
 def _print_differences(conflict: RegistryError) -> None:
     """Print what differs from the version that is published: schemas, what changed in them, and lines of the file."""
-    from counterfoil.contracts.reports.text import printable
+    from counterfoil.contracts.reports import printable
 
     schemas: list[str] = []
     lines: list[str] = []

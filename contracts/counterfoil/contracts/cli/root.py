@@ -7,23 +7,22 @@ when the command is called or when its help line is printed and its entry has no
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from counterfoil.contracts.cli.installed import (
+from counterfoil.contracts.cli.run import (
     DISTRIBUTION,
     MAX_COLUMNS,
     OTHER_COMMANDS,
     SENTENCE,
+    CommandEntry,
     by_group,
     find_installed,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from counterfoil.contracts.cli.installed import CommandEntry
     from counterfoil.schema.errors import MissingExtra
 
 

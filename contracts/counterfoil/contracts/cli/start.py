@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
-from counterfoil.contracts.cli.installed import DISTRIBUTION
-from counterfoil.sdk.commands.options import BOOTSTRAP_SERVERS, THE_REGISTRY, registry_options
-from counterfoil.sdk.commands.output import as_json, print_json
+from counterfoil.contracts.cli.run import DISTRIBUTION
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands import as_json, print_json
+from counterfoil.sdk.commands.options import BOOTSTRAP_SERVERS, THE_REGISTRY, RegistryAccess, registry_options
 
 if TYPE_CHECKING:
     from counterfoil.contracts.generate.documents import FoundSchemas
-    from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.sdk.commands.options import RegistryAccess
 
 
 # ``counterfoil init``: writes the project file for the schema files of a repository.
@@ -254,8 +253,8 @@ def mcp(registry: RegistryAccess) -> None:
 
     with needed_by("The server of tools", extra="mcp"):
         from counterfoil.contracts.assistants.server import server_of
-    from counterfoil.contracts.assistants.tools import Tools
-    from counterfoil.contracts.cli.installed import find_installed
+    from counterfoil.contracts.assistants import Tools
+    from counterfoil.contracts.cli.run import find_installed
 
     tools = Tools(registry.open)
     server_of(tools, version=find_installed().version, sentence_of=_sentence_of).run("stdio")

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.contracts.cli.options import fail_on_option, opened_once, output_options, project_option, registry_of
-from counterfoil.sdk.commands.options import THE_REGISTRY, environment_option, kafka_options, registry_options
+from counterfoil.contracts.cli.options import (
+    ReportWriter,
+    fail_on_option,
+    opened_once,
+    output_options,
+    project_option,
+    registry_of,
+)
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands.options import (
+    THE_REGISTRY,
+    RegistryAccess,
+    environment_option,
+    kafka_options,
+    registry_options,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from counterfoil.contracts.cli.options import ReportWriter
-    from counterfoil.contracts.testing.publishing import ResultPublisher
+    from counterfoil.contracts.testing.session import ResultPublisher
     from counterfoil.contracts.testing.sources import ChosenTest
     from counterfoil.contracts.testing.verdict import TestReport
-    from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.commands.options import RegistryAccess
     from counterfoil.sdk.kafka import KafkaAccess
 
 
@@ -160,7 +170,7 @@ def test(
     )
     publisher = None
     if publish and tests:
-        from counterfoil.contracts.testing.publishing import ResultPublisher
+        from counterfoil.contracts.testing.session import ResultPublisher
 
         given = collected.given
         publisher = ResultPublisher(
@@ -177,7 +187,7 @@ def test(
 
 def _publish(publisher: ResultPublisher, report: TestReport, *, is_quiet: bool) -> None:
     """Store the results, and print what was stored on standard error, since reports are on standard output."""
-    from counterfoil.contracts.reports.text import printable
+    from counterfoil.contracts.reports import printable
 
     for line in publisher.publish(report):
         if not is_quiet:

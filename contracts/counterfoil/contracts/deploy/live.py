@@ -6,41 +6,43 @@ knows who is live; nothing is stored there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.advice import advice_for
-from counterfoil.contracts.check.agreements import Links
+from counterfoil.contracts.check.agreements import AgreementFile, Links
 from counterfoil.contracts.check.check import Gates
 from counterfoil.contracts.check.consumer_findings import is_about_promises, place_in_schema
 from counterfoil.contracts.deploy.publication import PublishedContractFiles, schema_to_send
 from counterfoil.contracts.errors import InvalidOperand, NotKnown, PreconditionFailed
-from counterfoil.contracts.findings import CheckGate, Finding, FindingNumbers, FindingReaders, Status, fingerprint
+from counterfoil.contracts.findings import (
+    CheckGate,
+    CheckReport,
+    Finding,
+    FindingNumbers,
+    FindingReaders,
+    Status,
+    fingerprint,
+)
 from counterfoil.contracts.lint.lint import LintInput
 from counterfoil.contracts.reports.deployment import UNKNOWN_REASONS, advice_on, rule_of, severity_of
-from counterfoil.schema.agreements import Contract, DataProduct
+from counterfoil.schema.agreements import Agreement, Contract, DataProduct, Promise
 from counterfoil.schema.documents import likely
 from counterfoil.schema.errors import NotFound
-from counterfoil.schema.paths import KEY, InvalidPath, parse_path, print_path
+from counterfoil.schema.paths import KEY, FieldPath, InvalidPath, parse_path, print_path
 from counterfoil.schema.reports import Severity
-from counterfoil.schema.rest.verdicts import ReasonCode
+from counterfoil.schema.rest.verdicts import DeploymentVerdict, ReasonCode, VerdictReason
 from counterfoil.schema.texts import Position
 from counterfoil.sdk import operations
 from counterfoil.sdk.errors import UnexpectedReply
+from counterfoil.sdk.operations.operation import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.contracts.check.agreements import AgreementFile
     from counterfoil.contracts.check.consumers import ConsumerRequest
-    from counterfoil.contracts.findings import CheckReport
-    from counterfoil.schema.agreements import Agreement, Promise
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.rest.verdicts import DeploymentVerdict, VerdictReason
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.operations.operation import Operation
 
 
 UNJUDGED: Final = "environment-unjudged"

@@ -4,39 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from counterfoil.contracts.deploy.plans import PlannedChange, PlannedChangeKind, StatePlan, WantedSubject
-from counterfoil.contracts.deploy.registration import FileRegistration, RegistrationState
+from counterfoil.contracts.deploy.plans import PlannedChange, PlannedChangeKind, StatePlan, StateRegistry, WantedSubject
+from counterfoil.contracts.deploy.registration import FileRegistration, RegistrationEntry, RegistrationState
 from counterfoil.contracts.errors import UsageMistake
-from counterfoil.contracts.project.subjects import Subjects, alias_text, other_alias_text
+from counterfoil.contracts.project import SchemaTree
+from counterfoil.contracts.project.associations import TopicAssociation
+from counterfoil.contracts.project.model import FileMapping, Project
+from counterfoil.contracts.project.subjects import FileSubjects, Subjects, alias_text, other_alias_text
 from counterfoil.schema.compatibility import CompatibilityPolicy, parse_level
 from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import ConfigNotFound, ModeNotFound, RegistryError
 from counterfoil.schema.model import Metadata
 from counterfoil.schema.rest.bridges import BridgeState
 from counterfoil.schema.rest.schemas import METADATA
-from counterfoil.schema.rest.subjects import TOPIC, Config, Mode
+from counterfoil.schema.rest.subjects import TOPIC, Association, Config, Mode
 from counterfoil.schema.rest.versions import Deletion
 from counterfoil.sdk import operations
 from counterfoil.sdk.errors import UnexpectedReply
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.contracts.deploy.plans import StateRegistry
-    from counterfoil.contracts.deploy.registration import RegistrationEntry
-    from counterfoil.contracts.project.associations import TopicAssociation
-    from counterfoil.contracts.project.model import FileMapping, Project
-    from counterfoil.contracts.project.subjects import FileSubjects
-    from counterfoil.contracts.project.tree import SchemaTree
-    from counterfoil.schema.rest.subjects import Association
-    from counterfoil.sdk.operations import Operation
-
+from counterfoil.sdk.operations import Operation
 
 # Why a subject must not be deleted yet: someone reads it, a bridge needs it, or a topic is associated with it.
 
@@ -222,7 +215,7 @@ class Planning:
 
     def _digest(self, entry: RegistrationEntry) -> str:
         """Return what identifies the text of a file, of all that it refers to, and the declared metadata."""
-        content: Any = self._tree.content(entry.path)
+        content: Json = self._tree.content(entry.path)
         terms = self.registration.terms(entry)
         if terms.metadata is not None or terms.normalize is not None:
             metadata = None if terms.metadata is None else METADATA.write(terms.metadata)
@@ -401,7 +394,7 @@ def _associate(
     undo.callback(registry.call, removal)
 
 
-def _changed(change: PlannedChange, metadata: Metadata) -> dict[str, Any]:
+def _changed(change: PlannedChange, metadata: Metadata) -> JsonObject:
     """Return the members of a config that a change sets."""
     match change.kind:
         case PlannedChangeKind.LEVEL:

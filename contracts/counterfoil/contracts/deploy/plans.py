@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from counterfoil.contracts.deploy.registration import SchemaRegistry
-from counterfoil.contracts.reports.text import printable
+from counterfoil.contracts.deploy.registration import RegistrationEntry, SchemaRegistry
+from counterfoil.contracts.findings import CheckReport
+from counterfoil.contracts.project.associations import TopicAssociation
+from counterfoil.contracts.reports import printable
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.reports.forms import code, plain
-from counterfoil.schema.rest.versions import Deletion
+from counterfoil.schema.rest.subjects import Config, Mode
+from counterfoil.schema.rest.versions import Deletion, VersionNumber
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from counterfoil.contracts.deploy.registration import RegistrationEntry
-    from counterfoil.contracts.findings import CheckReport
-    from counterfoil.contracts.project.associations import TopicAssociation
-    from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
-    from counterfoil.schema.rest.subjects import Config, Mode
-    from counterfoil.schema.rest.versions import VersionNumber
     from counterfoil.sdk.operations import Operation
 
 
@@ -172,7 +170,7 @@ def json_plan(plan: StatePlan) -> str:
     return json.dumps(plan_document(plan), indent=2, ensure_ascii=False) + "\n"
 
 
-def plan_document(plan: StatePlan) -> dict[str, Any]:
+def plan_document(plan: StatePlan) -> JsonObject:
     """Return the plan as plain values, which are equal if the plans are."""
     return {
         "schemaVersion": SCHEMA_VERSION,
@@ -187,7 +185,7 @@ def plan_document(plan: StatePlan) -> dict[str, Any]:
     }
 
 
-def is_pruning(document: Mapping[str, Any]) -> bool:
+def is_pruning(document: Mapping[str, object]) -> bool:
     """Return whether a plan, as plain values, was made with ``--prune``: it deletes subjects, or keeps some in use."""
     changes = document.get("changes")
     deletes = isinstance(changes, list) and any(

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from counterfoil.contracts.check.agreements import Links, read_file
-from counterfoil.contracts.deploy.registration import FileRegistration
+from counterfoil.contracts.deploy.registration import FileRegistration, SchemaRegistry
 from counterfoil.contracts.errors import PreconditionFailed
 from counterfoil.contracts.lint.agreements import below
+from counterfoil.contracts.project import SchemaTree
+from counterfoil.contracts.project.model import Project
 from counterfoil.contracts.project.subjects import Subjects
-from counterfoil.schema.agreements import Contract, DataProduct, major_of
+from counterfoil.schema.agreements import Agreement, Contract, DataProduct, Migration, major_of
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNotFound
+from counterfoil.schema.model import Schema
 from counterfoil.schema.plans.bridge_document import read_bridge
 from counterfoil.schema.rest.contracts import NewContract
 from counterfoil.schema.rest.verdicts import ContractMigration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from counterfoil.contracts.deploy.registration import SchemaRegistry
     from counterfoil.contracts.lint.lint import LintInput
-    from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.project.tree import SchemaTree
-    from counterfoil.schema.agreements import Agreement, Migration
-    from counterfoil.schema.model import Schema
 
 
 class PublishedContractFiles:

@@ -11,26 +11,22 @@ registered.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from counterfoil.contracts.baselines.baseline import RegistryBaseline, RegistryReader
+from counterfoil.contracts.baselines import RegistryBaseline, RegistryReader
 from counterfoil.contracts.check.check import check_files
 from counterfoil.contracts.errors import InvalidOperand, PreconditionFailed, UsageMistake
-from counterfoil.contracts.findings import FailOn
+from counterfoil.contracts.findings import CheckReport, FailOn
+from counterfoil.contracts.project import SchemaTree
+from counterfoil.contracts.project.model import NamedSubject, Project, SubjectTerms
+from counterfoil.contracts.project.subjects import Subjects
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.model import Metadata, Reference, Schema
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.contracts.findings import CheckReport
-    from counterfoil.contracts.project.model import NamedSubject, Project, SubjectTerms
-    from counterfoil.contracts.project.subjects import Subjects
-    from counterfoil.contracts.project.tree import SchemaTree
-    from counterfoil.schema.rest.subjects import Mode
-    from counterfoil.schema.rest.versions import RegisteredSchema
+from counterfoil.schema.rest.subjects import Mode
+from counterfoil.schema.rest.versions import RegisteredSchema
 
 
 class SchemaRegistry(RegistryReader, Protocol):

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.baselines.baseline import read_version
+from counterfoil.contracts.baselines import read_version
 from counterfoil.contracts.errors import NotKnown, PreconditionFailed, UsageMistake
-from counterfoil.contracts.reports.text import printable
+from counterfoil.contracts.reports import printable
 from counterfoil.contracts.values.fields import nearest, paths_of, require_field
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import SubjectNotFound
-from counterfoil.schema.paths import InvalidPath, parse_path
+from counterfoil.schema.paths import FieldPath, InvalidPath, parse_path
 from counterfoil.schema.reports.forms import code, plain
-from counterfoil.schema.rest.observations import TOPIC_STATS, WHOLE_RECORD, UsageOrigin
-from counterfoil.schema.rest.verdicts import CONSUMER, FIELD_USE, FieldUse
+from counterfoil.schema.rest.observations import TOPIC_STATS, WHOLE_RECORD, TopicStats, UsageOrigin
+from counterfoil.schema.rest.verdicts import CONSUMER, FIELD_USE, Consumer, FieldUse
 from counterfoil.schema.texts import counted
 from counterfoil.sdk import operations
-from counterfoil.sdk.commands.output import aligned
+from counterfoil.sdk.commands import aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.rest.observations import TopicStats
-    from counterfoil.schema.rest.verdicts import Consumer
     from counterfoil.sdk.client import Registry
 
 
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 _KAFKA: Final = "kafka"
 
 
-def read_batches(path: Path) -> list[dict[str, Any]]:
+def read_batches(path: Path) -> list[JsonObject]:
     """Return the batches in a file, one or more lines of JSON; raise ``PreconditionFailed`` for another content.
 
     An event of OpenLineage (1.0, with the facet ``columnLineage`` of its outputs) becomes a batch of the topics that it
@@ -47,14 +45,14 @@ def read_batches(path: Path) -> list[dict[str, Any]]:
     except (OSError, UnicodeDecodeError) as error:
         problem = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise PreconditionFailed(f"{path} cannot be read: {problem}") from None
-    batches: list[dict[str, Any]] = []
+    batches: list[JsonObject] = []
     for number, line in enumerate(lines, 1):
         if line.strip():
             batches += _batches(line, f"{path}:{number}")
     return batches
 
 
-def _batches(line: str, place: str) -> Iterator[dict[str, Any]]:
+def _batches(line: str, place: str) -> Iterator[JsonObject]:
     try:
         document = json.loads(line)
     except ValueError as error:
@@ -72,7 +70,7 @@ def _batches(line: str, place: str) -> Iterator[dict[str, Any]]:
         raise PreconditionFailed(f"{place} is neither a batch of usage nor an OpenLineage event")
 
 
-def _of_lineage(event: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _of_lineage(event: JsonObject) -> Iterator[JsonObject]:
     """Yield the batch of an OpenLineage event; none if it reads no topic."""
     topics = [each["name"] for each in event["inputs"] if str(each.get("namespace", "")).startswith(_KAFKA)]
     paths: dict[str, dict[str, int]] = {topic: {} for topic in topics}

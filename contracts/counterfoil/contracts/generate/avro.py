@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate.choices import (
+from counterfoil.contracts.generate import (
     DOUBLE_BITS,
     SINGLE_BITS,
     UNKNOWN_SYMBOL,
     USUAL,
+    ExampleChoices,
     ExampleLimits,
+    ExampleShape,
     whole_limits,
 )
+from counterfoil.contracts.values import shown_bytes, shown_real
 from counterfoil.contracts.values.avro import is_named
-from counterfoil.contracts.values.form import shown_bytes, shown_real
+from counterfoil.schema.agreements import Promise
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
@@ -25,18 +29,15 @@ from counterfoil.schema.languages.avro.types import (
     AvroKind,
     AvroMap,
     AvroRecord,
+    AvroType,
     AvroUnion,
     branch_name,
 )
-from counterfoil.schema.paths import ITEMS, VALUES, member, print_path
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, member, print_path
 from counterfoil.sdk.serde.avro.logical_types import conversion_of
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.generate.choices import ExampleChoices, ExampleShape
-    from counterfoil.schema.agreements import Promise
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.schema.paths import FieldPath
 
 
 MAX_REPEATS: Final = 2
@@ -54,7 +55,7 @@ class AvroExamples:
         self._root = schema.root
         self._limits = ExampleLimits(promise)
 
-    def make(self, choices: ExampleChoices, shape: ExampleShape = USUAL) -> Any:
+    def make(self, choices: ExampleChoices, shape: ExampleShape = USUAL) -> Datum:
         """Return a value; a shape that leaves out makes null what may be, and arrays and maps empty.
 
         Raises ``NoExample``.
@@ -68,7 +69,7 @@ class _Making:
         self._limits = limits
         self._shape = shape
 
-    def value(self, node: AvroType, path: FieldPath, around: tuple[int, ...]) -> Any:
+    def value(self, node: AvroType, path: FieldPath, around: tuple[int, ...]) -> Datum:
         """Return a value; ``around`` are the records that it is in."""
         match node:
             case AvroRecord():
@@ -92,7 +93,7 @@ class _Making:
             return 0
         return self._choices.integer(0, max(1, 4 - len(path)))
 
-    def _branch(self, union: AvroUnion, path: FieldPath, around: tuple[int, ...]) -> Any:
+    def _branch(self, union: AvroUnion, path: FieldPath, around: tuple[int, ...]) -> Datum:
         branches = [each for each in union.branches if each.kind is not AvroKind.NULL]
         nulls = [each for each in union.branches if each.kind is AvroKind.NULL]
         if _has_repeats(around):
@@ -114,7 +115,7 @@ class _Making:
             raise NoExample(f"{print_path(path)} has no value: no symbol of {node.full_name} is promised")
         return self._choices.one_of(symbols)
 
-    def _scalar(self, node: AvroType, path: FieldPath) -> Any:
+    def _scalar(self, node: AvroType, path: FieldPath) -> Datum:
         match node.kind:
             case AvroKind.NULL:
                 return None
@@ -130,7 +131,7 @@ class _Making:
         size = node.size if isinstance(node, AvroFixed) else None
         return shown_bytes(self._choices.data(least=size or 0, most=size))
 
-    def _logical(self, node: AvroType, path: FieldPath) -> Any:
+    def _logical(self, node: AvroType, path: FieldPath) -> Datum:
         conversion = conversion_of(node)
         native = conversion.native if conversion is not None else None
         name = node.logical_type.name if node.logical_type is not None else ""

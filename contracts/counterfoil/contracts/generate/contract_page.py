@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.contracts.values.fields import paths_of
+from counterfoil.schema.agreements import DataProduct, Expectation, FieldPromise, Promise
 from counterfoil.schema.agreements.findings import SchemaFacts
-from counterfoil.schema.paths import InvalidPath, PathNotFound, parse_path, print_path, resolve_path
+from counterfoil.schema.paths import FieldPath, InvalidPath, PathNotFound, parse_path, print_path, resolve_path
 from counterfoil.schema.reports.forms import code, page_head, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from counterfoil.contracts.generate.library import FoundContract
-    from counterfoil.schema.agreements import DataProduct, Expectation, FieldPromise, Promise
-    from counterfoil.schema.paths import FieldPath
 
 
 # Pages as values, printed as Markdown or as HTML without network and scripts.

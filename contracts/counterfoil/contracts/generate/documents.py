@@ -5,26 +5,22 @@ from __future__ import annotations
 import json
 import posixpath
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
 from counterfoil.contracts.lint.agreements import below
+from counterfoil.contracts.project import SchemaTree
 from counterfoil.contracts.project.languages import TYPE_BY_SUFFIX, language_of, stem_of, subject_in_name
 from counterfoil.contracts.values.fields import paths_of, properties_of
-from counterfoil.schema.agreements import Contract
+from counterfoil.schema.agreements import Agreement, Contract
 from counterfoil.schema.agreements.documents import SCHEMA_TYPE
+from counterfoil.schema.datum import JsonObject
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.texts import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from counterfoil.contracts.project.tree import SchemaTree
-    from counterfoil.schema.agreements import Agreement
-    from counterfoil.schema.parsed import ParsedSchema
-
 
 # Contract files (ODCS) and product files (ODPS) as YAML texts.
 
@@ -44,7 +40,7 @@ class ContractFacts:
 def contract_text(schema: ParsedSchema, facts: ContractFacts, *, has_fields: bool) -> str:
     """Return a contract file for a schema; its fields are listed with ``has_fields``, or if no file has them."""
     name = (schema.name or facts.topic).rpartition(".")[2]
-    promise: dict[str, Any] = {"name": name, "physicalName": facts.topic, "logicalType": "object"}
+    promise: JsonObject = {"name": name, "physicalName": facts.topic, "logicalType": "object"}
     if facts.schema_path is not None:
         promise["authoritativeDefinitions"] = [{"type": SCHEMA_TYPE, "url": facts.schema_path}]
     if facts.subject != f"{facts.topic}-value":
@@ -103,7 +99,7 @@ def all_reads(schema: ParsedSchema | None) -> list[str]:
     return ["*"] if schema is None else paths_of(schema)
 
 
-def yaml_text(document: Any) -> str:
+def yaml_text(document: object) -> str:
     """Return a document as YAML, as people write it."""
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
@@ -115,7 +111,7 @@ class _Dumper(yaml.SafeDumper):
         """Indent the items of lists, too."""
         super().increase_indent(*options[:1], **{**named, "indentless": False})
 
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, data: object) -> bool:
         """Return that everything is written where it is used."""
         del data
         return True
@@ -156,7 +152,7 @@ def with_reads(text: str, contract: str, version: str, paths: Sequence[str]) -> 
     return _with_item(text, ports, port)
 
 
-def _in_port(text: str, port: yaml.MappingNode, reads: dict[str, Any]) -> str:
+def _in_port(text: str, port: yaml.MappingNode, reads: JsonObject) -> str:
     own = _entry_of(port, "customProperties")
     if own is None:
         return _with_key(text, port, "customProperties", [reads])
@@ -195,7 +191,7 @@ def _items(node: yaml.Node) -> Sequence[yaml.Node]:
     return node.value if isinstance(node, yaml.SequenceNode) else ()
 
 
-def _with_item(text: str, node: yaml.Node, item: Any) -> str:
+def _with_item(text: str, node: yaml.Node, item: object) -> str:
     """Return the text in which a list has one more item."""
     if not isinstance(node, yaml.SequenceNode):
         raise Uneditable(f"has no list in line {node.start_mark.line + 1}")
@@ -204,7 +200,7 @@ def _with_item(text: str, node: yaml.Node, item: Any) -> str:
     return _below(text, node, yaml_text([item]))
 
 
-def _with_key(text: str, node: yaml.CollectionNode, key: str, value: Any) -> str:
+def _with_key(text: str, node: yaml.CollectionNode, key: str, value: object) -> str:
     """Return the text in which a mapping has one more key."""
     if node.flow_style:
         return _in_brackets(text, node, f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}")

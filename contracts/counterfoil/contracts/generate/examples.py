@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate.choices import UNKNOWN_SYMBOL, USUAL
+from counterfoil.contracts.generate import UNKNOWN_SYMBOL, USUAL, ExampleChoices, ExampleShape
 from counterfoil.contracts.testing.record import RecordCheck, RecordParts
+from counterfoil.contracts.values import form_of
 from counterfoil.contracts.values.constraints import MISSING, values_at
-from counterfoil.contracts.values.form import form_of
+from counterfoil.schema.agreements import Promise
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.table import parse_schema
-from counterfoil.schema.model import Schema, SchemaType
-from counterfoil.schema.parsed import Validation
+from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
+from counterfoil.schema.parsed import ParsedSchema, Validation
 from counterfoil.schema.paths import parse_path
 from counterfoil.sdk.errors import ValidationError
+from counterfoil.sdk.serde.codec import AnyCodec
 from counterfoil.sdk.serde.multi import LANGUAGES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterfoil.contracts.generate.choices import ExampleChoices, ExampleShape
-    from counterfoil.schema.agreements import Promise
-    from counterfoil.schema.model import ResolvedReference
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.sdk.serde.codec import Codec
-
 
 # Schemas whose enums have one more symbol than their readers know, for messages of a later producer.
 
@@ -40,7 +34,7 @@ def with_unknown_symbols(text: str, language: SchemaType) -> str:
     return text if language is SchemaType.PROTOBUF else json.dumps(_widened(json.loads(text), language))
 
 
-def _widened(value: Any, language: SchemaType) -> Any:
+def _widened(value: object, language: SchemaType) -> Datum:
     if isinstance(value, list):
         return [_widened(item, language) for item in value]
     if not isinstance(value, dict):
@@ -59,7 +53,7 @@ _MAX_TRIES_OF_A_VALUE: Final = 20
 
 
 class _Maker(Protocol):
-    def make(self, choices: ExampleChoices, shape: ExampleShape = ...) -> Any:
+    def make(self, choices: ExampleChoices, shape: ExampleShape = ...) -> Datum:
         """Return a value."""
 
 
@@ -117,7 +111,7 @@ class Examples:
         """What is between the schema's id and the body of a message: the message indexes of Protobuf."""
         return self._suffix
 
-    def make(self, choices: ExampleChoices, shape: ExampleShape = USUAL) -> Any:
+    def make(self, choices: ExampleChoices, shape: ExampleShape = USUAL) -> Datum:
         """Return a value in its JSON form. Raises ``NoExample``."""
         for _ in range(_MAX_TRIES_OF_A_VALUE):
             made = self._maker.make(choices, shape)
@@ -130,22 +124,22 @@ class Examples:
             return made
         raise NoExample("no value was found that is valid under the JSON schema")
 
-    def value(self, given: Any) -> Any:
+    def value(self, given: object) -> Datum:
         """Return the value for a serializer; one of a union has the hint that names its type.
 
         Raises ``EncodeError``.
         """
         return self._form.value(self._types, given, self.message)
 
-    def encode(self, value: Any, prefix: bytes = b"") -> bytes:
+    def encode(self, value: object, prefix: bytes = b"") -> bytes:
         """Return the message of a value for a serializer. Raises ``SerdeError``."""
         return self._encode(value, prefix)
 
-    def encode_with(self, codec: Codec[Any], value: Any) -> bytes:
+    def encode_with(self, codec: AnyCodec, value: object) -> bytes:
         """Return the message of a value that a codec with other options writes. Raises ``SerdeError``."""
         return codec.encoder(codec.parse(self.schema, self.references, validation=Validation.LENIENT))(value, b"")
 
-    def encode_in_order(self, value: Any, prefix: bytes) -> bytes:
+    def encode_in_order(self, value: object, prefix: bytes) -> bytes:
         """Return a message as :meth:`encode` does, with the entries of Protobuf's maps in a fixed order."""
         data = self.encode(value)
         if self.schema.schema_type is SchemaType.PROTOBUF:
@@ -153,11 +147,11 @@ class Examples:
             data = codec.decoder(self._types, None, self._suffix)(data, 0).SerializeToString(deterministic=True)
         return prefix + data
 
-    def decode(self, data: bytes, offset: int = 0) -> Any:
+    def decode(self, data: bytes, offset: int = 0) -> Datum:
         """Return the value that a deserializer returns."""
         return self._decode(data, offset)
 
-    def show(self, data: bytes, offset: int = 0) -> Any:
+    def show(self, data: bytes, offset: int = 0) -> Datum:
         """Return the value of a message in its JSON form."""
         return self._show(data, offset)
 
@@ -183,8 +177,8 @@ class ExampleRecord:
     Without a schema of keys, ``key`` is a text, or None.
     """
 
-    value: Any
-    key: Any
+    value: Datum
+    key: Datum
     headers: tuple[tuple[str, str], ...]
 
 
@@ -218,9 +212,9 @@ class RecordExamples:
         ]
         return ExampleRecord(given, self._made_key(choices, given), tuple(headers))
 
-    def _made_key(self, choices: ExampleChoices, given: Any) -> Any:
+    def _made_key(self, choices: ExampleChoices, given: object) -> Datum:
         promised = self._promise.key
-        same: Any = MISSING
+        same: Datum = MISSING
         if promised is not None and promised.field is not None:
             same = next(values_at(given, parse_path(promised.field)), MISSING)
         if self._key is None:

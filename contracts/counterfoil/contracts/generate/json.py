@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate.choices import DOUBLE_BITS, UNKNOWN_SYMBOL, USUAL
+from counterfoil.contracts.generate import DOUBLE_BITS, UNKNOWN_SYMBOL, USUAL, ExampleChoices, ExampleShape
+from counterfoil.schema.agreements import FieldPromise, Promise
 from counterfoil.schema.compatibility import OutOfSteps
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.languages.jsonschema.json_values import TYPES, plain
 from counterfoil.schema.languages.jsonschema.values.containers import Arrays, Objects
 from counterfoil.schema.languages.jsonschema.values.scalars import NumberRange, spelled, step_of
 from counterfoil.schema.languages.jsonschema.values.solver import Solver
+from counterfoil.schema.languages.jsonschema.values.state import ValueState
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.languages.table import parse_schema
@@ -27,12 +31,7 @@ from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from counterfoil.contracts.generate.choices import ExampleChoices, ExampleShape
-    from counterfoil.schema.agreements import FieldPromise, Promise
     from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.values.state import ValueState
     from counterfoil.schema.languages.jsonschema.view.facts import Literal
 
 
@@ -53,7 +52,7 @@ class JsonExamples:
             self._literals.append((root_of(cast("JsonSchema", promised)), True))
         self._solver = Solver(Evaluator(_MAX_STEPS), trusts_unknown=True)
 
-    def make(self, choices: ExampleChoices, shape: ExampleShape = USUAL) -> Any:
+    def make(self, choices: ExampleChoices, shape: ExampleShape = USUAL) -> Json:
         """Return a value; a shape that leaves out has no property that is not required.
 
         Raises ``NoExample``.
@@ -71,7 +70,7 @@ class _Making:
         self._solver = solver
         self._shape = shape
 
-    def value(self, literals: Sequence[Literal], depth: int) -> Any:
+    def value(self, literals: Sequence[Literal], depth: int) -> Json:
         """Return a value for which all literals hold."""
         if depth < _MAX_DEPTH:
             found = (state for kind in TYPES for state in islice(self._solver.ways(literals, kind), _MAX_WAYS))
@@ -93,7 +92,7 @@ class _Making:
             nulls if nulls and self._shape.leaves_out else [*nulls, *(each for each in states if each.kind != "null")]
         )
 
-    def _of_state(self, state: ValueState, literals: Sequence[Literal], depth: int) -> list[Any]:
+    def _of_state(self, state: ValueState, literals: Sequence[Literal], depth: int) -> list[Json]:
         """Return a list of one value, which may not fit, or an empty list."""
         if state.listed is not None or state.kind in ("null", "boolean"):
             listed = [*map(plain, state.listed_values())]
@@ -110,7 +109,7 @@ class _Making:
                 return self._array(state, depth)
         return self._object(state, depth)
 
-    def _number(self, state: ValueState) -> list[Any]:
+    def _number(self, state: ValueState) -> list[Json]:
         between, step = NumberRange(state.facts), step_of(state.facts)
         if step is not None:
             least, most = between.multiples(step)
@@ -132,14 +131,14 @@ class _Making:
         most = min((int(each.max_length) for each in state.facts if each.max_length is not None), default=None)
         return self._choices.text(least=least, most=None if most is None else max(least, most))
 
-    def _array(self, state: ValueState, depth: int) -> list[Any]:
+    def _array(self, state: ValueState, depth: int) -> list[Json]:
         arrays = Arrays(self._solver, state)
         smallest = arrays.smallest()
         if smallest is None or self._shape.leaves_out:
             return [] if smallest is None else [smallest]
         size = self._choices.integer(len(smallest), len(smallest) + max(1, _MAX_MORE - depth))
         size = size if arrays.most is None else min(size, arrays.most)
-        made: list[Any] = []
+        made: list[Json] = []
         for index in range(size):
             literals = arrays.item(min(index, arrays.behind))
             if self._solver.is_empty(literals):
@@ -147,13 +146,13 @@ class _Making:
             made.append(self.value(literals, depth + 1))
         return [made]
 
-    def _object(self, state: ValueState, depth: int) -> list[Any]:
+    def _object(self, state: ValueState, depth: int) -> list[Json]:
         objects = Objects(self._solver, state)
         smallest = objects.smallest()
         if smallest is None:
             return []
         names = [*smallest, *(name for name in objects.declared if name not in smallest)]
-        made: dict[str, Any] = {}
+        made: JsonObject = {}
         for name in names:
             literals = objects.property(name)
             if name not in smallest and (
@@ -168,7 +167,7 @@ class _Making:
             made |= self._entries(objects, depth)
         return [made]
 
-    def _entries(self, objects: Objects, depth: int) -> dict[str, Any]:
+    def _entries(self, objects: Objects, depth: int) -> JsonObject:
         """Return properties of an object whose names are not declared: the entries of a map."""
         made = {}
         for _ in range(self._choices.integer(0, max(1, _MAX_MORE - depth))):
@@ -178,9 +177,9 @@ class _Making:
         return made
 
 
-def promised_schema(fields: Sequence[FieldPromise]) -> dict[str, Any]:
+def promised_schema(fields: Sequence[FieldPromise]) -> JsonObject:
     """Return what is promised of fields as a JSON schema, which permits everything else."""
-    root: dict[str, Any] = {}
+    root: JsonObject = {}
     for each in fields:
         place = root
         for step in each.path:
@@ -196,13 +195,13 @@ def promised_schema(fields: Sequence[FieldPromise]) -> dict[str, Any]:
     return root
 
 
-def _keywords(field: FieldPromise) -> Mapping[str, Any]:
+def _keywords(field: FieldPromise) -> Mapping[str, Json]:
     limits = field.range
     named = {
         "exclusiveMinimum" if limits.is_open_below else "minimum": limits.minimum,
         "exclusiveMaximum" if limits.is_open_above else "maximum": limits.maximum,
     }
-    found: dict[str, Any] = {name: limit for name, limit in named.items() if isinstance(limit, int | float)}
+    found: JsonObject = {name: limit for name, limit in named.items() if isinstance(limit, int | float)}
     if field.pattern is not None:
         found["pattern"] = field.pattern
     if field.enum is not None:
@@ -212,7 +211,7 @@ def _keywords(field: FieldPromise) -> Mapping[str, Any]:
     return found
 
 
-def _format_of(schema: Any) -> str | None:
+def _format_of(schema: object) -> str | None:
     """Return the format that a schema, or one that it refers to, gives texts."""
     if not isinstance(schema, WrittenSchema):
         return None
@@ -248,7 +247,7 @@ _FORMATS: Final[Mapping[str | None, Callable[[ExampleChoices], str]]] = {
 """Texts of formats, which validators of messages do not check, but programs rely on."""
 
 
-def _as_program(value: Any) -> Any:
+def _as_program(value: object) -> Json:
     """Return a value with the numbers of programs."""
     match value:
         case dict():

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from counterfoil.contracts.check.agreements import Links, read_file
 from counterfoil.contracts.errors import InputNotFound, InvalidOperand, PreconditionFailed
-from counterfoil.contracts.generate.choices import USUAL, ExampleShape, SeededChoices
+from counterfoil.contracts.generate import USUAL, ExampleShape, SeededChoices
 from counterfoil.contracts.generate.examples import Examples, RecordExamples
 from counterfoil.contracts.lint.lint import collect
+from counterfoil.contracts.project import ReadSchema
+from counterfoil.contracts.project.model import Project
 from counterfoil.contracts.testing.record import RecordCheck
-from counterfoil.contracts.values.form import one_line
-from counterfoil.schema.agreements import Contract, DataProduct
+from counterfoil.contracts.values import one_line
+from counterfoil.schema.agreements import Contract, DataProduct, Expectation, Promise
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.wire import id_prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.project.tree import ReadSchema
-    from counterfoil.schema.agreements import Expectation, Promise
-
 
 # The contracts of a folder: those that ``counterfoil lint`` checks there, found by id, topic or path.
 
@@ -213,7 +209,7 @@ def fixture_lines(found: FoundContract, *, count: int, seed: int) -> Iterator[st
     records = found.records()
     for number in range(count):
         made = records.make(choices, USUAL if number else _SPARSE)
-        line: dict[str, Any] = {"topic": found.topic, "key": made.key}
+        line: JsonObject = {"topic": found.topic, "key": made.key}
         if made.key is not None:
             line["keyForm"] = "text" if found.key_examples is None else "schema"
         line |= {"value": made.value, "headers": [{"name": name, "text": text} for name, text in made.headers]}
@@ -231,7 +227,7 @@ def vector_lines(examples: Examples, *, count: int, seed: int, name: str) -> Ite
         value = examples.make(choices, USUAL if number else _SPARSE)
         data = examples.encode_in_order(examples.value(value), prefix)
         decoded = examples.show(data, len(prefix))
-        line: dict[str, Any] = {
+        line: JsonObject = {
             "name": f"{name} {number + 1}",
             "format": examples.schema.schema_type.value,
             "schema": examples.schema.text,
@@ -245,7 +241,7 @@ def vector_lines(examples: Examples, *, count: int, seed: int, name: str) -> Ite
         yield one_line(line)
 
 
-def _in_order(value: Any) -> Any:
+def _in_order(value: object) -> Json:
     """Return a value whose keys are sorted."""
     match value:
         case dict():

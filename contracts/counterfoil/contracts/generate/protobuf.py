@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate.choices import DOUBLE_BITS, SINGLE_BITS, USUAL, ExampleLimits, whole_limits
-from counterfoil.contracts.values.form import shown_bytes, shown_real
+from counterfoil.contracts.generate import (
+    DOUBLE_BITS,
+    SINGLE_BITS,
+    USUAL,
+    ExampleChoices,
+    ExampleLimits,
+    ExampleShape,
+    whole_limits,
+)
+from counterfoil.contracts.values import shown_bytes, shown_real
 from counterfoil.contracts.values.protobuf import shown_duration, shown_key
-from counterfoil.schema.languages.protobuf.runtime import is_map
-from counterfoil.schema.paths import ITEMS, VALUES, member, print_path
+from counterfoil.schema.agreements import Promise
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, is_map
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, member, print_path
+from counterfoil.sdk.serde.protobuf.message_types import MessageTypes
 from counterfoil.sdk.serde.protobuf.well_known import ANY, CONVERSION_BY_NAME, NULLABLE, WRAPPERS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.contracts.generate.choices import ExampleChoices, ExampleShape
-    from counterfoil.schema.agreements import Promise
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.sdk.serde.protobuf.message_types import MessageTypes
-
 
 MAX_REPEATS: Final = 2
 """How often a message may be inside itself before fields with presence are left out."""
@@ -46,7 +48,7 @@ class ProtobufExamples:
         self._descriptor = found
         self._limits = ExampleLimits(promise)
 
-    def make(self, choices: ExampleChoices, shape: ExampleShape = USUAL) -> Any:
+    def make(self, choices: ExampleChoices, shape: ExampleShape = USUAL) -> Datum:
         """Return a value; a shape that leaves out sets no field with presence, and makes lists and maps empty.
 
         Raises ``NoExample``.
@@ -60,7 +62,7 @@ class _Making:
         self._limits = limits
         self._shape = shape
 
-    def message(self, descriptor: AnyDescriptor, path: FieldPath, around: tuple[str, ...]) -> Any:
+    def message(self, descriptor: AnyDescriptor, path: FieldPath, around: tuple[str, ...]) -> Datum:
         """Return a value of a message type; ``around`` are the names of those that it is in."""
         name = descriptor.full_name
         if name in WRAPPERS:
@@ -108,7 +110,7 @@ class _Making:
             inner = inner.fields_by_name["value"].message_type
         return inner is not None and around.count(inner.full_name) > MAX_REPEATS
 
-    def _field(self, field: AnyField, path: FieldPath, around: tuple[str, ...]) -> Any:
+    def _field(self, field: AnyField, path: FieldPath, around: tuple[str, ...]) -> Datum:
         if not field.is_repeated:
             return self._single(field, path, around)
         size = self._choices.integer(0, max(1, 4 - len(path)))
@@ -118,7 +120,7 @@ class _Making:
         keys = [self._single(parts["key"], (*path, VALUES, ITEMS), around) for _ in range(size)]
         return {shown_key(key): self._single(parts["value"], (*path, VALUES), around) for key in dict.fromkeys(keys)}
 
-    def _single(self, field: AnyField, path: FieldPath, around: tuple[str, ...]) -> Any:
+    def _single(self, field: AnyField, path: FieldPath, around: tuple[str, ...]) -> Datum:
         if field.message_type is not None:
             return self.message(field.message_type, path, around)
         if field.enum_type is not None:
@@ -171,22 +173,22 @@ class _Making:
         del path
         return [self._choices.one_of(["a", "b.c", "d_e"]) for _ in range(self._choices.integer(0, 2))]
 
-    def json_value(self, path: FieldPath) -> Any:
+    def json_value(self, path: FieldPath) -> Datum:
         """Return a value of JSON."""
         del path
-        kinds: list[Any] = [None, self._choices.flag(), self._choices.text(), float(self._choices.integer(-100, 100))]
+        kinds: list[Datum] = [None, self._choices.flag(), self._choices.text(), float(self._choices.integer(-100, 100))]
         return self._choices.one_of([*kinds, [kinds[1]], {"a": kinds[2]}])
 
-    def struct(self, path: FieldPath) -> dict[str, Any]:
+    def struct(self, path: FieldPath) -> dict[str, Datum]:
         """Return an object of JSON."""
         return {self._choices.text(): self.json_value(path) for _ in range(self._choices.integer(0, 2))}
 
-    def listed(self, path: FieldPath) -> list[Any]:
+    def listed(self, path: FieldPath) -> list[Datum]:
         """Return an array of JSON."""
         return [self.json_value(path) for _ in range(self._choices.integer(0, 2))]
 
 
-_SPECIAL: Final[Mapping[str, Callable[[_Making, FieldPath], Any]]] = {
+_SPECIAL: Final[Mapping[str, Callable[[_Making, FieldPath], Datum]]] = {
     "google.protobuf.Timestamp": _Making.timestamp,
     "google.protobuf.Duration": _Making.duration,
     "google.protobuf.FieldMask": _Making.mask,

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.errors import PreconditionFailed
-from counterfoil.contracts.generate.choices import ExampleLimits, whole_limits
+from counterfoil.contracts.generate import ExampleLimits, whole_limits
+from counterfoil.schema.agreements import ValueRange
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.paths import ITEMS, VALUES, member
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, member
 from counterfoil.schema.patterns.matching import spelled_pattern
 from counterfoil.schema.patterns.syntax import PatternDialect
 from counterfoil.schema.plans.notation import INT_RANGE, LONG_RANGE, UINT32_RANGE, UINT64_RANGE
@@ -24,18 +26,14 @@ from counterfoil.schema.plans.tree import (
     NotPlannable,
     NullType,
     Opaque,
+    RecordField,
     RecordType,
     UnionType,
     tree_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from counterfoil.contracts.generate.library import FoundContract
-    from counterfoil.schema.agreements import ValueRange
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.plans.tree import RecordField
 
 
 _WHOLE_LIMITS: Final = {"int": INT_RANGE, "long": LONG_RANGE, "uint32": UINT32_RANGE, "uint64": UINT64_RANGE}

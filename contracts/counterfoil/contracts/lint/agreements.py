@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Final, NamedTuple
 
-from counterfoil.contracts.lint.rules import FileFindings
+from counterfoil.contracts.lint import FileFindings
+from counterfoil.contracts.project import SchemaTree
 from counterfoil.contracts.project.languages import language_of
-from counterfoil.contracts.values.expressions import compile_rule
-from counterfoil.schema.agreements import major_of
+from counterfoil.contracts.values.constraints import compile_rule
+from counterfoil.schema.agreements import (
+    Contract,
+    DataProduct,
+    Expectation,
+    ExpectedRead,
+    FieldPromise,
+    Migration,
+    Promise,
+    SchemaLink,
+    major_of,
+)
 from counterfoil.schema.agreements.findings import SchemaFacts
 from counterfoil.schema.documents import InvalidDocument, Repair
 from counterfoil.schema.paths import (
     KEY,
+    FieldPath,
     InvalidPath,
     PathNotFound,
     StepKind,
@@ -23,26 +37,8 @@ from counterfoil.schema.paths import (
     resolve_path,
 )
 from counterfoil.schema.plans.bridge_document import read_bridge
+from counterfoil.schema.texts import Position
 from counterfoil.schema.units import currency_of, is_unit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import date
-
-    from counterfoil.contracts.project.tree import SchemaTree
-    from counterfoil.schema.agreements import (
-        Contract,
-        DataProduct,
-        Expectation,
-        ExpectedRead,
-        FieldPromise,
-        Migration,
-        Promise,
-        SchemaLink,
-    )
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.texts import Position
-
 
 _VERSION: Final = re.compile(r"v?\d+\.\d+\.\d+([-+].*)?", re.ASCII)
 _SHORT_VERSION: Final = re.compile(r"v?\d+(\.\d+)?", re.ASCII)

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -17,14 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.errors import PreconditionFailed
-from counterfoil.contracts.lint.rules import Fix
+from counterfoil.contracts.lint import Fix
 from counterfoil.contracts.project.languages import is_yaml
 from counterfoil.schema.documents import InvalidDocument, conflict_in
 from counterfoil.schema.documents.yaml_reader import read_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from counterfoil.contracts.lint.lint import LintInput, LintReport
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.baselines.git import find_repository
 from counterfoil.contracts.baselines.workspace import (
+    CheckedScope,
     linked_schemas,
     paths_below,
     read_head,
@@ -18,13 +21,15 @@ from counterfoil.contracts.baselines.workspace import (
     undeclared_schemas,
 )
 from counterfoil.contracts.errors import InputNotFound, absent
+from counterfoil.contracts.findings import Finding
+from counterfoil.contracts.lint import FileFindings, Fix
 from counterfoil.contracts.lint.agreements import ReferredSchemaFiles, check_application, check_contract
-from counterfoil.contracts.lint.rules import FileFindings
+from counterfoil.contracts.project import SchemaTree
 from counterfoil.contracts.project.acceptance import STALE
 from counterfoil.contracts.project.documents import read_project
 from counterfoil.contracts.project.files import nearest_file, open_project
 from counterfoil.contracts.project.languages import is_yaml
-from counterfoil.contracts.project.model import agreement_test
+from counterfoil.contracts.project.model import Project, agreement_test
 from counterfoil.contracts.project.subjects import (
     SubjectOrigin,
     Subjects,
@@ -36,27 +41,15 @@ from counterfoil.contracts.project.subjects import (
     unused_lines,
     unused_text,
 )
-from counterfoil.schema.agreements import Contract, DataProduct
+from counterfoil.schema.agreements import Agreement, Contract, DataProduct
 from counterfoil.schema.agreements.documents import read_agreement
 from counterfoil.schema.documents import InvalidDocument, Repair
 from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.paths import print_path
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.tags import has_tags, unencryptable_tags, unnamed_paths_of, unreached_tags
 from counterfoil.schema.texts import Position
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import date
-
-    from counterfoil.contracts.baselines.workspace import CheckedScope
-    from counterfoil.contracts.findings import Finding
-    from counterfoil.contracts.lint.rules import Fix
-    from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.project.tree import SchemaTree
-    from counterfoil.schema.agreements import Agreement
-    from counterfoil.schema.parsed import ParsedSchema
-
 
 # The check of files by themselves: from their texts to findings. What is read, the caller passes in.
 

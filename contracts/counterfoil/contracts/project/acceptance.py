@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import advice_for
-from counterfoil.contracts.findings import Finding, fingerprint
+from counterfoil.contracts.findings import CheckReport, Finding, fingerprint
 from counterfoil.schema.reports import ReportedApproval, Severity
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from datetime import date
-
-    from counterfoil.contracts.findings import CheckReport
     from counterfoil.contracts.project.model import Project, StaleEntry
     from counterfoil.schema.rest.verdicts import Approval as RegisteredApproval
     from counterfoil.schema.rest.verdicts import Approvals

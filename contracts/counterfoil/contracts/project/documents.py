@@ -30,8 +30,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from counterfoil.contracts.findings import CheckGate, FailOn
 from counterfoil.contracts.project.associations import TopicAssociation
@@ -47,10 +48,12 @@ from counterfoil.contracts.project.model import (
     SubjectTerms,
 )
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.documents import (
     InvalidDocument,
     ListNode,
     MappingNode,
+    Node,
     YamlKind,
     address,
     block,
@@ -66,12 +69,6 @@ from counterfoil.schema.documents import (
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.model import Metadata
 from counterfoil.schema.rest.subjects import AssociationType, Lifecycle, Mode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from counterfoil.schema.documents import Node
-
 
 # The project file: YAML, read with the place of every mistake.
 
@@ -353,7 +350,7 @@ def _quoted(text: str) -> str:
 # The grammar of project files as a JSON schema, for editors: completion, and marks at mistakes.
 
 
-def project_json_schema() -> dict[str, Any]:
+def project_json_schema() -> JsonObject:
     """Return the JSON schema (draft 2020-12) of ``counterfoil.yaml``.
 
     >>> sorted(project_json_schema()["properties"])[:4]
@@ -449,7 +446,7 @@ def project_json_schema() -> dict[str, Any]:
     }
 
 
-def _metadata_schema(text: dict[str, Any]) -> dict[str, Any]:
+def _metadata_schema(text: JsonObject) -> JsonObject:
     tags = {"type": "object", "additionalProperties": {"type": "array", "items": text}}
     return {
         **_closed(
@@ -463,13 +460,13 @@ def _metadata_schema(text: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _one_of(choices: Any, description: str) -> dict[str, Any]:
+def _one_of(choices: Iterable[object], description: str) -> JsonObject:
     return {"enum": [str(each) for each in choices], "description": description}
 
 
-def _list(item: dict[str, Any], description: str) -> dict[str, Any]:
+def _list(item: JsonObject, description: str) -> JsonObject:
     return {"type": "array", "items": item, "description": description}
 
 
-def _closed(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+def _closed(properties: JsonObject, *required: str) -> JsonObject:
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
@@ -9,8 +10,6 @@ from counterfoil.contracts.errors import InvalidProject, PreconditionFailed
 from counterfoil.contracts.project.model import PROJECT_FILE_NAME, Project
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from counterfoil.contracts.project.documents import ApprovalRecord
 
 

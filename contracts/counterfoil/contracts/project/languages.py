@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urljoin
 
+from counterfoil.schema.languages.references import FileReferences, Files, FileTarget
 from counterfoil.schema.languages.table import SCHEMA_LANGUAGES, language_for
 from counterfoil.schema.model import DEFAULT_TYPE, Reference, ResolvedReference, SchemaType
+from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from counterfoil.schema.languages.references import FileReferences, Files, FileTarget, Outline, Use
-    from counterfoil.schema.texts import Position
+    from counterfoil.schema.languages.references import Outline, Use
 
 
 # The language of a schema file, by the end of its name.
@@ -151,7 +151,7 @@ def subject_in_name(path: str) -> str | None:
 
 # The files of the same side that a schema file refers to, found by the names that it uses.
 #
-# Each language defines how (:mod:`counterfoil.schema.languages.table`): Avro types are found by their full names,
+# Each language defines how (:mod:`counterfoil.schema.languages.language`): Avro types are found by their full names,
 # Protobuf files by their import paths, JSON schemas by ``$id`` or relative path. If several files match, the nearest
 # one is used.
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import date
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
+from counterfoil.contracts.project import SchemaTree
 from counterfoil.contracts.project.languages import (
     AGREEMENT_SUFFIXES,
     is_plain,
@@ -16,18 +19,14 @@ from counterfoil.contracts.project.languages import (
     subject_in_name,
 )
 from counterfoil.schema.caches import cached_if_short
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.model import Metadata
+from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-    from datetime import date
-
     from counterfoil.contracts.findings import CheckGate, FailOn
     from counterfoil.contracts.project.associations import TopicAssociation
-    from counterfoil.contracts.project.tree import SchemaTree
-    from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
-    from counterfoil.schema.model import Metadata
     from counterfoil.schema.rest.subjects import Mode
-    from counterfoil.schema.texts import Position
 
 
 # The globs of project files: ``*`` and ``?`` inside one step of a path, ``**`` for any number of folders.

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
+from counterfoil.contracts.project import SchemaTree
 from counterfoil.contracts.project.languages import subject_in_name
-from counterfoil.contracts.project.model import NamedSubject, SubjectTerms, is_match, mapping_of
+from counterfoil.contracts.project.model import (
+    FileMapping,
+    NamedSubject,
+    Project,
+    SchemaLine,
+    SubjectTerms,
+    is_match,
+    mapping_of,
+)
 from counterfoil.schema.errors import SubjectNotFound
 from counterfoil.schema.languages.table import language_for
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
-
-    from counterfoil.contracts.project.model import FileMapping, Project, SchemaLine
-    from counterfoil.contracts.project.tree import SchemaTree
-
 
 # Which subjects a schema file has: the one place that decides it, for every command.
 #

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
-from counterfoil.contracts.baselines.baseline import read_schema
+from counterfoil.contracts.baselines import read_schema
+from counterfoil.contracts.project import ReadSchema
+from counterfoil.contracts.reports import TextStyle
 from counterfoil.contracts.reports.diff import DiffReport, json_diff, text_diff
-from counterfoil.contracts.values.form import form_of, one_line, shown_bytes
+from counterfoil.contracts.values import form_of, one_line, shown_bytes
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.fingerprint import content_guid
-from counterfoil.schema.model import Schema
+from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.rest.versions import SubjectVersion
+from counterfoil.schema.wire import Frame
 from counterfoil.sdk.errors import DecodeError, SerdeError
+from counterfoil.sdk.serde.codec import AnyCodec, Decode
 from counterfoil.sdk.serde.multi import LANGUAGES
-from counterfoil.sdk.serde.reading import fetch_writer, frame_of, read_header_of
+from counterfoil.sdk.serde.reading import MessageFrame, fetch_writer, frame_of, read_header_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from uuid import UUID
-
-    from counterfoil.contracts.project.tree import ReadSchema
-    from counterfoil.contracts.reports.text import TextStyle
-    from counterfoil.schema.model import SchemaType
-    from counterfoil.schema.rest.versions import SubjectVersion
-    from counterfoil.schema.wire import Frame
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.serde.codec import Codec, Decode
-    from counterfoil.sdk.serde.reading import MessageFrame
 
 
 # One message, taken apart: frame, schema, value, and what a given reader makes of it.
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
 class MessageReading:
     """A message read with one schema: its ``value`` as JSON, or the ``error`` that says where and why it has none."""
 
-    value: Any = None
+    value: Datum = None
     error: SerdeError | None = None
 
 
@@ -89,7 +87,7 @@ class OpenedWriter:
     frame: Frame
     schema: Schema
     writer: ReadSchema
-    codec: Codec[Any]
+    codec: AnyCodec
     parsed: Any
 
     def decoder(self, suffix: bytes, reader: ReadSchema | None) -> Decode:
@@ -100,7 +98,7 @@ class OpenedWriter:
         expected = None if reader is None else self._reader(reader)
         return form_of(self.codec.schema_type).decoder(self.codec, self.parsed, expected, suffix)
 
-    def _reader(self, reader: ReadSchema) -> Any:
+    def _reader(self, reader: ReadSchema) -> Datum:
         if reader.schema and reader.schema.schema_type is not self.codec.schema_type:
             languages = f"{reader.label} is {reader.schema.schema_type}, the message {self.codec.schema_type}"
             raise DecodeError(f"The message cannot be read with the reader's schema: {languages}")
@@ -119,7 +117,7 @@ def open_message(
     *,
     named: bytes | None,
     registry: Registry,
-    make_codec: Callable[[SchemaType], Codec[Any]] = lambda language: LANGUAGES[language].plain_codec(),
+    make_codec: Callable[[SchemaType], AnyCodec] = lambda language: LANGUAGES[language].plain_codec(),
 ) -> OpenedMessage:
     """Return the schema of a message; ``named`` is the header of the record that names it.
 
@@ -137,7 +135,7 @@ def open_writer(
     framed: bytes,
     *,
     registry: Registry,
-    make_codec: Callable[[SchemaType], Codec[Any]] = lambda language: LANGUAGES[language].plain_codec(),
+    make_codec: Callable[[SchemaType], AnyCodec] = lambda language: LANGUAGES[language].plain_codec(),
 ) -> OpenedWriter:
     """Return the schema that a frame leads to; what stands between the frame and the value is not read.
 
@@ -157,7 +155,7 @@ def shown_frame(frame: Frame) -> str:
     return f"guid {frame.guid}" if frame.guid else f"id {frame.schema_id}"
 
 
-def parse_read(codec: Codec[Any], found: ReadSchema) -> Any:
+def parse_read(codec: AnyCodec, found: ReadSchema) -> Datum:
     """Return what the codec makes of a schema that was read; raise ``DecodeError`` if it refuses it."""
     schema = Schema(found.content[0], codec.schema_type)
     try:
@@ -202,7 +200,7 @@ def text_decoded(message: TakenApart, style: TextStyle) -> str:
 def json_decoded(message: TakenApart) -> str:
     """Return the parts as indented JSON; members are only ever added to this form."""
     schema, frame = message.writer.schema, message.header.frame
-    document: dict[str, Any] = {
+    document: dict[str, Datum] = {
         "schemaVersion": 1,
         "kind": "decoded",
         "frame": {
@@ -226,11 +224,11 @@ def json_decoded(message: TakenApart) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _document(reading: MessageReading) -> dict[str, Any]:
+def _document(reading: MessageReading) -> dict[str, Datum]:
     return {"value": reading.value} if reading.error is None else {"error": json_problem(reading.error)}
 
 
-def json_problem(error: SerdeError) -> dict[str, Any]:
+def json_problem(error: SerdeError) -> dict[str, Datum]:
     """Return what was wrong with a message, and where in it."""
     path, offset = (error.path, error.offset) if isinstance(error, DecodeError) else (None, None)
     return {"problem": error.problem, "path": path or None, "offset": offset}
@@ -265,7 +263,7 @@ class RecordPart:
     """
 
     form: PartForm | None = None
-    shown: Any = None
+    shown: Datum = None
     schema_id: int | None = None
     guid: UUID | None = None
     error: SerdeError | None = None

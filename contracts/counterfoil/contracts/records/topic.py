@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from counterfoil.contracts.errors import InputNotFound, TopicAccessRefused, UsageMistake
 from counterfoil.schema.errors import needed_by
-from counterfoil.schema.sampling import milliseconds_of
+from counterfoil.schema.sampling import Bounds, Offsets, milliseconds_of
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
-from counterfoil.sdk.kafka import READING, RangeReader
-from counterfoil.sdk.serde.context import read_header
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.sampling import Bounds, Offsets
-    from counterfoil.sdk.kafka import KafkaAccess
-
+from counterfoil.sdk.kafka import READING, KafkaAccess, RangeReader
+from counterfoil.sdk.serde import Record, read_header
 
 # Records of a topic: read from given places, or written.
 
@@ -106,7 +100,7 @@ class KafkaTopic:
         for messages in self._reader().read(ranges):
             yield from map(_record_of, messages)
 
-    def sample(self, offsets: Offsets) -> Iterator[list[Any]]:
+    def sample(self, offsets: Offsets) -> Iterator[list[Record]]:
         """Yield lists of the messages at these offsets, as confluent-kafka has them."""
         return self._reader().sample(offsets)
 
@@ -128,7 +122,7 @@ class KafkaTopic:
         done: list[tuple[int, int] | str] = ["the broker did not confirm it in time"] * len(records)
 
         def reporter(index: int) -> Callable[[Any, Any], None]:
-            def report(error: Any, message: Any) -> None:
+            def report(error: Any, message: Record) -> None:
                 done[index] = error.str() if error else (message.partition(), message.offset())
 
             return report
@@ -205,7 +199,7 @@ def _failure(unreadable: str, error: Any) -> Exception:
     return ConnectionError(f"{unreadable}: {error.str()}")
 
 
-def _record_of(message: Any) -> KafkaRecord:
+def _record_of(message: Record) -> KafkaRecord:
     kind, timestamp_ms = message.timestamp()
     return KafkaRecord(
         message.topic(),

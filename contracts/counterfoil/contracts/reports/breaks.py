@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from counterfoil.contracts.advice import SIDE_NAMES_BY_DIRECTION
-from counterfoil.schema.change import ChangeKind
+from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, Direction
-from counterfoil.schema.compatibility.findings import Earlier
-from counterfoil.schema.judgement import judge
+from counterfoil.schema.compatibility.findings import Difference, Earlier
+from counterfoil.schema.judgement import Incompatibility, judge
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.paths import print_path
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterfoil.schema.change import Change
-    from counterfoil.schema.compatibility.findings import Difference
-    from counterfoil.schema.judgement import Incompatibility
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.texts import Pointer
-
+from counterfoil.schema.texts import Pointer
 
 _HARMLESS: Final = frozenset({ChangeKind.DOC_CHANGED, ChangeKind.TITLE_CHANGED, ChangeKind.SORT_ORDER_CHANGED})
 """The kinds of changes that break nothing."""

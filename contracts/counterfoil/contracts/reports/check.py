@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from counterfoil.schema.reports import Severity
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
         FindingReaders,
         TopicRecords,
     )
-    from counterfoil.contracts.reports.text import TextStyle
+    from counterfoil.contracts.reports import TextStyle
+    from counterfoil.schema.datum import JsonObject
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.schema.reports import Report, ReportedApproval
 
@@ -57,7 +58,7 @@ def json_report(report: CheckReport, *, exit_code: ExitCode) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _file(outcome: FileOutcome) -> dict[str, Any]:
+def _file(outcome: FileOutcome) -> JsonObject:
     return {
         "path": outcome.path,
         "subject": outcome.subject,
@@ -71,7 +72,7 @@ def _file(outcome: FileOutcome) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding) -> JsonObject:
     return {
         "rule": finding.rule,
         "severity": finding.severity,
@@ -95,7 +96,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _approval(approval: ReportedApproval | None) -> dict[str, Any] | None:
+def _approval(approval: ReportedApproval | None) -> JsonObject | None:
     if approval is None:
         return None
     return {
@@ -106,7 +107,7 @@ def _approval(approval: ReportedApproval | None) -> dict[str, Any] | None:
     }
 
 
-def _records(records: TopicRecords) -> dict[str, Any]:
+def _records(records: TopicRecords) -> JsonObject:
     return {
         "triggering": records.triggering,
         "total": records.total,
@@ -117,11 +118,11 @@ def _records(records: TopicRecords) -> dict[str, Any]:
     }
 
 
-def _readers(readers: FindingReaders) -> dict[str, Any]:
+def _readers(readers: FindingReaders) -> JsonObject:
     return {"breaks": list(readers.broken), "readBy": list(readers.reading), "notReadBy": list(readers.others)}
 
 
-def _dependant(dependant: Dependant) -> dict[str, Any]:
+def _dependant(dependant: Dependant) -> JsonObject:
     return {
         "subject": dependant.subject,
         "path": dependant.path,
@@ -132,7 +133,7 @@ def _dependant(dependant: Dependant) -> dict[str, Any]:
     }
 
 
-def _evidence(evidence: Evidence | None) -> dict[str, Any] | None:
+def _evidence(evidence: Evidence | None) -> JsonObject | None:
     if evidence is None:
         return None
     return {
@@ -157,7 +158,7 @@ class CheckForms:
 
     def text(self, style: TextStyle) -> str:
         """Return the report as text."""
-        from counterfoil.contracts.reports.text import text_report
+        from counterfoil.contracts.reports import text_report
 
         return text_report(self.found, exit_code=self.exit_code, style=style)
 

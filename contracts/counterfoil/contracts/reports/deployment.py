@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from counterfoil.contracts.findings import fingerprint
-from counterfoil.contracts.reports.text import COLOUR_BY_SEVERITY, printable
+from counterfoil.contracts.reports import COLOUR_BY_SEVERITY, TextStyle, printable
 from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import PROJECT, CheckedSubject, Report, ReportedRule, ReportEntry, Severity
-from counterfoil.schema.rest.verdicts import ReasonCode, verdict_document
+from counterfoil.schema.rest.verdicts import DeploymentVerdict, ReasonCode, VerdictReason, verdict_document
 from counterfoil.schema.texts import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.contracts.reports.text import TextStyle
-    from counterfoil.schema.rest.verdicts import DeploymentVerdict, VerdictReason
-
 
 SCHEMA_VERSION: Final = 1
 _PAGE: Final = f"{PROJECT}/blob/main/docs/reference/contract-rules.md"

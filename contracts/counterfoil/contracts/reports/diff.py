@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import click
 
 from counterfoil.contracts.errors import InvalidOperand, PreconditionFailed
+from counterfoil.contracts.reports import TextStyle, Verbosity, printable
 from counterfoil.contracts.reports.breaks import USUAL_TERMS, BreakingChange, Breaks, BreakTerms, find_breaks
-from counterfoil.contracts.reports.text import Verbosity, printable
 from counterfoil.schema.agreements.changes import agreement_changes
+from counterfoil.schema.change import Change
+from counterfoil.schema.compatibility import Direction
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.table import find_changes
+from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.reports.forms import code, plain
-from counterfoil.schema.texts import counted
+from counterfoil.schema.texts import Position, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from counterfoil.contracts.baselines.operands import Folder, ReadAgreement
-    from counterfoil.contracts.project.tree import ReadSchema
-    from counterfoil.contracts.reports.text import TextStyle
-    from counterfoil.schema.change import Change
-    from counterfoil.schema.compatibility import Direction
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.texts import Position
+    from counterfoil.contracts.project import ReadSchema
 
 
 SCHEMA_VERSION = 1
@@ -271,7 +269,7 @@ def _table(report: DiffReport) -> list[str]:
 
 def json_diff(report: DiffReport | FolderDiffReport) -> str:
     """Return the changes as indented JSON; members are only ever added to this form."""
-    document: dict[str, Any] = {"schemaVersion": SCHEMA_VERSION, "kind": "diff"}
+    document: JsonObject = {"schemaVersion": SCHEMA_VERSION, "kind": "diff"}
     if isinstance(report, DiffReport):
         document |= {"earlier": _side(report.earlier), "later": _side(report.later), "changes": _changes(report)}
         document["verdict"] = _verdict_document(report.breaks)
@@ -282,14 +280,14 @@ def json_diff(report: DiffReport | FolderDiffReport) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _file(report: FolderDiffReport, name: str) -> dict[str, Any]:
+def _file(report: FolderDiffReport, name: str) -> JsonObject:
     status = "added" if name in report.added else "removed" if name in report.removed else "changed"
     inner = report.changed.get(name)
     verdict = None if inner is None else _verdict_document(inner.breaks)
     return {"path": name, "status": status, "changes": _changes(inner) if inner else [], "verdict": verdict}
 
 
-def _verdict_document(breaks: Breaks | None) -> dict[str, Any] | None:
+def _verdict_document(breaks: Breaks | None) -> JsonObject | None:
     """Return the verdict on two schemas; None for files that are not judged."""
     if breaks is None:
         return None
@@ -301,7 +299,7 @@ def _verdict_document(breaks: Breaks | None) -> dict[str, Any] | None:
     }
 
 
-def _break(found: BreakingChange) -> dict[str, Any]:
+def _break(found: BreakingChange) -> JsonObject:
     return {
         "direction": found.direction.name,
         "rule": found.rule,
@@ -311,15 +309,15 @@ def _break(found: BreakingChange) -> dict[str, Any]:
     }
 
 
-def _changes(report: DiffReport) -> list[dict[str, Any]]:
+def _changes(report: DiffReport) -> list[JsonObject]:
     return [_change(change) for change in report.changes]
 
 
-def _side(side: DiffSide) -> dict[str, Any]:
+def _side(side: DiffSide) -> JsonObject:
     return {"operand": side.label, "name": side.name}
 
 
-def _change(change: PlacedChange) -> dict[str, Any]:
+def _change(change: PlacedChange) -> JsonObject:
     return {
         "kind": change.kind,
         "element": change.element,

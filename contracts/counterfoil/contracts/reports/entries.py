@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import FILE_RULE_BY_ID
 from counterfoil.contracts.findings import Status
-from counterfoil.contracts.lint.rules import LINT_RULE_BY_ID
-from counterfoil.contracts.reports.text import (
+from counterfoil.contracts.lint import LINT_RULE_BY_ID
+from counterfoil.contracts.reports import (
     how_it_is_proved,
     summary,
     what_also_breaks,

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from counterfoil.contracts.findings import FINGERPRINT_LENGTH, Status
 from counterfoil.contracts.reports import check as json
 from counterfoil.contracts.reports import deployment, diff, lint
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, Direction
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import Severity
-from counterfoil.schema.rest.object_forms import FLAG, INTEGER, TEXT, TEXTS
+from counterfoil.schema.rest.object_forms import FLAG, INTEGER, TEXT, TEXTS, ObjectForm
 from counterfoil.schema.rest.observations import TOPIC_STATS
 from counterfoil.schema.rest.verdicts import CONSUMER, VERDICT_REASON, ReasonCode
-
-if TYPE_CHECKING:
-    from counterfoil.schema.rest.object_forms import ObjectForm
-
 
 _KINDS = ("lint", "check", "diff", "plan", "can-i-deploy", "test", "usage", "topic")
 _TEXT = {"type": "string"}
@@ -28,7 +25,7 @@ _TEXTS = {"type": "array", "items": _TEXT}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 
 
-def report_json_schema() -> dict[str, Any]:
+def report_json_schema() -> JsonObject:
     """Return the JSON schema (draft 2020-12) of the reports; later versions only add members.
 
     >>> [each["$ref"].rpartition("/")[2] for each in report_json_schema()["oneOf"]]
@@ -54,20 +51,20 @@ def report_json_schema() -> dict[str, Any]:
     }
 
 
-def _object(properties: dict[str, Any], *optional: str) -> dict[str, Any]:
+def _object(properties: JsonObject, *optional: str) -> JsonObject:
     required = [name for name in properties if name not in optional]
     return {"type": "object", "required": required, "properties": properties}
 
 
-def _list(item: dict[str, Any]) -> dict[str, Any]:
+def _list(item: JsonObject) -> JsonObject:
     return {"type": "array", "items": item}
 
 
-def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+def _or_null(schema: JsonObject) -> JsonObject:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def _lint() -> dict[str, Any]:
+def _lint() -> JsonObject:
     fix = {"rule": _TEXT, "path": _TEXT, "line": _LINE, "column": _LINE, "before": _TEXT, "after": _TEXT}
     return _object(
         {
@@ -84,7 +81,7 @@ def _lint() -> dict[str, Any]:
     )
 
 
-def _check() -> dict[str, Any]:
+def _check() -> JsonObject:
     counts = ("checked", "judged", "new", "unmapped", "errors", "warnings", "notices", "approved")
     file = {
         "path": _TEXT,
@@ -113,7 +110,7 @@ def _check() -> dict[str, Any]:
     )
 
 
-def _finding() -> dict[str, Any]:
+def _finding() -> JsonObject:
     place = {"subject": _TEXT, "path": _TEXT, "line": _LINE, "column": _LINE, "element": _TEXT}
     witness = {"datum": {}, "writer": _TEXT, "reader": _TEXT, "step": _TEXT, "confirmedBy": _TEXT}
     records = {
@@ -149,7 +146,7 @@ def _finding() -> dict[str, Any]:
     )
 
 
-def _diff() -> dict[str, Any]:
+def _diff() -> JsonObject:
     side = _object({"operand": _TEXT, "name": _TEXT_OR_NULL})
     position = _or_null(_object({"line": _LINE, "column": _LINE}))
     change = {
@@ -181,7 +178,7 @@ def _diff() -> dict[str, Any]:
     return {**_object(members, "changes", "verdict", "files"), "oneOf": either}
 
 
-def _plan() -> dict[str, Any]:
+def _plan() -> JsonObject:
     change = {"kind": _TEXT, "subject": _TEXT, "before": _TEXT_OR_NULL, "after": _TEXT_OR_NULL, "path": _TEXT_OR_NULL}
     return _object(
         {
@@ -199,7 +196,7 @@ def _plan() -> dict[str, Any]:
     )
 
 
-def _can_i_deploy() -> dict[str, Any]:
+def _can_i_deploy() -> JsonObject:
     members = {
         each.key: {"enum": [*ReasonCode]} if each.key == "reason" else _TEXTS if each.type is TEXTS else _TEXT
         for each in VERDICT_REASON.members
@@ -221,7 +218,7 @@ def _can_i_deploy() -> dict[str, Any]:
     )
 
 
-def _test() -> dict[str, Any]:
+def _test() -> JsonObject:
     counts = ("topics", "records", "failing", "errors", "warnings", "notices")
     return _object(
         {
@@ -235,7 +232,7 @@ def _test() -> dict[str, Any]:
     )
 
 
-def _usage() -> dict[str, Any]:
+def _usage() -> JsonObject:
     consumer = _form(CONSUMER)
     return _object(
         {
@@ -252,7 +249,7 @@ def _usage() -> dict[str, Any]:
     )
 
 
-def _topic() -> dict[str, Any]:
+def _topic() -> JsonObject:
     count = _object(
         {"schemaId": _INTEGER, "count": _COUNT, "subject": _TEXT, "version": _INTEGER}, "subject", "version"
     )
@@ -261,14 +258,14 @@ def _topic() -> dict[str, Any]:
     return {**form, "required": [*head, *form["required"]], "properties": {**head, **form["properties"]}}
 
 
-def _form(form: ObjectForm[Any], **parts: dict[str, Any]) -> dict[str, Any]:
+def _form(form: ObjectForm[Any], **parts: JsonObject) -> JsonObject:
     """Return the schema of an object of the registry; ``parts`` are those of members with types of their own."""
     known = {TEXT: _TEXT, INTEGER: _INTEGER, FLAG: _FLAG, TEXTS: _TEXTS}
     members = {each.key: parts[each.key] if each.key in parts else known[each.type] for each in form.members}
     return _object(members, *(each.key for each in form.members if each.is_optional))
 
 
-def _verification() -> dict[str, Any]:
+def _verification() -> JsonObject:
     """Return the schema of the result for one topic."""
     number = {"type": "integer"}
     sample = {
@@ -307,7 +304,7 @@ def _verification() -> dict[str, Any]:
     )
 
 
-def _record_finding() -> dict[str, Any]:
+def _record_finding() -> JsonObject:
     """Return the schema of a finding about records, or about files by themselves."""
     members = ("rule", "severity", "subject", "path", "line", "column", "element", "text", "advice", "fingerprint")
     known = _finding()["properties"]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from datetime import date
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.advice import FILE_RULE_BY_ID
 from counterfoil.contracts.errors import UsageMistake
-from counterfoil.contracts.findings import FailOn
-from counterfoil.contracts.lint.rules import LINT_RULE_BY_ID
+from counterfoil.contracts.findings import FailOn, Finding
+from counterfoil.contracts.lint import LINT_RULE_BY_ID, Fix
 from counterfoil.contracts.project.acceptance import AcceptanceSource, with_approval
-from counterfoil.contracts.reports.text import Verbosity, finding_blocks, printable
+from counterfoil.contracts.reports import TextStyle, Verbosity, finding_blocks, printable
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.documents import likely
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.languages.rules import RULE_BY_ID
@@ -19,13 +21,8 @@ from counterfoil.schema.reports import PROJECT, CheckedSubject, Report, Reported
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from datetime import date
-
-    from counterfoil.contracts.findings import Finding
     from counterfoil.contracts.lint.lint import LintReport
-    from counterfoil.contracts.lint.rules import Fix
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.reports.text import TextStyle
 
 
 # Which findings of a report count: by ``--rules``, by what the project ignores and accepts, by severity.
@@ -173,7 +170,7 @@ def lint_json_report(report: LintReport, *, exit_code: ExitCode) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _fix(fix: Fix) -> dict[str, Any]:
+def _fix(fix: Fix) -> JsonObject:
     place = {"path": fix.path, "line": fix.repair.position.line, "column": fix.repair.position.column}
     return {"rule": fix.rule, **place, "before": fix.repair.before, "after": fix.repair.after}
 
@@ -219,7 +216,7 @@ def _lint_rule(name: str) -> ReportedRule:
     return ReportedRule(known.why if known else "", f"{PAGE}#{name}")
 
 
-def finding_document(finding: Finding) -> dict[str, Any]:
+def finding_document(finding: Finding) -> JsonObject:
     """Return a finding as values of JSON."""
     return {
         "rule": finding.rule,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.sdk.errors import (
     DecodeError,
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from counterfoil.contracts.records.topic import KafkaRecord
+    from counterfoil.schema.datum import Datum
     from counterfoil.sdk.errors import SerdeError
 
 
@@ -49,7 +50,7 @@ class RecordBatch:
         return sum(map(len, filter(None, self.values))) + sum(map(len, filter(None, self.keys)))
 
     @classmethod
-    def of_messages(cls, messages: Sequence[Any]) -> RecordBatch:
+    def of_messages(cls, messages: Sequence[Datum]) -> RecordBatch:
         """Return the batch of messages of confluent-kafka."""
         stamps = [each.timestamp() for each in messages]
         return cls(
@@ -109,7 +110,7 @@ def repeated_key(data: bytes) -> str | None:
     return None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> None:
+def _object(pairs: list[tuple[str, Datum]]) -> None:
     seen: set[str] = set()
     for name, _ in pairs:
         if name in seen:

@@ -6,21 +6,17 @@ reason; so these functions may name too many rows, and never too few.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from counterfoil.contracts.values.constraints import MISSING, OneOfValues, Required, Within
-from counterfoil.schema.paths import StepKind
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.paths import FieldPath, StepKind
 from counterfoil.sdk.errors import SerdeError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.sdk.serde.codec import Decode
-
+from counterfoil.sdk.serde.codec import Decode
 
 _PLAIN: Final = (
     pa.types.is_string,
@@ -91,14 +87,14 @@ class RecordColumns:
             return set()
         return set(numbers.to_pylist()) if is_exact else set(range(len(self.table)))
 
-    def values(self, path: FieldPath) -> list[Any] | None:
+    def values(self, path: FieldPath) -> list[Datum] | None:
         """Return the plain values of a field, one for each row; None if columns do not have them."""
         found = column_at(self.table, path)
         if found is None or not found[1] or not _is_plain(found[0].type):
             return None
         return list(found[0].to_pylist())
 
-    def dicts(self, names: Sequence[str]) -> Iterator[dict[str, Any]] | None:
+    def dicts(self, names: Sequence[str]) -> Iterator[dict[str, Datum]] | None:
         """Return each row as a dict with these fields, as far as the writer has them; None if columns do not say."""
         there = [name for name in names if name in self.table.column_names]
         if not all(_is_plain(self.table.column(name).type) for name in there) or not there:
@@ -137,7 +133,7 @@ def _add_one(rows: Any, decode: Decode, data: bytes, offset: int) -> tuple[Serde
     return None, False
 
 
-def _failing(constraint: Any, column: pa.ChunkedArray) -> Any:
+def _failing(constraint: Any, column: pa.ChunkedArray) -> Datum:
     """Return which values may fail; None if the constraint must look at values of another form."""
     if isinstance(constraint, Required):
         return pc.is_null(column)
@@ -153,7 +149,7 @@ def _failing(constraint: Any, column: pa.ChunkedArray) -> Any:
     return pa.array([not constraint.fits(each) for each in column.to_pylist()], pa.bool_())
 
 
-def _outside(constraint: Within, column: pa.ChunkedArray) -> Any:
+def _outside(constraint: Within, column: pa.ChunkedArray) -> Datum:
     limits = constraint.range
     mask: Any = None
     for limit, is_open, keep in (

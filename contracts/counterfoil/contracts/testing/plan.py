@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.errors import PreconditionFailed
+from counterfoil.contracts.project import ReadSchema
 from counterfoil.contracts.records.message import OpenedWriter, open_writer, parse_read, shown_frame
-from counterfoil.contracts.testing.checks import (
+from counterfoil.contracts.testing import (
     CelCheck,
     FreshnessCheck,
     HeaderCheck,
@@ -19,31 +21,28 @@ from counterfoil.contracts.testing.checks import (
     ValueCheck,
     hidden_names,
 )
-from counterfoil.contracts.testing.tally import Failures, Repeats, Tally, Window
-from counterfoil.contracts.values.expressions import VARIABLES, read_rule, variables_of
+from counterfoil.contracts.testing.promises import TopicTest
+from counterfoil.contracts.testing.tally import Failures, RecordPlace, RepeatedKeys, Repeats, Tally, Window
+from counterfoil.contracts.values.constraints import VARIABLES, read_rule, variables_of
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.paths import FieldPath
 from counterfoil.schema.sampling import milliseconds_of
 from counterfoil.schema.wire import KEY_HEADER
 from counterfoil.sdk.errors import DecodeError, RuleError, SerdeError
-from counterfoil.sdk.serde.context import read_header
+from counterfoil.sdk.serde import read_header
+from counterfoil.sdk.serde.codec import AnyCodec, Decode
 from counterfoil.sdk.serde.multi import LANGUAGES
 from counterfoil.sdk.serde.reading import read_header_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from counterfoil.contracts.project.tree import ReadSchema
     from counterfoil.contracts.testing.columns import RecordColumns
-    from counterfoil.contracts.testing.promises import TopicTest
-    from counterfoil.contracts.testing.tally import RecordPlace, RepeatedKeys
-    from counterfoil.schema.paths import FieldPath
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.serde.codec import Codec, Decode
 
 
 # The schemas that records were written with, and what reads their values: each is opened once.
 
-_OPTIONS: Final[Mapping[SchemaType, Mapping[str, Any]]] = {
+_OPTIONS: Final[Mapping[SchemaType, Mapping[str, Datum]]] = {
     SchemaType.JSON: {"adds_defaults": False},
     SchemaType.PROTOBUF: {"as_dict": True},
 }
@@ -55,7 +54,7 @@ UNFRAMED: Final = b""
 """The key of all messages without a frame."""
 
 
-def codec_of(language: SchemaType) -> Codec[Any]:
+def codec_of(language: SchemaType) -> AnyCodec:
     """Return the codec with which records are tested."""
     return LANGUAGES[language].make_codec(**_OPTIONS.get(language, {}))
 
@@ -82,7 +81,7 @@ class Layout:
 
     opened: OpenedWriter
     suffix: bytes
-    proposed: Any = None
+    proposed: Datum = None
 
     @cached_property
     def problem(self) -> SerdeError | None:
@@ -96,14 +95,14 @@ class Layout:
         return self.opened.codec.decoder(self.opened.parsed, None, self.suffix)
 
     @cached_property
-    def decode_proposed(self) -> Any:
+    def decode_proposed(self) -> Datum:
         """The function that reads a value with the proposed schema, or a ``SerdeError``."""
         if isinstance(self.proposed, SerdeError):
             return self.proposed
         return _or_error(lambda: self.opened.codec.decoder(self.opened.parsed, self.proposed, self.suffix))
 
     @cached_property
-    def encode_proposed(self) -> Any:
+    def encode_proposed(self) -> Datum:
         """The function that writes a value with the proposed schema, or a ``SerdeError``."""
         if isinstance(self.proposed, SerdeError):
             return self.proposed
@@ -113,7 +112,7 @@ class Layout:
             codec = LANGUAGES[codec.schema_type].make_codec(message=name, as_dict=True)
         return _or_error(lambda: codec.encoder(self.proposed))
 
-    def row_source(self, *, is_proposed: bool) -> Any:
+    def row_source(self, *, is_proposed: bool) -> Datum:
         """Return what makes columns of messages; None for a language whose messages become values first."""
         if self.opened.codec.schema_type is not SchemaType.AVRO:
             return None
@@ -126,7 +125,7 @@ class Writer:
 
     label: str
     opened: OpenedWriter
-    proposed: Any
+    proposed: Datum
     hidden: frozenset[str]
     _layouts: dict[bytes, Layout] = field(default_factory=dict)
 
@@ -166,14 +165,14 @@ class Writers:
         return Writer(label, opened, proposed, hidden_names(opened.schema, opened.writer))
 
     @staticmethod
-    def _parsed(opened: OpenedWriter, proposed: Proposed) -> Any:
+    def _parsed(opened: OpenedWriter, proposed: Proposed) -> Datum:
         if proposed.language is not opened.codec.schema_type:
             languages = f"{proposed.found.label} is {proposed.language}, the writer's is {opened.codec.schema_type}"
             raise DecodeError(f"The proposed schema has another language: {languages}")
         return parse_read(opened.codec, proposed.found)
 
 
-def _or_error(make: Callable[[], Any]) -> Any:
+def _or_error(make: Callable[[], Datum]) -> Datum:
     try:
         return make()
     except SerdeError as error:
@@ -212,7 +211,7 @@ class RecordTestPlan:
         self.has_proposed = has_proposed
         numbered = list(enumerate(test.checks))
         metrics = [(number, each) for number, each in numbered if isinstance(each, QualityCheck)]
-        self.values: list[tuple[int, FieldPath, Any, bool]] = [
+        self.values: list[tuple[int, FieldPath, Datum, bool]] = [
             (number, each.path, each.constraint, False) for number, each in numbered if isinstance(each, ValueCheck)
         ] + [
             (number, path, each.constraint, True)
@@ -243,7 +242,7 @@ class RecordTestPlan:
         """Count a record for a quality rule."""
         self.tally.counts.setdefault(number, Failures()).add(place)
 
-    def note_moments(self, number: int, values: Iterable[Any]) -> None:
+    def note_moments(self, number: int, values: Iterable[object]) -> None:
         """Note the latest of some moments for a service level."""
         moments = [moment for each in values if (moment := _moment_ms(each)) is not None]
         if moments:
@@ -269,12 +268,12 @@ class CompiledRule:
         self.reads_key = "key" in variables
         self.reads_headers = "headers" in variables
 
-    def rows_of(self, columns: RecordColumns) -> Iterator[dict[str, Any]] | None:
+    def rows_of(self, columns: RecordColumns) -> Iterator[dict[str, Datum]] | None:
         """Return what the rule reads of each row; None if columns do not have it."""
         return None if self._names is None else columns.dicts(self._names)
 
 
-def key_value(data: bytes | None, headers: Any, keys: Writers) -> Any:
+def key_value(data: bytes | None, headers: object, keys: Writers) -> Datum:
     """Return the value of a key: by its schema if it names one, else a text, else bytes."""
     if data is None:
         return None
@@ -294,9 +293,9 @@ def key_value(data: bytes | None, headers: Any, keys: Writers) -> Any:
         return data
 
 
-def texts_of(headers: Any) -> dict[str, Any]:
+def texts_of(headers: Datum) -> dict[str, Datum]:
     """Return the headers of a record as texts; bytes that are no text stay bytes."""
-    found: dict[str, Any] = {}
+    found: dict[str, Datum] = {}
     for name, content in headers or ():
         try:
             found[name] = None if content is None else content.decode()
@@ -305,7 +304,7 @@ def texts_of(headers: Any) -> dict[str, Any]:
     return found
 
 
-def _moment_ms(value: Any) -> int | None:
+def _moment_ms(value: object) -> int | None:
     """Return a moment in milliseconds since 1970: of a timestamp, a number of milliseconds, or a text in ISO 8601."""
     if isinstance(value, str):
         try:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.testing.checks import (
+from counterfoil.contracts.testing import (
     LIMITS,
     UNDECODABLE,
     UNREADABLE,
@@ -23,19 +24,24 @@ from counterfoil.contracts.testing.checks import (
     is_hidden,
 )
 from counterfoil.contracts.values.constraints import Constraint, Matching, OneOfValues, Required, Within, constraints_of
-from counterfoil.schema.agreements import EnumPolicy
-from counterfoil.schema.paths import InvalidPath, StepKind, member, parse_path, print_path
+from counterfoil.schema.agreements import (
+    Contract,
+    EnumPolicy,
+    ExpectedRead,
+    FieldPromise,
+    Promise,
+    QualityRule,
+    ServiceLevel,
+)
+from counterfoil.schema.datum import Json
+from counterfoil.schema.paths import FieldPath, InvalidPath, StepKind, member, parse_path, print_path
 from counterfoil.schema.patterns.matching import mistake_in_pattern
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.sampling import read_duration_ms
+from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from counterfoil.contracts.check.agreements import DeclaredConsumer
-    from counterfoil.schema.agreements import Contract, ExpectedRead, FieldPromise, Promise, QualityRule, ServiceLevel
-    from counterfoil.schema.paths import FieldPath
-    from counterfoil.schema.texts import Position
 
 
 _CEL: Final = "cel"
@@ -318,8 +324,8 @@ def _sentence(element: str, constraint: Constraint) -> str:
 
 def _paths_of(rule: QualityRule) -> tuple[FieldPath, ...]:
     """Return the fields of a rule: those it names, from the field where it is written, else that field."""
-    named: Any = rule.arguments.get("properties", rule.arguments.get("property"))
-    names: Sequence[Any] = [named] if isinstance(named, str) else named if isinstance(named, list) else ()
+    named: Json = rule.arguments.get("properties", rule.arguments.get("property"))
+    names: Sequence[Json] = [named] if isinstance(named, str) else named if isinstance(named, list) else ()
     if not names:
         return (rule.path,) if rule.path else ()
     try:
@@ -328,7 +334,7 @@ def _paths_of(rule: QualityRule) -> tuple[FieldPath, ...]:
         raise ValueError(str(mistake)) from None
 
 
-def _counted(metric: Metric, arguments: Any) -> Any:
+def _counted(metric: Metric, arguments: Json) -> Json:
     """Return what a value fits that a metric does not count."""
     if metric is Metric.NULL:
         return Required()

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from counterfoil.contracts.testing.promises import severity_of
 from counterfoil.contracts.values.constraints import (
     MISSING,
+    VARIABLES,
+    Constraint,
     Matching,
     OneOfValues,
     Within,
+    compile_rule,
     constraints_of,
     is_key_of,
     placed_values,
     values_at,
 )
-from counterfoil.contracts.values.expressions import VARIABLES, compile_rule
-from counterfoil.schema.agreements import EnumPolicy
+from counterfoil.schema.agreements import EnumPolicy, FieldPromise, Promise, QualityRule
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.paths import parse_path, print_path
 from counterfoil.schema.reports import Severity
 from counterfoil.sdk.errors import RuleError, RuleTypeMissing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from counterfoil.contracts.values.constraints import Constraint
-    from counterfoil.schema.agreements import FieldPromise, Promise, QualityRule
-
 
 # What a contract promises of single fields, checked in the value of a record: where it is not kept, and by what.
 
@@ -42,7 +39,7 @@ class PromiseViolation(NamedTuple):
 
     place: str
     rule: str
-    value: Any
+    value: Datum
     problem: str
     is_warning: bool = False
 
@@ -57,7 +54,7 @@ class FieldCheck:
         self._promise = promise
         self._constraints = tuple(constraints_of(promise))
 
-    def violations(self, value: Any) -> Iterator[PromiseViolation]:
+    def violations(self, value: object) -> Iterator[PromiseViolation]:
         """Yield where the value of a record does not keep the promise, with the places of the values."""
         for place, found in placed_values(value, self._promise.path):
             for constraint in self._constraints:
@@ -66,7 +63,7 @@ class FieldCheck:
                     shown = None if found is MISSING else found
                     yield PromiseViolation(place, constraint.rule, shown, self._problem(found, constraint), is_open)
 
-    def _problem(self, found: Any, constraint: Constraint) -> str:
+    def _problem(self, found: object, constraint: Constraint) -> str:
         unit = f" {self._promise.unit}" if self._promise.unit else ""
         promised = f"{constraint.words}{unit if isinstance(constraint, Within) else ''} is promised"
         if found is MISSING:
@@ -74,7 +71,7 @@ class FieldCheck:
         return f"{shown_value(found)}{unit if isinstance(found, int | float) else ''} is the value, and {promised}"
 
 
-def shown_value(found: Any) -> str:
+def shown_value(found: object) -> str:
     """Return a value as it is shown, without the end of a long one."""
     text = "null" if found is None else repr(found)
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
@@ -93,8 +90,8 @@ class RecordParts:
     them, and rules that read them, are not checked.
     """
 
-    value: Any
-    key: Any = None
+    value: Datum
+    key: Datum = None
     headers: Mapping[str, str] | None = field(default_factory=dict)
     has_key: bool = True
 
@@ -147,7 +144,7 @@ class RecordCheck:
 class _CelRule:
     def __init__(self, rule: QualityRule) -> None:
         self._rule = rule
-        self._evaluate: Callable[[Mapping[str, Any]], Any] | None = None
+        self._evaluate: Callable[[Mapping[str, Datum]], Datum] | None = None
 
     def violations(self, record: RecordParts) -> Iterator[PromiseViolation]:
         from counterfoil.sdk.serde.rules.cel.executors import compile_check_of

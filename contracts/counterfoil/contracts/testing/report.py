@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from counterfoil.contracts.findings import FailOn, Finding
+from counterfoil.contracts.reports import TextStyle, Verbosity, finding_blocks, printable
 from counterfoil.contracts.reports.lint import PAGE, entry_of, finding_document
-from counterfoil.contracts.reports.text import Verbosity, finding_blocks, printable
-from counterfoil.contracts.testing.checks import RECORD_RULE_BY_ID
+from counterfoil.contracts.testing import RECORD_RULE_BY_ID
+from counterfoil.contracts.testing.tally import Failures, Outcomes
+from counterfoil.schema.datum import JsonObject
+from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import CheckedSubject, Report, ReportedRule, Severity
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from counterfoil.contracts.findings import FailOn, Finding
-    from counterfoil.contracts.reports.text import TextStyle
-    from counterfoil.contracts.testing.tally import Failures, Outcomes
     from counterfoil.contracts.testing.verdict import TestReport, TopicResult
-    from counterfoil.schema.exit_codes import ExitCode
 
 
 SCHEMA_VERSION: Final = 1
@@ -174,7 +173,7 @@ def _confidence(result: TopicResult) -> str:
     )
 
 
-def _verification(result: TopicResult) -> dict[str, Any]:
+def _verification(result: TopicResult) -> JsonObject:
     """Return the result in the form of a verification: what was tested, with which sample, and the counts."""
     sample, tally = result.sample, result.tally
     return {
@@ -228,7 +227,7 @@ def _verification(result: TopicResult) -> dict[str, Any]:
     }
 
 
-def _failures(rule: str, element: str, failures: Failures) -> dict[str, Any]:
+def _failures(rule: str, element: str, failures: Failures) -> JsonObject:
     places = [
         {"partition": each.partition, "offset": each.offset, "writer": each.writer, "reason": each.reason}
         for each in failures.places

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from counterfoil.contracts.testing.batches import reason_of, repeated_key
-from counterfoil.contracts.testing.checks import EVERYTHING, names_in
-from counterfoil.contracts.testing.plan import UNDECODABLE, UNREADABLE, UNWRITABLE, key_value, texts_of
-from counterfoil.contracts.testing.tally import Key, RecordPlace, digest_of
+from counterfoil.contracts.testing import EVERYTHING, Check, HeaderCheck, KeyCheck, QualityCheck, names_in
+from counterfoil.contracts.testing.batches import RecordBatch, reason_of, repeated_key
+from counterfoil.contracts.testing.plan import (
+    UNDECODABLE,
+    UNREADABLE,
+    UNWRITABLE,
+    CompiledRule,
+    Layout,
+    RecordTestPlan,
+    Writer,
+    key_value,
+    texts_of,
+)
+from counterfoil.contracts.testing.tally import Key, RecordPlace, RepeatedKeys, digest_of
+from counterfoil.contracts.values import one_line
 from counterfoil.contracts.values.constraints import MISSING, is_key_of, values_at
-from counterfoil.contracts.values.form import one_line
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.paths import FieldPath
 from counterfoil.schema.texts import excerpt
 from counterfoil.sdk.errors import RuleError, SerdeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from counterfoil.contracts.testing.batches import RecordBatch
-    from counterfoil.contracts.testing.checks import Check, HeaderCheck, KeyCheck, QualityCheck
     from counterfoil.contracts.testing.columns import RecordColumns
-    from counterfoil.contracts.testing.plan import CompiledRule, Layout, RecordTestPlan, Writer
-    from counterfoil.contracts.testing.tally import RepeatedKeys
-    from counterfoil.schema.paths import FieldPath
 
 
 _Value = TypeVar("_Value")
@@ -47,10 +53,10 @@ class _Read(NamedTuple):
     """What columns have for a plan: rows that may fail, and the values of each rule, level and key."""
 
     suspects: set[int]
-    keys: list[list[tuple[Any, ...]]]
-    equal: list[list[Any]]
-    moments: list[list[Any]]
-    records: list[Iterator[dict[str, Any]]]
+    keys: list[list[tuple[Datum, ...]]]
+    equal: list[list[Datum]]
+    moments: list[list[Datum]]
+    records: list[Iterator[dict[str, Datum]]]
 
 
 class RecordGroupTest:
@@ -133,7 +139,7 @@ class RecordGroupTest:
             return None
         return _Read(suspects, keys, equal, moments, records)
 
-    def _key_columns(self, columns: RecordColumns, paths: Sequence[FieldPath]) -> list[tuple[Any, ...]] | None:
+    def _key_columns(self, columns: RecordColumns, paths: Sequence[FieldPath]) -> list[tuple[Datum, ...]] | None:
         found = [columns.values(path) for path in paths]
         return None if any(each is None for each in found) else list(zip(*filter(None, found), strict=True))
 
@@ -143,7 +149,7 @@ class RecordGroupTest:
         """Test the records with these numbers on their values."""
         plan = self._plan
         kept: list[int] = []
-        records: list[Any] = []
+        records: list[Datum] = []
         for number in numbers:
             try:
                 record = self._layout.decode(self._messages[number] or b"", self._offset)
@@ -163,7 +169,7 @@ class RecordGroupTest:
         for position, path in plan.levels:
             plan.note_moments(position, (_first(record, path) for record in records))
 
-    def _test_value(self, number: int, record: Any) -> None:
+    def _test_value(self, number: int, record: object) -> None:
         """Test the constraints of a record's fields."""
         for position, path, constraint, is_count in self._plan.values:
             for value in values_at(record, path):
@@ -174,7 +180,7 @@ class RecordGroupTest:
                         self._fail(position, number, self._shown(position, path, value))
                     break
 
-    def _test_rule(self, position: int, rule: CompiledRule, number: int, record: Any) -> None:
+    def _test_rule(self, position: int, rule: CompiledRule, number: int, record: object) -> None:
         given = {"message": record}
         if rule.reads_key:
             given["key"] = self._key_value(number)
@@ -188,7 +194,7 @@ class RecordGroupTest:
             reason = str(error) if self._may_show_everything() else "it cannot be evaluated with the record"
         self._fail(position, number, reason)
 
-    def _test_key(self, position: int, check: KeyCheck, number: int, value: Any) -> None:
+    def _test_key(self, position: int, check: KeyCheck, number: int, value: object) -> None:
         if not is_key_of(self._key_value(number), check.path, value):
             self._fail(position, number, self._shown(position, check.path, value))
 
@@ -204,7 +210,7 @@ class RecordGroupTest:
         check: QualityCheck,
         repeats: RepeatedKeys,
         numbers: Sequence[int],
-        rows: Sequence[tuple[Any, ...]],
+        rows: Sequence[tuple[object, ...]],
     ) -> None:
         """Count the records whose values were there before; records without one of the values are left out."""
         there = [
@@ -255,11 +261,11 @@ class RecordGroupTest:
                 self._outcomes.unwritable += 1
                 self._fail(UNWRITABLE, number, self._reason(error))
 
-    def _refused_by(self, call: Any) -> dict[int, SerdeError] | None:
+    def _refused_by(self, call: object) -> dict[int, SerdeError] | None:
         """Return every record with the error that all have; None if it is a function."""
         return dict.fromkeys(range(len(self._rows)), call) if isinstance(call, SerdeError) else None
 
-    def _refused(self, call: Callable[[bytes], Any]) -> dict[int, SerdeError]:
+    def _refused(self, call: Callable[[bytes], Datum]) -> dict[int, SerdeError]:
         refused = {}
         for number, data in enumerate(self._messages):
             if number not in self._undecodable:
@@ -284,7 +290,7 @@ class RecordGroupTest:
         row = self._rows[number]
         return RecordPlace(self._batch.partitions[row], self._batch.offsets[row], self._writer.label)
 
-    def _key_value(self, number: int) -> Any:
+    def _key_value(self, number: int) -> Datum:
         row = self._rows[number]
         return key_value(self._batch.keys[row], self._batch.headers[row], self._plan.keys)
 
@@ -294,7 +300,7 @@ class RecordGroupTest:
     def _may_show_everything(self) -> bool:
         return self._plan.shows_values and not self._plan.test.hidden and not self._writer.hidden
 
-    def _shown(self, position: int, path: FieldPath, value: Any) -> str:
+    def _shown(self, position: int, path: FieldPath, value: object) -> str:
         """Return the value of a field as a reason, if it may be shown."""
         check: Check = self._plan.test.checks[position]
         hidden = self._writer.hidden
@@ -327,15 +333,15 @@ def _all(found: Iterable[_Value | None]) -> list[_Value] | None:
     return values
 
 
-def _first(record: Any, path: FieldPath) -> Any:
+def _first(record: object, path: FieldPath) -> Datum:
     return next(values_at(record, path), None)
 
 
-def _is_absent(value: Any) -> bool:
+def _is_absent(value: object) -> bool:
     return value is None or value is MISSING
 
 
-def _printed(value: Any) -> str:
+def _printed(value: object) -> str:
     try:
         return one_line(value)
     except (TypeError, ValueError):

@@ -6,40 +6,38 @@ import bz2
 import lzma
 import time
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.check.agreements import Agreements, read_file
 from counterfoil.contracts.errors import InputNotFound, InvalidOperand, UsageMistake
 from counterfoil.contracts.project.languages import language_of
+from counterfoil.contracts.records.lines import PartChoice, RecordMaker
 from counterfoil.contracts.records.topic import KafkaRecord, KafkaTopic
-from counterfoil.contracts.records.writing import PartChoice, RecordMaker
 from counterfoil.contracts.testing.batches import RecordBatch
 from counterfoil.contracts.testing.promises import TopicTest, topic_test
-from counterfoil.contracts.values.form import read_json
-from counterfoil.schema.agreements import Contract
+from counterfoil.contracts.values import read_json
+from counterfoil.schema.agreements import Contract, Server
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.documents import likely
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.sampling import FORMS, Strategy, choose_offsets, read_moment_ms
+from counterfoil.schema.sampling import FORMS, Bounds, Offsets, Strategy, choose_offsets, read_moment_ms
 from counterfoil.schema.texts import Position
 from counterfoil.schema.wire import id_prefix
+from counterfoil.sdk.client import Registry
 from counterfoil.sdk.client.bundle import URL, Bundle, BundledVersion, BundleTransport
 from counterfoil.sdk.errors import SerdeError
+from counterfoil.sdk.kafka import KafkaAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from counterfoil.contracts.lint.lint import LintInput
-    from counterfoil.schema.agreements import Server
-    from counterfoil.schema.sampling import Bounds, Offsets
-    from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.kafka import KafkaAccess
 
 
 # Which topics are tested: those of contract files, with what the consumers among the files expect of them.
@@ -381,7 +379,7 @@ class _Container:
             size, at = self._long(at)
             try:
                 block = self._decompress(self._data[at : at + size])
-                values: list[Any] = decode(encode_long(count) + block + b"\0", 0)
+                values: list[Datum] = decode(encode_long(count) + block + b"\0", 0)
             except (SerdeError, OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
                 problem = error.problem if isinstance(error, SerdeError) else error
                 raise self._invalid(f"the block at byte {at} cannot be read: {problem}") from None

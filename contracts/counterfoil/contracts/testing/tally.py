@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Protocol, Self
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+from counterfoil.schema.datum import Json, JsonObject
 
 # A tally is sent between processes as JSON. Its size does not grow with the number of records: places are the first
 # few.
@@ -150,12 +149,12 @@ class Tally:
         self.repeated_keys.merge(other.repeated_keys)
         self.crowded |= other.crowded
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """Return the tally as values of JSON."""
         return {**asdict(self), "crowded": sorted(self.crowded)}
 
     @classmethod
-    def read(cls, document: dict[str, Any]) -> Self:
+    def read(cls, document: JsonObject) -> Self:
         """Return the tally of a document, whose keys may have become texts."""
         return cls(
             **{name: document[name] for name in _SUMS},
@@ -173,19 +172,19 @@ class Tally:
         )
 
 
-def _failures(document: dict[str, Any]) -> dict[int, Failures]:
+def _failures(document: JsonObject) -> dict[int, Failures]:
     return {int(number): _failed(each) for number, each in document.items()}
 
 
-def _failed(document: dict[str, Any]) -> Failures:
+def _failed(document: JsonObject) -> Failures:
     return Failures(document["count"], [RecordPlace(*place) for place in document["places"]])
 
 
-def _window(document: dict[str, Any]) -> Window:
+def _window(document: JsonObject) -> Window:
     return Window(document["records"], {int(rule): count for rule, count in document["duplicates"].items()})
 
 
-def _merge_all(mine: dict[Any, Any], theirs: dict[Any, Any]) -> None:
+def _merge_all(mine: dict[Json, Json], theirs: dict[Json, Json]) -> None:
     for key, each in theirs.items():
         if key in mine:
             mine[key].merge(each)
@@ -207,7 +206,7 @@ MOST_KEYS: Final = 1_000_000
 """How many different values are kept, for all windows together: about 100 MB."""
 
 
-def digest_of(values: tuple[Any, ...]) -> int:
+def digest_of(values: tuple[object, ...]) -> int:
     """Return a number of 64 bits for values; equal values have the same in every process."""
     return int.from_bytes(blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 

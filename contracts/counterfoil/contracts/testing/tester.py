@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from counterfoil.contracts.errors import PreconditionFailed
+from counterfoil.contracts.testing import Check, Metric, QualityCheck
 from counterfoil.contracts.testing.batches import RecordBatch, reason_of
-from counterfoil.contracts.testing.checks import Check, Metric, QualityCheck
-from counterfoil.contracts.testing.plan import UNDECODABLE, UNFRAMED, RecordTestPlan, Writers, frame_key
+from counterfoil.contracts.testing.plan import (
+    UNDECODABLE,
+    UNFRAMED,
+    Layout,
+    Proposed,
+    RecordTestPlan,
+    Writer,
+    Writers,
+    frame_key,
+)
+from counterfoil.contracts.testing.promises import TopicTest
 from counterfoil.contracts.testing.run import RecordGroup, RecordGroupTest
-from counterfoil.contracts.testing.tally import RecordPlace, Span, Tally, Window, window_start
+from counterfoil.contracts.testing.tally import Key, RecordPlace, Span, Tally, Window, window_start
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import needed_by
-from counterfoil.schema.sampling import takes
+from counterfoil.schema.sampling import Range, takes
 from counterfoil.schema.wire import VALUE_HEADER
 from counterfoil.sdk.errors import SerdeError
-from counterfoil.sdk.serde.context import read_header
+from counterfoil.sdk.serde import read_header
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from counterfoil.contracts.testing.plan import Layout, Proposed, Writer
-    from counterfoil.contracts.testing.promises import TopicTest
     from counterfoil.contracts.testing.sources import SampleUnderTest
-    from counterfoil.contracts.testing.tally import Key
-    from counterfoil.schema.sampling import Range
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.kafka import KafkaAccess
 
@@ -178,7 +184,7 @@ class TopicScanner(Protocol):
         kafka: Mapping[str, str],
         topic: str,
         ranges: Mapping[int, Range],
-        work: Callable[[Iterator[Any]], Iterable[str]],
+        work: Callable[[Iterator[Datum]], Iterable[str]],
     ) -> list[str]:
         """Return the texts that ``work`` makes of the records of each partition."""
 
@@ -187,7 +193,7 @@ class TopicScanner(Protocol):
         kafka: Mapping[str, str],
         topic: str,
         ranges: Mapping[int, Range],
-        work: Callable[[Iterator[Any]], Iterable[tuple[str, int]]],
+        work: Callable[[Iterator[Datum]], Iterable[tuple[str, int]]],
     ) -> dict[str, int]:
         """Return how many of the pairs that ``work`` makes of records were there before, by the first of each pair."""
 
@@ -231,7 +237,7 @@ class DistributedTest:
                     window.duplicates[int(number)] = count
         return tally
 
-    def counts(self, batches: Iterator[Any]) -> Iterator[str]:
+    def counts(self, batches: Iterator[object]) -> Iterator[str]:
         """Yield the counts of a partition, as JSON; what a task runs."""
         collected = _Collected()
         tester = self._tester(self.test, lambda *_: collected)
@@ -240,7 +246,7 @@ class DistributedTest:
             collected.keys.clear()
         yield json.dumps(tester.tally.document())
 
-    def keys(self, batches: Iterator[Any]) -> Iterator[tuple[str, int]]:
+    def keys(self, batches: Iterator[object]) -> Iterator[tuple[str, int]]:
         """Yield the keys of the rules about duplicates, each with the rule's number and window; what a task runs."""
         rules = self._rules()
         neutral = tuple(
@@ -265,7 +271,7 @@ class DistributedTest:
             if isinstance(each, QualityCheck) and each.metric is Metric.DUPLICATE
         }
 
-    def _tester(self, test: TopicTest, repeats: Callable[[int, QualityCheck], Any]) -> TopicTester:
+    def _tester(self, test: TopicTest, repeats: Callable[[int, QualityCheck], Datum]) -> TopicTester:
         registry = self.registry
         plan = RecordTestPlan(
             test,

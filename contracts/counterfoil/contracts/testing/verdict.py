@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.contracts.findings import Finding, fingerprint
-from counterfoil.contracts.testing.checks import (
+from counterfoil.contracts.testing import (
     RECORD_RULE_BY_ID,
     REPEATED_KEY,
     UNCHECKED,
+    Check,
     FreshnessCheck,
     Metric,
     QualityCheck,
     facts_of,
 )
-from counterfoil.contracts.testing.sources import FILE
+from counterfoil.contracts.testing.promises import TopicTest
+from counterfoil.contracts.testing.sources import FILE, SampleUnderTest
+from counterfoil.contracts.testing.tally import Failures, RecordPlace, Tally
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.sampling import share_at_most
 from counterfoil.schema.texts import Position, counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from counterfoil.contracts.testing.checks import Check
-    from counterfoil.contracts.testing.promises import TopicTest
-    from counterfoil.contracts.testing.sources import SampleUnderTest
-    from counterfoil.contracts.testing.tally import Failures, RecordPlace, Tally
-
 
 # Which windows of time lie completely within the records that were read.
 

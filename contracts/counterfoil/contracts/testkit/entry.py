@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.contracts.testkit.session import SESSION
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import needed_by
 from counterfoil.schema.model import SchemaType
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.generate.library import FoundContract
 
 
-def assert_produces(contract: FoundContract | str, value: Any, *, key: Any = ..., headers: Any = ...) -> None:
+def assert_produces(contract: FoundContract | str, value: object, *, key: object = ..., headers: object = ...) -> None:
     """Check that a record keeps a contract: its schema, ranges, values, patterns, rules in CEL, key and headers.
 
     ``contract`` is the fixture of that name, or an id, a topic or the path of a file. ``value`` is what the program's
@@ -27,7 +28,7 @@ def assert_produces(contract: FoundContract | str, value: Any, *, key: Any = ...
     assert_produces_of(SESSION, contract, value, key=key, headers=headers)
 
 
-def from_contract(contract: str, *, topic: str | None = None) -> SearchStrategy[Any]:
+def from_contract(contract: str, *, topic: str | None = None) -> SearchStrategy[Datum]:
     """Return a Hypothesis strategy for the values of a contract's topic, as deserializers return them.
 
     Ranges, enums, patterns and required fields narrow them, and rules in CEL hold. ``contract`` is an id, a topic or
@@ -37,12 +38,12 @@ def from_contract(contract: str, *, topic: str | None = None) -> SearchStrategy[
     with needed_by("from_contract()", extra="testing"):
         from hypothesis import strategies as st
 
-    def strategy() -> SearchStrategy[Any]:
+    def strategy() -> SearchStrategy[Datum]:
         from counterfoil.contracts.testkit.strategies import values_of_contract
 
         found = SESSION.library().find(contract, topic)
 
-        def seen(value: Any) -> Any:
+        def seen(value: object) -> Any:
             recorder = SESSION.recorder
             return value if recorder is None else recorder.recorded(found.id, found.examples, value)
 
@@ -58,7 +59,7 @@ def from_schema(
     format: str | SchemaType = SchemaType.AVRO,  # noqa: A002 - the word that vectors have
     *,
     message: str | None = None,
-) -> SearchStrategy[Any]:
+) -> SearchStrategy[Datum]:
     """Return a Hypothesis strategy for the values of a schema, as deserializers return them.
 
     ``format`` is AVRO, JSON or PROTOBUF. ``message`` is the full name of a Protobuf message type, without which it is

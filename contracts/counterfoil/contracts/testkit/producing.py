@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.testing.record import PromiseViolation, RecordParts, shown_value
+from counterfoil.contracts.testkit.session import ContractSession
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import EncodeError, SerdeError, ValidationError
 from counterfoil.sdk.serde.multi import LANGUAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from counterfoil.contracts.generate.examples import Examples
     from counterfoil.contracts.generate.library import FoundContract
-    from counterfoil.contracts.testkit.session import ContractSession
 
 
 UNKNOWN: Final = ...
@@ -35,7 +34,7 @@ class ContractWarning(UserWarning):
     """A promise that is not kept, and that is only a warning in the contract."""
 
 
-def check_record(found: FoundContract, value: Any, *, key: Any = UNKNOWN, headers: Any = UNKNOWN) -> None:
+def check_record(found: FoundContract, value: Datum, *, key: Datum = UNKNOWN, headers: Datum = UNKNOWN) -> None:
     """Raise ``BrokenPromise`` if a record does not keep the contract, and warn of what the contract only warns of."""
     broken: list[PromiseViolation] = []
     plain = _written(found.examples, value, "", broken)
@@ -52,13 +51,13 @@ def check_record(found: FoundContract, value: Any, *, key: Any = UNKNOWN, header
         raise BrokenPromise(f"The record does not keep {found.path} ({found.topic}):{lines}", errors)
 
 
-def assert_produces_of(session: ContractSession, contract: FoundContract | str, value: Any, **parts: Any) -> None:
+def assert_produces_of(session: ContractSession, contract: FoundContract | str, value: object, **parts: object) -> None:
     """Check a record against a contract, or the one with this name."""
     found = session.library().find(contract) if isinstance(contract, str) else contract
     check_record(found, value, **parts)
 
 
-def _written(examples: Examples, value: Any, place: str, broken: list[PromiseViolation]) -> Any:
+def _written(examples: Examples, value: object, place: str, broken: list[PromiseViolation]) -> Datum:
     """Return a value as deserializers return it once it was written; a misfit is added to ``broken``."""
     try:
         data = _message(examples, value)
@@ -77,10 +76,10 @@ def _written(examples: Examples, value: Any, place: str, broken: list[PromiseVio
     return examples.decode(data)
 
 
-def _message(examples: Examples, value: Any) -> bytes:
+def _message(examples: Examples, value: object) -> bytes:
     """Return the message of a value of any kind that serializers take: a dict, a model's object, a message."""
     language = examples.schema.schema_type
-    options: dict[str, Any] = {"strict": True} if language is SchemaType.AVRO else {}
+    options: dict[str, Datum] = {"strict": True} if language is SchemaType.AVRO else {}
     if hasattr(value, "DESCRIPTOR"):
         options["classes"] = (type(value),)
     elif _is_model(value):
@@ -99,13 +98,13 @@ def _message(examples: Examples, value: Any) -> bytes:
     return examples.encode_with(LANGUAGES[language].make_codec(**options), value)
 
 
-def _is_model(value: Any) -> bool:
+def _is_model(value: object) -> bool:
     from counterfoil.sdk.serde.models.description import kind_of
 
     return not isinstance(value, Mapping) and kind_of(type(value)) is not None
 
 
-def _plain_key(found: FoundContract, key: Any, broken: list[PromiseViolation]) -> Any:
+def _plain_key(found: FoundContract, key: object, broken: list[PromiseViolation]) -> Datum:
     if found.key_examples is not None:
         return _written(found.key_examples, key, "$key", broken)
     if isinstance(key, bytes):
@@ -116,7 +115,7 @@ def _plain_key(found: FoundContract, key: Any, broken: list[PromiseViolation]) -
     return key
 
 
-def _texts(headers: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> dict[str, str]:
+def _texts(headers: Mapping[str, object] | Iterable[tuple[str, object]]) -> dict[str, str]:
     pairs = headers.items() if isinstance(headers, Mapping) else headers or ()
     return {name: text.decode(errors="replace") if isinstance(text, bytes) else str(text) for name, text in pairs}
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
 
 from counterfoil.contracts.errors import InvalidOperand, PreconditionFailed
 from counterfoil.contracts.generate.documents import ConsumerFacts, Uneditable, consumer_text, with_reads
 from counterfoil.schema.agreements import DataProduct, major_of
 from counterfoil.schema.agreements.documents import read_agreement
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.paths import print_path
+from counterfoil.sdk.usage import Usage
 from counterfoil.sdk.usage.recording import WHOLE, ObservedPlace, recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from counterfoil.contracts.generate.examples import Examples
     from counterfoil.contracts.generate.library import ContractLibrary
-    from counterfoil.sdk.usage.observation import Usage
 
 
 # What tests read of the values of each contract, as the paths of consumers' files.
@@ -51,7 +51,7 @@ class ReadRecorder:
         self.paths[contract].update(found)
         self.of_test[contract].update(found)
 
-    def recorded(self, contract: str, examples: Examples, value: Any, *, is_key: bool = False) -> Any:
+    def recorded(self, contract: str, examples: Examples, value: object, *, is_key: bool = False) -> Json:
         """Return a value that notes what is read of it."""
 
         def note(texts: tuple[str, ...]) -> None:
@@ -63,10 +63,10 @@ class ReadRecorder:
         """Take what is observed of a deserializer at the end of each test."""
         self._usages.append(usage)
 
-    def sink(self, contract_of_id: Callable[[int], str | None]) -> Callable[[dict[str, Any]], None]:
+    def sink(self, contract_of_id: Callable[[int], str | None]) -> Callable[[JsonObject], None]:
         """Return the sink for the batches of an observation; ``contract_of_id`` knows the ids of schemas."""
 
-        def take(batch: dict[str, Any]) -> None:
+        def take(batch: JsonObject) -> None:
             for read in batch["reads"]:
                 contract = contract_of_id(read["schemaId"])
                 if contract is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,10 +19,6 @@ from counterfoil.contracts.testkit.reads import (
 )
 from counterfoil.contracts.testkit.session import CONSUMER_INI, SESSION
 from counterfoil.schema.errors import CounterfoilError
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
-
 
 _OUTPUT = "counterfoil_reads"
 
@@ -69,7 +66,7 @@ class ReadsPlugin:
         return result
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
+    def pytest_testnodedown(self, node: object) -> None:
         """Take what the tests of a worker read."""
         for contract, paths in getattr(node, "workeroutput", {}).get(_OUTPUT, {}).items():
             self._joined[contract].update(paths)

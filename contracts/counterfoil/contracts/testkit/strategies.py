@@ -6,27 +6,26 @@ The values are those that a deserializer returns: each drawn one is written as a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from hypothesis import reject
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate.choices import MAX_LENGTH, SINGLE_BITS, SeededChoices
+from counterfoil.contracts.generate import MAX_LENGTH, SINGLE_BITS, SeededChoices
 from counterfoil.contracts.generate.examples import Examples
 from counterfoil.contracts.testing.record import RecordParts
 from counterfoil.schema.caches import cached_if_short
-from counterfoil.schema.model import Schema
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.patterns.matching import holds_match, is_too_large
 from counterfoil.schema.patterns.samples import matching_strings
 from counterfoil.schema.texts import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from counterfoil.contracts.generate.library import FoundContract
-    from counterfoil.schema.model import SchemaType
 
 
 T = TypeVar("T")
@@ -94,14 +93,14 @@ def _matching(pattern: str) -> st.SearchStrategy[str]:
     return st.one_of(st.sampled_from(known), drawn) if known else drawn
 
 
-def schema_values(text: str, language: SchemaType, message: str | None) -> st.SearchStrategy[Any]:
+def schema_values(text: str, language: SchemaType, message: str | None) -> st.SearchStrategy[Datum]:
     """Return a strategy for the values of a schema; raise ``InvalidSchema``."""
     return values_of(Examples(Schema(text, language), message=message))
 
 
 def values_of(
-    examples: Examples, is_kept: Callable[[Any], bool] | None = None, seen: Callable[[Any], Any] | None = None
-) -> st.SearchStrategy[Any]:
+    examples: Examples, is_kept: Callable[[Datum], bool] | None = None, seen: Callable[[Datum], Datum] | None = None
+) -> st.SearchStrategy[Datum]:
     """Return a strategy for the values of examples that keep rules; ``seen`` gets each of them, and may replace it.
 
     Everything that the first value needs is compiled here, since Hypothesis limits the time in which values are drawn.
@@ -109,7 +108,7 @@ def values_of(
     _prepare(examples, is_kept)
 
     @st.composite
-    def values(draw: st.DrawFn) -> Any:
+    def values(draw: st.DrawFn) -> Datum:
         choices = DrawnChoices(draw)
         for _ in range(_MAX_TRIES):
             value = examples.decode(examples.encode(examples.value(examples.make(choices))))
@@ -120,7 +119,7 @@ def values_of(
     return values()
 
 
-def _prepare(examples: Examples, is_kept: Callable[[Any], bool] | None) -> None:
+def _prepare(examples: Examples, is_kept: Callable[[Datum], bool] | None) -> None:
     """Make some values of examples, write and read them, and evaluate their rules, so that all of it is compiled."""
     st.text(_CHARACTERS).validate()
     for seed in range(_PREPARED):
@@ -132,13 +131,13 @@ def _prepare(examples: Examples, is_kept: Callable[[Any], bool] | None) -> None:
             is_kept(value)
 
 
-def values_of_contract(found: FoundContract, seen: Callable[[Any], Any] | None = None) -> st.SearchStrategy[Any]:
+def values_of_contract(found: FoundContract, seen: Callable[[Datum], Datum] | None = None) -> st.SearchStrategy[Datum]:
     """Return a strategy for the values of a contract, which keep all that it promises of one record's value.
 
     Raises ``NoExample`` if no value is found that keeps its rules.
     """
 
-    def is_kept(value: Any) -> bool:
+    def is_kept(value: object) -> bool:
         parts = RecordParts(value, headers=None, has_key=False)
         return not any(not each.is_warning for each in found.check.violations(parts))
 

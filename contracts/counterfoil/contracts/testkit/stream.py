@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from counterfoil.contracts.baselines.baseline import read_schema
+from counterfoil.contracts.baselines import read_schema
 from counterfoil.contracts.baselines.operands import read_operand
 from counterfoil.contracts.errors import UsageMistake
-from counterfoil.contracts.generate.choices import USUAL, ExampleShape, SeededChoices
-from counterfoil.contracts.generate.library import of_schema
+from counterfoil.contracts.generate import USUAL, ExampleShape, SeededChoices
+from counterfoil.contracts.generate.examples import Examples
+from counterfoil.contracts.generate.library import FoundContract, of_schema
+from counterfoil.contracts.testkit.session import ContractSession
 from counterfoil.schema.compatibility import CompatibilityLevel
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.model import Reference, Schema
 from counterfoil.schema.rest.versions import Visibility
-from counterfoil.sdk.serde.context import SerializationContext
+from counterfoil.sdk.client import Registry
+from counterfoil.sdk.serde import SerializationContext
+from counterfoil.sdk.serde.deserializer import Deserializer
 from counterfoil.sdk.serde.serializer import Serializer
+from counterfoil.sdk.subjects import Field
 from counterfoil.sdk.testing.registries import InMemoryRegistry
-from counterfoil.sdk.usage.observation import Usage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from counterfoil.contracts.generate.examples import Examples
-    from counterfoil.contracts.generate.library import FoundContract
-    from counterfoil.contracts.testkit.session import ContractSession
-    from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.serde.deserializer import Deserializer
-    from counterfoil.sdk.subjects import Field
-
+from counterfoil.sdk.usage import Usage
 
 LATEST: Final = "latest"
 ALL_LIVE: Final = "all-live"
@@ -51,16 +47,16 @@ class StreamRecord:
     value: bytes
     headers: list[tuple[str, bytes]]
     schema_id: int
-    _read: Callable[[StreamRecord, Field], Any] = field(repr=False, compare=False)
+    _read: Callable[[StreamRecord, Field], Datum] = field(repr=False, compare=False)
     _note: Callable[[str], None] = field(repr=False, compare=False)
 
     @property
-    def decoded(self) -> Any:
+    def decoded(self) -> Datum:
         """The value as a deserializer returns it."""
         return self._read(self, "value")
 
     @property
-    def decoded_key(self) -> Any:
+    def decoded_key(self) -> Datum:
         """The key as a deserializer returns it; bytes without a schema of keys."""
         return self._read(self, "key")
 
@@ -154,14 +150,14 @@ class Stream:
         choices = SeededChoices(f"{found.id} {seed}")
         return [self._record(found, writers[index % len(writers)], choices) for index in range(n)]
 
-    def deserializer(self, contract: str, **options: Any) -> Deserializer[Any]:
+    def deserializer(self, contract: str, **options: object) -> Deserializer[Datum]:
         """Return a deserializer of the values of a contract, which is observed; ``options`` are those of its class."""
         from counterfoil.sdk.serde.multi import LANGUAGES
 
         language = self._session.library().find(contract).examples.schema.schema_type
         return self.observe(LANGUAGES[language].make_deserializer(self.registry, **options))
 
-    def observe(self, deserializer: Deserializer[Any]) -> Deserializer[Any]:
+    def observe(self, deserializer: Deserializer[Datum]) -> Deserializer[Datum]:
         """Return a deserializer of the program, of which what is read is noted; its client is ``registry``."""
         recorder = self._session.recorder
         if recorder is None:
@@ -216,7 +212,7 @@ class Stream:
         if self._session.recorder is not None:
             self._session.recorder.note(contract, (path,))
 
-    def _decoded(self, found: FoundContract, writer: _Writer, record: StreamRecord, part: Field) -> Any:
+    def _decoded(self, found: FoundContract, writer: _Writer, record: StreamRecord, part: Field) -> Datum:
         examples = writer.value if part == "value" else writer.key
         data = record.value if part == "value" else record.key
         recorder = self._session.recorder
@@ -244,7 +240,7 @@ class _Writer:
         self.key = found.key_examples
         self._records = found.records(self.value)
         self.schema_id, self._write_value = _serializer(registry, found.promise.subject, self.value)
-        self._write_key: Callable[[Any, SerializationContext], bytes | None] | None = None
+        self._write_key: Callable[[Datum, SerializationContext], bytes | None] | None = None
         if self.key is not None:
             subject = found.promise.key.subject if found.promise.key is not None else None
             _, self._write_key = _serializer(registry, subject or f"{found.topic}-key", self.key)
@@ -262,7 +258,7 @@ class _Writer:
 
 def _serializer(
     registry: Registry, subject: str, examples: Examples
-) -> tuple[int, Callable[[Any, SerializationContext], bytes | None]]:
+) -> tuple[int, Callable[[Datum, SerializationContext], bytes | None]]:
     """Return the id of a schema that is registered now, and the serializer of its values."""
     earlier: list[Reference] = []
     for each in examples.references:

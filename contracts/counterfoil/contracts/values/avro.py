@@ -21,26 +21,33 @@ two records are both objects, and a double may be a text. Values in nanoseconds 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from counterfoil.contracts.values.form import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
-from counterfoil.schema.languages.avro.types import AvroArray, AvroKind, AvroMap, AvroRecord, AvroUnion, branch_name
+from counterfoil.contracts.values import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroKind,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+    branch_name,
+)
 from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.serde import misfit, placed
 from counterfoil.sdk.serde.avro.coders import compile_hinted_decoder
 from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk, describe
 from counterfoil.sdk.serde.avro.logical_types import conversion_of
 from counterfoil.sdk.serde.avro.values import branch_named, is_optional
-from counterfoil.sdk.serde.context import misfit, placed
+from counterfoil.sdk.serde.codec import AnyCodec, Decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.sdk.serde.codec import Codec, Decode
 
 
 _NANOSECONDS: Final = re.compile(r"[.,]\d{6}\d*[1-9]")
@@ -61,7 +68,7 @@ def _in_microseconds(text: str) -> str:
     return text
 
 
-_TEXT_FORM: Final[dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]]] = {
+_TEXT_FORM: Final[dict[type, tuple[Callable[[Datum], str], Callable[[str], Datum]]]] = {
     datetime: (datetime.isoformat, _instant),
     date: (date.isoformat, date.fromisoformat),
     time: (time.isoformat, _time_of_day),
@@ -98,20 +105,20 @@ _PYTHON_TYPES: Final = {
 class AvroForm:
     """The form of Avro's values."""
 
-    options: Final[Mapping[str, Any]] = {}
+    options: Final[Mapping[str, Datum]] = {}
 
-    def decoder(self, codec: Codec[Any], writer: AvroSchema, reader: AvroSchema | None, suffix: bytes) -> Decode:
+    def decoder(self, codec: AnyCodec, writer: AvroSchema, reader: AvroSchema | None, suffix: bytes) -> Decode:
         """Return a function that reads data as JSON."""
         del codec, suffix
         read = compile_hinted_decoder(writer, reader)
         root = (reader or writer).root
 
-        def decode(data: bytes, offset: int, /) -> Any:
+        def decode(data: bytes, offset: int, /) -> Datum:
             return _shown(root, read(data, offset))
 
         return decode
 
-    def value(self, parsed: AvroSchema, given: Any, message: str | None = None) -> Any:
+    def value(self, parsed: AvroSchema, given: object, message: str | None = None) -> Datum:
         """Return the value for an encoder; a value of a union has the hint that names its type."""
         del message
         try:
@@ -122,7 +129,7 @@ class AvroForm:
             raise misfit_at_top(misfit("a value that is nested less deeply", given)) from None
 
 
-def _shown(node: AvroType, value: Any) -> Any:
+def _shown(node: AvroType, value: Datum) -> Datum:
     """Return the JSON of a value that may have hints."""
     match node:
         case AvroUnion():
@@ -142,7 +149,7 @@ def _shown(node: AvroType, value: Any) -> Any:
     return shown_real(base) if isinstance(base, float) else base
 
 
-def _shown_branch(union: AvroUnion, value: Any) -> Any:
+def _shown_branch(union: AvroUnion, value: object) -> Datum:
     if value is None:
         return None
     if isinstance(value, tuple):
@@ -165,7 +172,7 @@ def _json_types(node: AvroType) -> set[str]:
     return {"string"} if conversion is not None and conversion.native in _TEXT_FORM else _JSON_TYPES[node.kind]
 
 
-def _value(node: AvroType, given: Any) -> Any:
+def _value(node: AvroType, given: object) -> Datum:
     match node:
         case AvroUnion():
             return _branch_value(node, given)
@@ -182,14 +189,14 @@ def _value(node: AvroType, given: Any) -> Any:
     return _scalar(node, given)
 
 
-def _under(part: str, node: AvroType, given: Any) -> Any:
+def _under(part: str, node: AvroType, given: object) -> Datum:
     try:
         return _value(node, given)
     except EncodeError as error:
         raise placed(error, part) from None
 
 
-def _record_value(record: AvroRecord, given: Any) -> dict[str, Any]:
+def _record_value(record: AvroRecord, given: object) -> dict[str, Datum]:
     if not isinstance(given, dict):
         raise misfit(f"an object ({record.full_name})", given)
     names = {field.name for field in record.fields}
@@ -205,7 +212,7 @@ def _record_value(record: AvroRecord, given: Any) -> dict[str, Any]:
     }
 
 
-def _branch_value(union: AvroUnion, given: Any) -> Any:
+def _branch_value(union: AvroUnion, given: Datum) -> Datum:
     if is_named(union):
         if given is None and branch_named(union, "null") is not None:
             return None
@@ -227,23 +234,23 @@ def _branch_value(union: AvroUnion, given: Any) -> Any:
     return _as_branch(union, named, next(iter(given.values())))
 
 
-def _as_branch(union: AvroUnion, branch: AvroType, given: Any) -> Any:
+def _as_branch(union: AvroUnion, branch: AvroType, given: object) -> Datum:
     value = _value(branch, given)
     return value if is_optional(union) else (branch_name(branch), value)
 
 
-def _in_avro_json(union: AvroUnion, given: Any) -> AvroType | None:
+def _in_avro_json(union: AvroUnion, given: object) -> AvroType | None:
     """Return the branch that an object with one key names, which is how Avro's own JSON writes values of unions."""
     name = next(iter(given)) if isinstance(given, dict) and len(given) == 1 else None
     index = branch_named(union, name) if isinstance(name, str) else None
     return None if index is None else union.branches[index]
 
 
-def _is_json(given: Any, name: str) -> bool:
+def _is_json(given: object, name: str) -> bool:
     return isinstance(given, _PYTHON_TYPES[name]) and (name == "boolean" or not isinstance(given, bool))  # type: ignore[arg-type] # a type or a tuple of types
 
 
-def _scalar(node: AvroType, given: Any) -> Any:
+def _scalar(node: AvroType, given: object) -> Datum:
     conversion = conversion_of(node)
     if conversion is not None and conversion.native in _TEXT_FORM and isinstance(given, str):
         return _logical(node, conversion.native, conversion.expected, given)
@@ -260,7 +267,7 @@ def _scalar(node: AvroType, given: Any) -> Any:
     return given
 
 
-def _logical(node: AvroType, native: type, expected: str, text: str) -> Any:
+def _logical(node: AvroType, native: type, expected: str, text: str) -> Datum:
     try:
         value = _TEXT_FORM[native][1](text)
     except (ValueError, InvalidOperation):

@@ -1,26 +1,84 @@
-"""What is promised or expected of single values, as constraints, and the values at a path of a record.
-
-This is the one meaning of ``required``, ranges, lists of values and patterns, for records of topics
-(``counterfoil test``), for records of tests (``assert_produces``) and for those that a converter makes.
-"""
+"""Promises about values: constraints of fields, and rules in CEL, which are compiled without being evaluated."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from counterfoil.schema.paths import StepKind
+from counterfoil.schema.agreements import ExpectedRead, FieldPromise, ValueRange
+from counterfoil.schema.caches import cached_if_short
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.paths import FieldPath, Step, StepKind
 from counterfoil.schema.patterns.matching import holds_match
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from counterfoil.sdk.serde.rules.cel import CelExpression, Parts
 
-    from counterfoil.schema.agreements import ExpectedRead, FieldPromise, ValueRange
-    from counterfoil.schema.paths import FieldPath, Step
 
+# The compilation of quality rules in CEL, without evaluating them.
+
+VARIABLES: Final = ("message", "key", "headers")
+"""The variables of a quality rule: the record's value, its key, its headers."""
+
+
+class RuleCompilation(NamedTuple):
+    """The result: what is wrong, or None, the paths of the fields that are read, and the variables.
+
+    Without ``is_compiled`` no engine is installed.
+    """
+
+    problem: str | None = None
+    is_compiled: bool = True
+    reads: tuple[tuple[str, ...], ...] = ()
+    variables: frozenset[str] = frozenset()
+
+
+@cached_if_short(1024, longest=2_000)
+def compile_rule(text: str) -> RuleCompilation:
+    """Compile an expression, and return what is wrong with it, and which fields of the message it reads."""
+    from counterfoil.sdk.errors import RuleError
+    from counterfoil.sdk.serde.rules.cel.executors import compile_program
+
+    expression = read_rule(text)
+    try:
+        compile_program(expression)
+    except RuleError as mistake:
+        from counterfoil.sdk.errors import RuleTypeMissing
+
+        return RuleCompilation(str(mistake), is_compiled=not isinstance(mistake, RuleTypeMissing))
+    present = [path[1:] for path in expression.presences.values() if path[0] == VARIABLES[0]]
+    reads = tuple(dict.fromkeys((*_paths(expression.reads.get(VARIABLES[0], {})), *present)))
+    return RuleCompilation(reads=reads, variables=variables_of(expression))
+
+
+def read_rule(text: str) -> CelExpression:
+    """Return what an expression reads, without compiling it."""
+    from counterfoil.sdk.serde.rules.cel import read_expression
+    from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
+
+    return read_expression(text, VARIABLES, FUNCTIONS)
+
+
+def variables_of(expression: CelExpression) -> frozenset[str]:
+    """Return the variables that an expression reads, or of which it tests whether a field is present."""
+    return frozenset((*expression.reads, *(path[0] for path in expression.presences.values())))
+
+
+def _paths(parts: Parts, before: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Return the paths that are read; a part that is read as a whole ends its path."""
+    if not parts:
+        return [before] if before else []
+    return [path for name, inner in parts.items() for path in _paths(inner, (*before, name))]
+
+
+# What is promised or expected of single values, as constraints, and the values at a path of a record.
+#
+# This is the one meaning of ``required``, ranges, lists of values and patterns, for records of topics
+# (``counterfoil test``), for records of tests (``assert_produces``) and for those that a converter makes.
 
 _SEARCH_TIMEOUT_S: Final = 1.0
 
@@ -37,7 +95,7 @@ class Required:
     rule = "value-missing"
     words = "a value"
 
-    def fits(self, value: Any) -> bool:
+    def fits(self, value: object) -> bool:
         """Return whether the value is there."""
         return value is not None and (self.may_be_missing or value is not MISSING)
 
@@ -55,7 +113,7 @@ class Within:
         """The range in words."""
         return str(self.range)
 
-    def fits(self, value: Any) -> bool:
+    def fits(self, value: object) -> bool:
         """Return whether the value is in the range; a value that is not there is."""
         if value is None or value is MISSING:
             return True
@@ -69,7 +127,7 @@ class Within:
 class OneOfValues:
     """The value must be one of these."""
 
-    values: frozenset[Any]
+    values: frozenset[Datum]
 
     rule = "value-unlisted"
 
@@ -78,7 +136,7 @@ class OneOfValues:
         """The values in words."""
         return f"one of {', '.join(sorted(map(str, self.values)))}"
 
-    def fits(self, value: Any) -> bool:
+    def fits(self, value: object) -> bool:
         """Return whether the value is one of these; a value that is not there is."""
         if value is None or value is MISSING:
             return True
@@ -104,7 +162,7 @@ class Matching:
         """The pattern in words."""
         return f"a text that matches {self.pattern}"
 
-    def fits(self, value: Any) -> bool:
+    def fits(self, value: object) -> bool:
         """Return whether the text matches; a value that is not there does.
 
         A text for which the search takes longer than a second does not match.
@@ -129,7 +187,7 @@ def constraints_of(expected: FieldPromise | ExpectedRead) -> Iterator[Constraint
         yield Matching(expected.pattern)
 
 
-def is_key_of(key: Any, path: FieldPath, value: Any) -> bool:
+def is_key_of(key: object, path: FieldPath, value: object) -> bool:
     """Return whether a key is that of a record whose field at ``path`` has this value; a text may stand for the value.
 
     Of a key with fields, the one of the same name counts.
@@ -141,7 +199,7 @@ def is_key_of(key: Any, path: FieldPath, value: Any) -> bool:
     return bool(key == value) or (key is not None and value is not None and str(key) == str(value))
 
 
-def values_at(record: Any, path: FieldPath) -> Iterator[Any]:
+def values_at(record: object, path: FieldPath) -> Iterator[Datum]:
     """Yield the values at a path of a record's plain value: one for each item, ``MISSING`` for a field without value.
 
     Nothing is yielded where what is around the field is not there.
@@ -149,7 +207,7 @@ def values_at(record: Any, path: FieldPath) -> Iterator[Any]:
     return _follow(record, path, 0)
 
 
-def _follow(value: Any, path: FieldPath, at: int) -> Iterator[Any]:
+def _follow(value: object, path: FieldPath, at: int) -> Iterator[Datum]:
     chosen = ""
     if isinstance(value, tuple) and _is_branch(value):
         chosen, value = value
@@ -163,7 +221,7 @@ def _follow(value: Any, path: FieldPath, at: int) -> Iterator[Any]:
         yield from _inside(value, path, at)
 
 
-def _inside(value: Any, path: FieldPath, at: int) -> Iterator[Any]:
+def _inside(value: object, path: FieldPath, at: int) -> Iterator[Datum]:
     step = path[at]
     if step.kind is StepKind.BRANCH:
         yield from _follow(value, path, at + 1)
@@ -180,7 +238,7 @@ def _inside(value: Any, path: FieldPath, at: int) -> Iterator[Any]:
             yield from _follow(each, path, at + 1)
 
 
-def placed_values(value: Any, path: FieldPath, place: str = "") -> Iterator[tuple[str, Any]]:
+def placed_values(value: Datum, path: FieldPath, place: str = "") -> Iterator[tuple[str, Datum]]:
     """Yield every value at a path, with its place; ``MISSING`` where a record has no such field.
 
     The values are those of :func:`values_at`, which is faster and knows no places.
@@ -198,7 +256,7 @@ def placed_values(value: Any, path: FieldPath, place: str = "") -> Iterator[tupl
         yield from placed_values(part, path[1:], inside)
 
 
-def _parts(value: Any, step: Step, place: str, *, is_last: bool) -> Iterator[tuple[str, Any]]:
+def _parts(value: object, step: Step, place: str, *, is_last: bool) -> Iterator[tuple[str, Datum]]:
     """Yield the parts of a value that one step leads to, with their places."""
     match step.kind, value:
         case StepKind.MEMBER, dict():
@@ -218,12 +276,12 @@ def _is_chosen(name: str, step: Step) -> bool:
     return not name or step.name in (name, name.rpartition(".")[2])
 
 
-def _is_branch(value: Any) -> bool:
+def _is_branch(value: object) -> bool:
     """Return whether a value is a pair of the name of a union's branch and the value."""
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)  # noqa: PLR2004 - a pair
 
 
-def _is_ordered(low: Any, high: Any, *, is_open: bool) -> bool:
+def _is_ordered(low: Datum, high: Datum, *, is_open: bool) -> bool:
     """Return whether ``low`` is at most ``high``; None is no limit, and values of different types have no order."""
     if low is None or high is None:
         return True
@@ -234,7 +292,7 @@ def _is_ordered(low: Any, high: Any, *, is_open: bool) -> bool:
         return False
 
 
-def _comparable(value: Any, other: Any) -> Any:
+def _comparable(value: object, other: object) -> Datum:
     """Return a value in the type in which it is compared with another: texts that stand for times as times."""
     if isinstance(value, float) and isinstance(other, Decimal):
         return Decimal(repr(value)) if math.isfinite(value) else value

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.baselines.baseline import read_version
+from counterfoil.contracts.baselines import read_version
 from counterfoil.contracts.errors import NotKnown
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import SubjectNotFound
-from counterfoil.schema.paths import ITEMS, VALUES, PathNotFound, StepKind, member, print_path, resolve_path
+from counterfoil.schema.parsed import ParsedSchema
+from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, PathNotFound, StepKind, member, print_path, resolve_path
 from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, NotPlannable, RecordType, UnionType, tree_of
 from counterfoil.schema.plans.types import split_null
 from counterfoil.schema.rest.observations import WHOLE_RECORD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.paths import FieldPath
     from counterfoil.sdk.client import Registry
 
 
@@ -33,7 +32,7 @@ _LOGICAL_TYPE_BY_WORD: Final = {
 _WHOLE: Final = "*"
 
 
-def properties_of(schema: ParsedSchema) -> list[dict[str, Any]]:
+def properties_of(schema: ParsedSchema) -> list[JsonObject]:
     """Return the properties of a contract, as ODCS has them; empty for a schema without fields."""
     root = _record(schema)
     return [] if root is None else _Writer().fields(root)
@@ -59,19 +58,19 @@ class _Writer:
     def __init__(self) -> None:
         self._open: set[int] = set()
 
-    def fields(self, record: RecordType) -> list[dict[str, Any]]:
+    def fields(self, record: RecordType) -> list[JsonObject]:
         self._open.add(id(record))
         try:
             return [self._field(each.name, each.type, is_optional=each.may_be_absent) for each in record.fields]
         finally:
             self._open.discard(id(record))
 
-    def _field(self, name: str, node: Node, *, is_optional: bool) -> dict[str, Any]:
+    def _field(self, name: str, node: Node, *, is_optional: bool) -> JsonObject:
         has_null, inner = _without_null(node)
         required = {} if has_null or is_optional else {"required": True}
         return {"name": name, **self._type(inner), **required}
 
-    def _type(self, node: Node | None) -> dict[str, Any]:
+    def _type(self, node: Node | None) -> JsonObject:
         match node:
             case Leaf():
                 enum = {"enum": [{"value": symbol} for symbol in node.symbols]} if node.symbols else {}

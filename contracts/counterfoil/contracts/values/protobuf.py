@@ -8,23 +8,19 @@ object with the key ``@type``. Unknown fields are left out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from counterfoil.contracts.values.form import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
-from counterfoil.schema.languages.protobuf.runtime import is_map
+from counterfoil.contracts.values import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, is_map
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.context import misfit, placed
+from counterfoil.sdk.serde import misfit, placed
+from counterfoil.sdk.serde.codec import AnyCodec, Decode
+from counterfoil.sdk.serde.protobuf.message_types import MessageTypes
 from counterfoil.sdk.serde.protobuf.well_known import ANY, CONVERSION_BY_NAME, WRAPPERS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField
-    from counterfoil.sdk.serde.codec import Codec, Decode
-    from counterfoil.sdk.serde.protobuf.message_types import MessageTypes
-
 
 _TYPE_URL: Final = "@type"
 _BOOLEANS: Final = {"true": True, "false": False}
@@ -33,18 +29,18 @@ _BOOLEANS: Final = {"true": True, "false": False}
 class ProtobufForm:
     """The form of Protobuf's values."""
 
-    options: Final[Mapping[str, Any]] = {"as_dict": True}
+    options: Final[Mapping[str, Datum]] = {"as_dict": True}
 
-    def decoder(self, codec: Codec[Any], writer: Any, reader: Any, suffix: bytes) -> Decode:
+    def decoder(self, codec: AnyCodec, writer: object, reader: object, suffix: bytes) -> Decode:
         """Return a function that reads data as JSON."""
         read = codec.decoder(writer, reader, suffix)
 
-        def decode(data: bytes, offset: int, /) -> Any:
+        def decode(data: bytes, offset: int, /) -> Datum:
             return _shown(read(data, offset))
 
         return decode
 
-    def value(self, parsed: MessageTypes, given: Any, message: str | None = None) -> Any:
+    def value(self, parsed: MessageTypes, given: object, message: str | None = None) -> Datum:
         """Return the dict for an encoder."""
         descriptor = parsed.find(message)
         try:
@@ -55,7 +51,7 @@ class ProtobufForm:
             raise misfit_at_top(misfit("a value that is nested less deeply", given)) from None
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> Datum:
     match value:
         case dict():
             return {shown_key(key): _shown(item) for key, item in value.items()}
@@ -74,7 +70,7 @@ def _shown(value: Any) -> Any:
     return value
 
 
-def shown_key(key: Any) -> str:
+def shown_key(key: object) -> str:
     """Return the key of a map as a key of JSON."""
     return str(key).lower() if isinstance(key, bool) else str(key)
 
@@ -87,7 +83,7 @@ def shown_duration(value: timedelta) -> str:
     return f"{'-' if micros < 0 else ''}{seconds}{digits}s"
 
 
-def _value(descriptor: AnyDescriptor, given: Any) -> Any:
+def _value(descriptor: AnyDescriptor, given: object) -> Datum:
     """Return a value of a message type; what an encoder reads in the same way stays as it is."""
     name = descriptor.full_name
     if name in WRAPPERS:
@@ -102,14 +98,14 @@ def _value(descriptor: AnyDescriptor, given: Any) -> Any:
     return {key: _under(str(key), fields[key], item) if key in fields else item for key, item in given.items()}
 
 
-def _under(part: str, field: AnyField, given: Any) -> Any:
+def _under(part: str, field: AnyField, given: object) -> Datum:
     try:
         return _field_value(field, given)
     except EncodeError as error:
         raise placed(error, part) from None
 
 
-def _field_value(field: AnyField, given: Any) -> Any:
+def _field_value(field: AnyField, given: object) -> Datum:
     if is_map(field):
         if not isinstance(given, dict):
             return given
@@ -120,14 +116,14 @@ def _field_value(field: AnyField, given: Any) -> Any:
     return _single(field, given)
 
 
-def _placed(part: str, field: AnyField, given: Any) -> Any:
+def _placed(part: str, field: AnyField, given: object) -> Datum:
     try:
         return _single(field, given)
     except EncodeError as error:
         raise placed(error, part) from None
 
 
-def _single(field: AnyField, given: Any) -> Any:
+def _single(field: AnyField, given: object) -> Datum:
     if given is None:
         return None
     if field.message_type is not None:
@@ -137,7 +133,7 @@ def _single(field: AnyField, given: Any) -> Any:
     return read_real(given) if field.type in (field.TYPE_DOUBLE, field.TYPE_FLOAT) else given
 
 
-def _key(field: AnyField, key: str) -> Any:
+def _key(field: AnyField, key: str) -> Datum:
     if field.type == field.TYPE_STRING:
         return key
     if field.type == field.TYPE_BOOL:
@@ -155,7 +151,7 @@ def _decimal(given: str) -> Decimal:
         raise misfit("a decimal number", given) from None
 
 
-def _any_value(descriptor: AnyDescriptor, given: Any) -> Any:
+def _any_value(descriptor: AnyDescriptor, given: object) -> Datum:
     if not isinstance(given, dict) or not isinstance(given.get(_TYPE_URL), str):
         raise misfit(f"an object with the key {_TYPE_URL}", given)
     url, rest = given[_TYPE_URL], {key: item for key, item in given.items() if key != _TYPE_URL}

@@ -29,7 +29,7 @@ from counterfoil.schema.plans.bridge import BridgeFile
 from counterfoil.schema.plans.derivations import RoundTripLoss
 from counterfoil.schema.plans.model import ConversionPlan
 from counterfoil.schema.texts import counted
-from counterfoil.sdk.commands.output import is_printed, print_json
+from counterfoil.sdk.commands import is_printed, print_json
 from counterfoil.sdk.kafka import KafkaAccess
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from counterfoil.schema.sketch import (
 from counterfoil.schema.sketch.document import sketch_document
 from counterfoil.schema.sketch.model import print_place
 from counterfoil.sdk import Registry
-from counterfoil.sdk.commands.output import STANDARD_OUTPUT
+from counterfoil.sdk.commands import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from counterfoil.converter.kafka.cluster import Cluster

@@ -28,8 +28,8 @@ from counterfoil.schema.sketch.model import DEFAULT_TAGS
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
 from counterfoil.sdk import Registry
 from counterfoil.sdk.errors import FrameError, NotFramed, SerdeError, UnknownSchemaId
+from counterfoil.sdk.serde import read_header
 from counterfoil.sdk.serde.codec import Codec, resolve_references
-from counterfoil.sdk.serde.context import read_header
 from counterfoil.sdk.serde.multi import LANGUAGES
 from counterfoil.sdk.serde.reading import fetch_writer, frame_of, read_header_of
 

@@ -27,7 +27,7 @@ from counterfoil.converter.spark.session import (
     start_session,
 )
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.sdk.commands.output import print_json
+from counterfoil.sdk.commands import print_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

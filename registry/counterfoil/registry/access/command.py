@@ -27,7 +27,7 @@ from counterfoil.registry.access.store_commands import (
 from counterfoil.schema.errors import CounterfoilError, needed_by
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.texts import counted
-from counterfoil.sdk.commands.output import as_json, print_json
+from counterfoil.sdk.commands import as_json, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,8 +14,8 @@ import click
 
 from counterfoil.schema.errors import needed_by
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands import as_json, print_json
 from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
-from counterfoil.sdk.commands.output import as_json, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

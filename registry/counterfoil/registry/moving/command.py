@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from counterfoil.sdk.commands import as_json, require_file
 from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryRole, registry_options
-from counterfoil.sdk.commands.output import as_json, require_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable

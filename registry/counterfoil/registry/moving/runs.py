@@ -29,7 +29,7 @@ from counterfoil.schema.rest.schemas import metadata_document, reference_documen
 from counterfoil.schema.rest.subjects import config_document
 from counterfoil.schema.texts import counted, excerpt
 from counterfoil.sdk import operations
-from counterfoil.sdk.commands.output import print_json
+from counterfoil.sdk.commands import print_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord
 
-    from counterfoil.sdk.serde.context import Headers
+    from counterfoil.schema.datum import Datum
+    from counterfoil.sdk.serde import Headers
     from counterfoil.sdk.serde.deserializer import Deserializer
     from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.serializer import Serializer
@@ -43,8 +44,8 @@ class RegistryProducer:
         self,
         producer: AIOKafkaProducer,
         *,
-        key_serializer: Serializer[Any] | None = None,
-        value_serializer: Serializer[Any] | None = None,
+        key_serializer: Serializer[Datum] | None = None,
+        value_serializer: Serializer[Datum] | None = None,
     ) -> None:
         self._producer = producer
         self._key = None if key_serializer is None else AsyncSerializer(key_serializer)
@@ -57,7 +58,7 @@ class RegistryProducer:
                 await serializer.sync.warm(topic=topic, field=field)
 
     async def send(
-        self, topic: str, value: Any = None, key: Any = None, *, headers: Headers = None, **more: Any
+        self, topic: str, value: object = None, key: object = None, *, headers: Headers = None, **more: object
     ) -> asyncio.Future[Any]:
         """Send a record and return what aiokafka's ``send`` returns, whose other arguments are in ``more``.
 
@@ -71,13 +72,13 @@ class RegistryProducer:
         return await self._producer.send(topic, value=value, key=key, headers=pairs, **more)  # type: ignore[no-any-return]  # aiokafka's types
 
     async def send_and_wait(
-        self, topic: str, value: Any = None, key: Any = None, *, headers: Headers = None, **more: Any
-    ) -> Any:
+        self, topic: str, value: object = None, key: object = None, *, headers: Headers = None, **more: object
+    ) -> Datum:
         """Send a record and return its metadata when the broker has it."""
         return await (await self.send(topic, value, key, headers=headers, **more))
 
-    def _fields(self) -> list[tuple[AsyncSerializer[Any], Field]]:
-        both: list[tuple[AsyncSerializer[Any] | None, Field]] = [(self._key, "key"), (self._value, "value")]
+    def _fields(self) -> list[tuple[AsyncSerializer[Datum], Field]]:
+        both: list[tuple[AsyncSerializer[Datum] | None, Field]] = [(self._key, "key"), (self._value, "value")]
         return [(serializer, field) for serializer, field in both if serializer is not None]
 
 
@@ -92,8 +93,8 @@ class RegistryConsumer:
         self,
         consumer: AIOKafkaConsumer,
         *,
-        key_deserializer: Deserializer[Any] | MultiDeserializer | None = None,
-        value_deserializer: Deserializer[Any] | MultiDeserializer | None = None,
+        key_deserializer: Deserializer[Datum] | MultiDeserializer | None = None,
+        value_deserializer: Deserializer[Datum] | MultiDeserializer | None = None,
     ) -> None:
         self._consumer = consumer
         self._reading = AsyncKeyValueReader(_asynchronous(key_deserializer), _asynchronous(value_deserializer))
@@ -117,7 +118,7 @@ class RegistryConsumer:
         while True:
             yield await self.getone()
 
-    def _rewind(self, record: ConsumerRecord[Any, Any]) -> None:
+    def _rewind(self, record: ConsumerRecord[object, object]) -> None:
         self._consumer.seek(TopicPartition(record.topic, record.partition), record.offset)
 
 

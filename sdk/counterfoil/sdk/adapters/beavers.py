@@ -7,12 +7,12 @@ its own, so that :class:`TableWriter` needs a serializer that puts the schema id
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.errors import needed_by
 from counterfoil.sdk.adapters.dead_letters import NULL, NullBytes
 from counterfoil.sdk.errors import SerdeError
-from counterfoil.sdk.serde.context import MessageField, SerializationContext, place
+from counterfoil.sdk.serde import MessageField, SerializationContext, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from beavers.kafka import KafkaMessageSerializer, SourceTopic
     from confluent_kafka import Consumer, Message, Producer
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.sdk.serde.base import RecordReader
     from counterfoil.sdk.serde.codec import RowErrors
     from counterfoil.sdk.serde.serializer import Serializer
@@ -30,7 +31,7 @@ with needed_by("The adapter of Beavers", extra="beavers"):
     import pyarrow as pa
     from beavers.kafka import KafkaDriver, KafkaProducerMessage
 
-    from counterfoil.sdk.serde.arrow.tables import values_as
+    from counterfoil.sdk.serde.arrow import values_as
 
 
 _STRING: Final = pa.string()
@@ -66,9 +67,9 @@ class TableReader:
     driver's cycle. Errors that are not the message's, such as ``RegistryUnavailable``, are always raised.
     """
 
-    value: RecordReader[Any]
+    value: RecordReader[Datum]
     schema: pa.Schema
-    key: RecordReader[Any] | None = None
+    key: RecordReader[Datum] | None = None
     key_type: pa.DataType = _STRING
     columns: Columns = Columns()
     report: Callable[[Message, SerdeError], object] | None = None
@@ -84,9 +85,9 @@ class TableReader:
             table = table.add_column(0, name, column)
         return table if not errors else self._without(table, records, errors)
 
-    def _beside(self, records: list[Message], errors: dict[int, SerdeError]) -> dict[str, Any]:
+    def _beside(self, records: list[Message], errors: dict[int, SerdeError]) -> dict[str, Datum]:
         """Return the columns beside those of the value."""
-        beside: dict[str, Any] = {}
+        beside: dict[str, Datum] = {}
         if self.columns.key is not None:
             beside[self.columns.key] = self._keys(records, errors)
         if self.columns.timestamp is not None:
@@ -95,7 +96,7 @@ class TableReader:
             beside[self.columns.tombstone] = pa.array([each.value() is None for each in records], pa.bool_())
         return beside
 
-    def _keys(self, records: list[Message], errors: dict[int, SerdeError]) -> Any:
+    def _keys(self, records: list[Message], errors: dict[int, SerdeError]) -> Datum:
         if self.key is None:
             return pa.array([each.key() for each in records], pa.binary())
         keys = self.key.many(records, field=MessageField.KEY.value)
@@ -130,8 +131,8 @@ class TableWriter:
     """
 
     topic: str
-    value: Serializer[Any]
-    key: Serializer[Any] | None = None
+    value: Serializer[Datum]
+    key: Serializer[Datum] | None = None
     columns: Columns = Columns()
 
     def __call__(self, value: pa.Table) -> list[KafkaProducerMessage]:
@@ -145,22 +146,22 @@ class TableWriter:
             for row, key, is_dead in zip(rows, keys, dead, strict=True)
         ]
 
-    def _column(self, table: pa.Table, name: str | None) -> list[Any]:
+    def _column(self, table: pa.Table, name: str | None) -> list[Datum]:
         return [None] * len(table) if name is None else table.column(name).to_pylist()
 
-    def _key(self, key: Any) -> Any:
+    def _key(self, key: object) -> Datum:
         return key if self.key is None else self.key(key, SerializationContext(self.topic, MessageField.KEY))
 
-    def _value(self, row: Any) -> Any:
+    def _value(self, row: object) -> Datum:
         return self.value(row, SerializationContext(self.topic, MessageField.VALUE))
 
 
 def create_driver(  # noqa: PLR0917 - the arguments of KafkaDriver.create
     dag: Dag,
-    producer_config: dict[str, Any],
-    consumer_config: dict[str, Any],
-    source_topics: dict[str, SourceTopic[Any]],
-    sink_topics: dict[str, KafkaMessageSerializer[Any]],
+    producer_config: dict[str, Datum],
+    consumer_config: dict[str, Datum],
+    source_topics: dict[str, SourceTopic[Datum]],
+    sink_topics: dict[str, KafkaMessageSerializer[Datum]],
     batch_size: int = 5_000,
 ) -> KafkaDriver:
     """Return ``KafkaDriver.create(…)`` with the same arguments, which also reads and writes tombstones.
@@ -190,7 +191,7 @@ class _Tombstone:
         """Return no bytes."""
         return TOMBSTONE
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Datum:
         return getattr(self.original, name)
 
 
@@ -205,7 +206,7 @@ class _Consumer:
         message = self._consumer.poll(timeout)
         return _Tombstone(message) if message is not None and message.value() is None else message
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Datum:
         return getattr(self._consumer, name)
 
 
@@ -215,9 +216,9 @@ class _Producer:
     def __init__(self, producer: Producer) -> None:
         self._producer = producer
 
-    def produce(self, topic: str, *, key: Any, value: Any, **more: Any) -> None:
+    def produce(self, topic: str, *, key: object, value: object, **more: object) -> None:
         """Write a message."""
         self._producer.produce(topic, key=key, value=None if isinstance(value, NullBytes) else value, **more)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Datum:
         return getattr(self._producer, name)

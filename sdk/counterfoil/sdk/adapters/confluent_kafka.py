@@ -6,7 +6,7 @@ Everything else of confluent-kafka takes the serializers as they are: ``Serializ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from counterfoil.schema.errors import needed_by
 from counterfoil.sdk.adapters.dead_letters import Consumed, KeyValueReader
@@ -14,6 +14,7 @@ from counterfoil.sdk.adapters.dead_letters import Consumed, KeyValueReader
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.sdk.serde.base import RecordReader
 
 
@@ -27,8 +28,8 @@ def consume_batch(
     num_messages: int = 1,
     timeout: float = -1,
     *,
-    key_deserializer: RecordReader[Any] | None = None,
-    value_deserializer: RecordReader[Any] | None = None,
+    key_deserializer: RecordReader[Datum] | None = None,
+    value_deserializer: RecordReader[Datum] | None = None,
 ) -> list[Consumed]:
     """Return the next messages with their keys and values, each by its own topic and headers.
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 from counterfoil.sdk.errors import SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.context import SerializationContext, header_name, member
+from counterfoil.sdk.serde import SerializationContext, header_name, member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from counterfoil.schema.datum import Datum
+    from counterfoil.sdk.serde import Headers, Record
     from counterfoil.sdk.serde.asynchronous import AsyncDeserializer
     from counterfoil.sdk.serde.base import RecordReader
-    from counterfoil.sdk.serde.context import Headers, Record
     from counterfoil.sdk.subjects import Field
 
 
@@ -29,9 +30,9 @@ class Consumed:
     The error is a ``SerdeError``, or what the client reports in place of a record.
     """
 
-    record: Any
-    key: Any = None
-    value: Any = None
+    record: Datum
+    key: Datum = None
+    value: Datum = None
     error: Exception | None = None
 
 
@@ -39,8 +40,8 @@ class Consumed:
 class KeyValueReader:
     """How keys and values are read; without a deserializer they stay bytes."""
 
-    key: RecordReader[Any] | None
-    value: RecordReader[Any] | None
+    key: RecordReader[Datum] | None
+    value: RecordReader[Datum] | None
 
     def read(self, record: Record) -> Consumed:
         """Return the record with its key and value, or with the error of one of them.
@@ -71,8 +72,8 @@ class KeyValueReader:
 class AsyncKeyValueReader:
     """:class:`KeyValueReader` for programs with an event loop."""
 
-    key: AsyncDeserializer[Any] | None
-    value: AsyncDeserializer[Any] | None
+    key: AsyncDeserializer[Datum] | None
+    value: AsyncDeserializer[Datum] | None
 
     async def read(self, record: Record) -> Consumed:
         """Return the record with its key and value, or with the error of one of them."""
@@ -92,7 +93,7 @@ class AsyncKeyValueReader:
             raise
 
 
-def _consumed(record: Record, key: Any, value: Any) -> Consumed:
+def _consumed(record: Record, key: object, value: object) -> Consumed:
     """Return the record; a deserializer with ``on_error="return"`` has returned its error as the key or the value."""
     for found in (key, value):
         if isinstance(found, SerdeError):
@@ -102,14 +103,14 @@ def _consumed(record: Record, key: Any, value: Any) -> Consumed:
 
 def _rewind_all(records: Iterable[R], rewind: Callable[[R], None]) -> None:
     """Call ``rewind`` with the first record of each partition."""
-    first: dict[tuple[Any, Any], R] = {}
+    first: dict[tuple[Datum, Datum], R] = {}
     for record in records:
         first.setdefault((member(record, "topic"), member(record, "partition")), record)
     for record in first.values():
         rewind(record)
 
 
-def _read(deserializer: RecordReader[Any] | None, record: Record, field: Field) -> Any:
+def _read(deserializer: RecordReader[Datum] | None, record: Record, field: Field) -> Datum:
     return member(record, field) if deserializer is None else deserializer.read(record, field=field)
 
 
@@ -150,7 +151,7 @@ class DeadLetter(TypedDict):
     headers: list[tuple[str, bytes | None]]
 
 
-def dead_letter(record: Any, error: BaseException) -> DeadLetter:
+def dead_letter(record: object, error: BaseException) -> DeadLetter:
     """Return the record as it was consumed, with the ``error`` in its headers.
 
     ``record`` is one of confluent-kafka, aiokafka or kafka-python whose key and value are still bytes. Use it as in
@@ -160,7 +161,7 @@ def dead_letter(record: Any, error: BaseException) -> DeadLetter:
     return DeadLetter(key=key, value=value, headers=[*header_pairs(member(record, "headers")), *_reason(record, error)])
 
 
-def _reason(record: Any, error: BaseException) -> list[tuple[str, bytes | None]]:
+def _reason(record: object, error: BaseException) -> list[tuple[str, bytes | None]]:
     place = "/".join(str(member(record, name)) for name in ("topic", "partition", "offset"))
     facts = {
         ERROR: type(error).__name__,

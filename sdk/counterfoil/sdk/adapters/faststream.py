@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from faststream.kafka.message import KafkaMessage
     from faststream.kafka.response import KafkaPublishCommand
 
-    from counterfoil.sdk.serde.context import Headers
+    from counterfoil.schema.datum import Datum
+    from counterfoil.sdk.serde import Headers
     from counterfoil.sdk.serde.deserializer import Deserializer
     from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.serializer import Serializer
@@ -37,7 +38,7 @@ with needed_by("The adapter of FastStream", extra="faststream"):
 class Publisher(Protocol):
     """What ``broker.publisher(topic)`` returns."""
 
-    async def publish(self, message: Any, *, key: bytes | None, headers: dict[str, str]) -> Any:
+    async def publish(self, message: Datum, *, key: bytes | None, headers: dict[str, str]) -> Datum:
         """Send a message; None with a key is sent as null."""
 
 
@@ -86,12 +87,12 @@ class RegistryDecoder:
     """
 
     def __init__(
-        self, deserializer: Deserializer[Any] | MultiDeserializer, *, dead_letters: Publisher | None = None
+        self, deserializer: Deserializer[Datum] | MultiDeserializer, *, dead_letters: Publisher | None = None
     ) -> None:
         self._deserializer = AsyncDeserializer(deserializer)
         self._dead_letters = dead_letters
 
-    async def __call__(self, message: KafkaMessage) -> Any:
+    async def __call__(self, message: KafkaMessage) -> Datum:
         """Return the value of a message, or the values of a batch."""
         record = message.raw_message
         if not isinstance(record, tuple):
@@ -104,7 +105,7 @@ class RegistryDecoder:
                 continue
         return values
 
-    async def _value(self, record: ConsumerRecord[Any, Any]) -> Any:
+    async def _value(self, record: ConsumerRecord[object, object]) -> Datum:
         try:
             return await self._deserializer.read(record)
         except SerdeError as error:
@@ -117,13 +118,13 @@ class RegistryDecoder:
 class RegistryMiddleware(BaseMiddleware):  # type: ignore[misc]  # FastStream's types are not read
     """Serializes the messages that a broker sends; ``serializing`` makes the ``middlewares`` of a broker of it."""
 
-    def __init__(self, message: Any, /, *, context: Any, serializers: _Serializers) -> None:
+    def __init__(self, message: object, /, *, context: object, serializers: _Serializers) -> None:
         super().__init__(message, context=context)
         self._serializers = serializers
 
     async def publish_scope(
         self, call_next: Callable[[KafkaPublishCommand], Awaitable[Any]], cmd: KafkaPublishCommand
-    ) -> Any:
+    ) -> Datum:
         """Serialize the bodies and the key of a command before it is carried out; None is sent as null.
 
         A record without key and value is sent as a batch of one, since aiokafka sends it in no other way.
@@ -141,7 +142,7 @@ class RegistryMiddleware(BaseMiddleware):  # type: ignore[misc]  # FastStream's 
         return await producer.publish_batch(cmd)
 
 
-def _producer_of(call_next: Any) -> Any:
+def _producer_of(call_next: Any) -> Datum:
     """Return FastStream's producer, to whose method the rest of a broker's middlewares lead."""
     while isinstance(call_next, partial):
         call_next = call_next.args[-1]
@@ -155,23 +156,23 @@ class _CodecWithNulls:
         self._codec = codec
         self._null = null
 
-    async def encode(self, message: Any, serializer: Any = None) -> tuple[bytes | None, str | None]:
+    async def encode(self, message: Datum, serializer: Any = None) -> tuple[bytes | None, str | None]:
         """Return the bytes of a message and the type of its content."""
         if _is_null(message):
             return self._null, None
         encoded: tuple[bytes | None, str | None] = await self._codec.encode(message, serializer)
         return encoded
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Datum:
         if name == "encode_batch":  # it would encode None
             raise AttributeError(name)
         return getattr(self._codec, name)
 
 
 def serializing(
-    value_serializer: Serializer[Any],
+    value_serializer: Serializer[Datum],
     *,
-    key_serializer: Serializer[Any] | None = None,
+    key_serializer: Serializer[Datum] | None = None,
     topics: Collection[str] | None = None,
 ) -> Callable[..., RegistryMiddleware]:
     """Return a middleware of a ``KafkaBroker`` that serializes what is sent to ``topics``, or to any topic.
@@ -182,7 +183,7 @@ def serializing(
     key = None if key_serializer is None else AsyncSerializer(key_serializer)
     serializers = _Serializers(key, AsyncSerializer(value_serializer), topics)
 
-    def make(message: Any, /, *, context: Any) -> RegistryMiddleware:
+    def make(message: object, /, *, context: object) -> RegistryMiddleware:
         return RegistryMiddleware(message, context=context, serializers=serializers)
 
     return make
@@ -191,8 +192,8 @@ def serializing(
 class _Serializers:
     def __init__(
         self,
-        key: AsyncSerializer[Any] | None,
-        value: AsyncSerializer[Any],
+        key: AsyncSerializer[Datum] | None,
+        value: AsyncSerializer[Datum],
         topics: Collection[str] | None,
     ) -> None:
         self._key = key
@@ -229,12 +230,12 @@ def _is_null(body: object) -> bool:
     return body is None or isinstance(body, NullBytes)
 
 
-def _with_null(record: ConsumerRecord[Any, Any]) -> Any:
+def _with_null(record: ConsumerRecord[object, object]) -> Datum:
     """Return the record with null for what FastStream's test client made of it."""
     return replace(record, value=None) if isinstance(record.value, NullBytes) else record
 
 
-def _with_text_headers(record: ConsumerRecord[Any, Any]) -> Any:
+def _with_text_headers(record: ConsumerRecord[object, object]) -> Datum:
     """Return a copy of the record whose headers FastStream's parser accepts."""
     texts = [(name, value) for name, value in header_pairs(record.headers) if _is_text(value)]
     copy = replace(record, headers=texts)
@@ -243,7 +244,7 @@ def _with_text_headers(record: ConsumerRecord[Any, Any]) -> Any:
     return copy
 
 
-def _text_headers(headers: Headers) -> dict[str, Any]:
+def _text_headers(headers: Headers) -> dict[str, Datum]:
     return {name: _text(value) for name, value in header_pairs(headers)}
 
 

@@ -14,13 +14,14 @@ from weakref import WeakKeyDictionary
 from counterfoil.schema.errors import Forbidden, needed_by
 from counterfoil.sdk.adapters.dead_letters import dead_letter, header_pairs, new_context
 from counterfoil.sdk.errors import SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.context import SerializationContext, place_denial
+from counterfoil.sdk.serde import SerializationContext, place_denial
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from faust.types import AppT, EventT, Message
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.sdk.serde.deserializer import Deserializer
     from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.serializer import Serializer
@@ -33,7 +34,7 @@ with needed_by("The adapter of Faust", extra="faust"):
     from faust.types import ModelT, TopicT
 
 if TYPE_CHECKING:
-    AnyDeserializer: TypeAlias = "Deserializer[Any] | MultiDeserializer"
+    AnyDeserializer: TypeAlias = "Deserializer[Datum] | MultiDeserializer"
 
 _SENT: Final[WeakKeyDictionary[Message, set[tuple[str, ...]]]] = WeakKeyDictionary()
 """The topics that have a dead letter of a message; a message is one object for all agents that read its topic."""
@@ -53,15 +54,15 @@ class RegistrySchema(faust.Schema):  # type: ignore[misc]  # Faust's types are n
     def __init__(
         self,
         *,
-        serialize_key: Serializer[Any] | None = None,
-        serialize_value: Serializer[Any] | None = None,
+        serialize_key: Serializer[Datum] | None = None,
+        serialize_value: Serializer[Datum] | None = None,
         deserialize_key: AnyDeserializer | None = None,
         deserialize_value: AnyDeserializer | None = None,
         dead_letters: TopicT | None = None,
-        **more: Any,
+        **more: object,
     ) -> None:
         super().__init__(**more)
-        self._serializers: dict[Field, Serializer[Any] | None] = {"key": serialize_key, "value": serialize_value}
+        self._serializers: dict[Field, Serializer[Datum] | None] = {"key": serialize_key, "value": serialize_value}
         self._deserializers: dict[Field, AnyDeserializer | None] = {"key": deserialize_key, "value": deserialize_value}
         self._dead_letters = dead_letters
         self.topic: str | None = None
@@ -80,22 +81,24 @@ class RegistrySchema(faust.Schema):  # type: ignore[misc]  # Faust's types are n
             if serializer is not None:
                 await serializer.warm(topic=self.topic, field=field)
 
-    def dumps_key(self, app: AppT, key: Any, *, serializer: Any = None, headers: Any) -> tuple[Any, Any]:
+    def dumps_key(self, app: AppT, key: object, *, serializer: object = None, headers: object) -> tuple[Datum, Datum]:
         """Return the key as bytes, and the headers."""
         if self._is_left_to_faust("key", key):
             return super().dumps_key(app, key, serializer=serializer, headers=headers)  # type: ignore[no-any-return]  # Faust's types
         return self._dumped("key", key, headers)
 
-    def dumps_value(self, app: AppT, value: Any, *, serializer: Any = None, headers: Any) -> tuple[Any, Any]:
+    def dumps_value(
+        self, app: AppT, value: object, *, serializer: object = None, headers: object
+    ) -> tuple[Datum, Datum]:
         """Return the value as bytes, and the headers."""
         if self._is_left_to_faust("value", value):
             return super().dumps_value(app, value, serializer=serializer, headers=headers)  # type: ignore[no-any-return]  # Faust's types
         return self._dumped("value", value, headers)
 
-    def _is_left_to_faust(self, field: Field, value: Any) -> bool:
+    def _is_left_to_faust(self, field: Field, value: object) -> bool:
         return self._serializers[field] is None or isinstance(value, bytes)
 
-    def _dumped(self, field: Field, value: Any, headers: Any) -> tuple[bytes | None, Any]:
+    def _dumped(self, field: Field, value: object, headers: object) -> tuple[bytes | None, Datum]:
         serializer = self._serializers[field]
         assert serializer  # noqa: S101 - the callers have checked it
         pairs = list(header_pairs(headers))
@@ -103,14 +106,14 @@ class RegistrySchema(faust.Schema):  # type: ignore[misc]  # Faust's types are n
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
-    def loads_key(self, app: AppT, message: Message, *, loads: Any = None, serializer: Any = None) -> Any:
+    def loads_key(self, app: AppT, message: Message, *, loads: object = None, serializer: object = None) -> Datum:
         """Return the key of a message."""
         deserialize = self._deserializers["key"]
         if deserialize is None or message.key is None:
             return super().loads_key(app, message, loads=loads, serializer=serializer)
         return _loaded(deserialize, message, "key", self.key_type)
 
-    def loads_value(self, app: AppT, message: Message, *, loads: Any = None, serializer: Any = None) -> Any:
+    def loads_value(self, app: AppT, message: Message, *, loads: object = None, serializer: object = None) -> Datum:
         """Return the value of a message."""
         deserialize = self._deserializers["value"]
         if deserialize is None or message.value is None:
@@ -135,7 +138,7 @@ class RegistrySchema(faust.Schema):  # type: ignore[misc]  # Faust's types are n
         on_error = {KeyDecodeError: on_key_decode_error, ValueDecodeError: on_value_decode_error}
         make_event = super().compile(app)
 
-        async def decode(message: Message, *, propagate: bool = default_propagate) -> Any:
+        async def decode(message: Message, *, propagate: bool = default_propagate) -> Datum:
             try:
                 while True:
                     try:
@@ -176,7 +179,7 @@ class RegistrySchema(faust.Schema):  # type: ignore[misc]  # Faust's types are n
         _SENT.setdefault(message, set()).add(names)
 
 
-def _loaded(deserialize: AnyDeserializer, message: Message, field: Field, model: Any) -> Any:
+def _loaded(deserialize: AnyDeserializer, message: Message, field: Field, model: Any) -> Datum:
     context = _context(message, field)
     try:
         value = deserialize(getattr(message, field), context)
@@ -194,7 +197,7 @@ def _raise_for_faust(error: Exception, field: Field) -> NoReturn:
     raise _DECODE_ERRORS[field](str(error)) from error
 
 
-def _is_record(model: Any) -> bool:
+def _is_record(model: object) -> bool:
     return isinstance(model, type) and issubclass(model, ModelT)
 
 
@@ -207,7 +210,7 @@ def _name_of(topic: TopicT) -> str | None:
     return topic.topics[0] if len(topic.topics) == 1 else None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Datum:
     """Return a value with dicts in place of Faust's records."""
     match value:
         case ModelT():

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import needed_by
 from counterfoil.sdk.adapters.dead_letters import Consumed, KeyValueReader
-from counterfoil.sdk.serde.context import SerializationContext
+from counterfoil.sdk.serde import SerializationContext
 
 if TYPE_CHECKING:
     from kafka import KafkaConsumer
     from kafka.consumer.fetcher import ConsumerRecord
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.sdk.serde.base import RecordReader
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.subjects import Field
@@ -30,11 +31,11 @@ with needed_by("The adapter of kafka-python", extra="kafka-python"):
 class RegistrySerializer(KafkaSerializer):  # type: ignore[misc]  # kafka-python has no types
     """The ``key_serializer`` (``field="key"``) or ``value_serializer`` of a ``KafkaProducer``."""
 
-    def __init__(self, serializer: Serializer[Any], field: Field = "value") -> None:
+    def __init__(self, serializer: Serializer[Datum], field: Field = "value") -> None:
         self._serializer = serializer
         self._field = field
 
-    def serialize(self, topic: str, *headers_and_data: Any) -> bytes | None:
+    def serialize(self, topic: str, *headers_and_data: object) -> bytes | None:
         """Return the message for the data; the headers, a list, get the schema id if the serializer puts it there."""
         *headers, data = headers_and_data
         return self._serializer(data, SerializationContext(topic, self._field, *headers))
@@ -51,11 +52,11 @@ class RegistryDeserializer(KafkaDeserializer):  # type: ignore[misc]  # kafka-py
     ``on_error="return"``, which returns the error as the value, or use :func:`poll_batch`.
     """
 
-    def __init__(self, deserializer: RecordReader[Any], field: Field = "value") -> None:
+    def __init__(self, deserializer: RecordReader[Datum], field: Field = "value") -> None:
         self._deserializer = deserializer
         self._field = field
 
-    def deserialize(self, topic: str, *headers_and_data: Any) -> Any:
+    def deserialize(self, topic: str, *headers_and_data: Any) -> Datum:
         """Return the value of a message."""
         *headers, data = headers_and_data
         return self._deserializer(data, SerializationContext(topic, self._field, *headers))
@@ -66,8 +67,8 @@ def poll_batch(
     timeout_ms: int = 0,
     max_records: int | None = None,
     *,
-    key_deserializer: RecordReader[Any] | None = None,
-    value_deserializer: RecordReader[Any] | None = None,
+    key_deserializer: RecordReader[Datum] | None = None,
+    value_deserializer: RecordReader[Datum] | None = None,
 ) -> list[Consumed]:
     """Return the next records of a consumer without deserializers, with their keys and values.
 

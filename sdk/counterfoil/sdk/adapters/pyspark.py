@@ -18,9 +18,9 @@ from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
 from counterfoil.sdk.errors import InvalidSettings, SerdeError
+from counterfoil.sdk.serde import SerializationContext
 from counterfoil.sdk.serde.base import chosen
 from counterfoil.sdk.serde.codec import resolve_references
-from counterfoil.sdk.serde.context import SerializationContext
 from counterfoil.sdk.serde.multi import LANGUAGES
 from counterfoil.sdk.subjects import TOPIC
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import Column as SparkColumn
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.table_types import TableType
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.subjects import Field
@@ -41,11 +42,11 @@ with needed_by("The adapter of PySpark", extra="pyspark"):
     from pyspark.sql import functions, types
 
 
-_Convert: TypeAlias = "Callable[[Any], Any] | None"
+_Convert: TypeAlias = "Callable[[Datum], Datum] | None"
 """A function of a value that is not None; None where the value stays as it is."""
 
-_Members: TypeAlias = "list[tuple[Column, Callable[[Any], Any]]]"
-_Build: TypeAlias = "Callable[[Any, _Members], dict[str, Any]]"
+_Members: TypeAlias = "list[tuple[Column, Callable[[Datum], Datum]]]"
+_Build: TypeAlias = "Callable[[Datum, _Members], dict[str, Datum]]"
 
 _WELL_KNOWN: Final = "google.protobuf."
 _MAX_DIGITS: Final = 38
@@ -134,11 +135,11 @@ def _type_in_python(column: Column) -> TableType:
     return column.type
 
 
-def _columns_of(value: Any, members: _Members) -> dict[str, Any]:
+def _columns_of(value: Datum, members: _Members) -> dict[str, Datum]:
     return {column.name: convert(value.get(column.name)) for column, convert in members}
 
 
-def _value_of(row: Any, members: _Members) -> dict[str, Any]:
+def _value_of(row: Datum, members: _Members) -> dict[str, Datum]:
     """Return the value of a row; what may be left out, as in JSON, is left out where it is null."""
     pairs = ((column, convert(row[column.name])) for column, convert in members)
     return {column.name: value for column, value in pairs if value is not None or not column.is_optional}
@@ -189,7 +190,7 @@ class SparkTypes:
                 return cast if kind.sent is None else kind.sent(cast)
 
     def _conversion(self, column: Column, pick: Callable[[_Kind], _Convert], build: _Build) -> _Convert:
-        def inside(column: Column) -> Callable[[Any], Any]:
+        def inside(column: Column) -> Callable[[Datum], Datum]:
             convert = self._conversion(column, pick, build)
             if convert is None:
                 return lambda value: value
@@ -247,7 +248,7 @@ def from_registry(
     reader: str | Schema | None = None,
     headers: SparkColumn | str | None = None,
     mode: Mode = "FAILFAST",
-    **options: Any,
+    **options: object,
 ) -> SparkColumn:
     """Return the values of messages in a binary column, of the type of the schema ``reader``; null for null.
 
@@ -287,7 +288,7 @@ def to_registry(
     field: Field = "value",
     schema: str | Schema | None = None,
     mode: Mode = "FAILFAST",
-    **options: Any,
+    **options: object,
 ) -> SparkColumn:
     """Return the messages of values, as a binary column; null for null.
 
@@ -329,18 +330,18 @@ class _Known:
     schema: Schema
     column: Column
     types: SparkTypes
-    reading: dict[str, Any]
-    writing: dict[str, Any]
+    reading: dict[str, Datum]
+    writing: dict[str, Datum]
 
     @property
-    def language(self) -> Any:
+    def language(self) -> Datum:
         """The row of its language."""
         return LANGUAGES[self.schema.schema_type]
 
 
 def _known(registry: Registry, schema: str | Schema | None, topic: str, field: Field) -> _Known:
     """Return the schema of a column: the one that is given, or the latest version of the topic's subject."""
-    writing: dict[str, Any] = {}
+    writing: dict[str, Datum] = {}
     if schema is None:
         latest = registry.version(TOPIC(topic, field, None))
         schema, writing = latest.schema, {"register": {"id": latest.id}}
@@ -378,7 +379,7 @@ def _schema_header(headers: SparkColumn | str | None, field: Field) -> SparkColu
 
 
 @lru_cache(maxsize=64)
-def unpacked(packed: bytes) -> tuple[Any, Callable[[Any], Any]]:
+def unpacked(packed: bytes) -> tuple[Datum, Callable[[Datum], Datum]]:
     """Return a serializer or deserializer, and the conversion of values: the same for all tasks of a process."""
     serde, conversion_of, column = pickle.loads(packed)  # noqa: S301 - the driver of the same job pickled it
     convert = conversion_of(column)
@@ -405,7 +406,7 @@ class SparkReading(_Task):
 
         deserializer, convert = unpacked(self.packed)
         absent = [None] * len(names)
-        rows: list[list[Any]] = []
+        rows: list[list[Datum]] = []
         records = map(self._record, data, named)
         for value in deserializer.many(records, topic=self.topic, field=self.field):
             if value is None:
@@ -419,7 +420,7 @@ class SparkReading(_Task):
                 rows.append([*absent, False, str(value)])
         return pd.DataFrame(rows, columns=[*names, _IS_READ, _REASON], dtype=object)
 
-    def _record(self, message: bytes | None, guid: bytes | None) -> Any:
+    def _record(self, message: bytes | None, guid: bytes | None) -> Datum:
         """Return the message, or with a guid the record that has it in its headers."""
         if guid is None:
             return message
@@ -430,7 +431,7 @@ class SparkReading(_Task):
 class SparkWriting(_Task):
     """Writes a value as a message."""
 
-    def write(self, value: Any) -> tuple[bytes | None, str | None]:
+    def write(self, value: object) -> tuple[bytes | None, str | None]:
         """Return the message, or the reason why there is none."""
         if value is None:
             return None, None

@@ -5,19 +5,20 @@ They work with the version of confluent-kafka that Quix Streams pins.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from counterfoil.schema.errors import needed_by
 from counterfoil.sdk.adapters.dead_letters import new_context
 from counterfoil.sdk.errors import EncodeError, SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.context import MessageField, SerializationContext, field_of, headers_of
+from counterfoil.sdk.serde import MessageField, SerializationContext, field_of, headers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from logging import Logger
 
+    from counterfoil.schema.datum import Datum
+    from counterfoil.sdk.serde import MessageContext
     from counterfoil.sdk.serde.base import RecordReader
-    from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.serializer import Serializer
 
 
@@ -33,7 +34,7 @@ class RegistrySerializer(QuixSerializer):  # type: ignore[misc]  # Quix Streams 
     header therefore needs the name of its ``topic`` here.
     """
 
-    def __init__(self, serializer: Serializer[Any], *, topic: str | None = None) -> None:
+    def __init__(self, serializer: Serializer[Datum], *, topic: str | None = None) -> None:
         self._serializer = serializer
         self._topic = topic
         self._announced: tuple[str, bytes] | None = None
@@ -44,7 +45,7 @@ class RegistrySerializer(QuixSerializer):  # type: ignore[misc]  # Quix Streams 
         self._announced = None if self._topic is None else self._serializer.header(self._topic)
         return {} if self._announced is None else dict([self._announced])
 
-    def __call__(self, value: Any, ctx: MessageContext) -> bytes | None:
+    def __call__(self, value: object, ctx: MessageContext) -> bytes | None:
         """Return the message for the value; None for None."""
         announced, self._announced = self._announced, None
         if announced is None:
@@ -66,11 +67,11 @@ class RegistryDeserializer(QuixDeserializer):  # type: ignore[misc]  # Quix Stre
     messages that it makes of this one.
     """
 
-    def __init__(self, deserializer: RecordReader[Any]) -> None:
+    def __init__(self, deserializer: RecordReader[Datum]) -> None:
         super().__init__()
         self._deserializer = deserializer
 
-    def __call__(self, value: bytes | None, ctx: MessageContext) -> Any:
+    def __call__(self, value: bytes | None, ctx: MessageContext) -> Datum:
         """Return the value of a message; None for None."""
         found = self._deserializer(value, ctx)
         headers = headers_of(ctx)
@@ -79,7 +80,7 @@ class RegistryDeserializer(QuixDeserializer):  # type: ignore[misc]  # Quix Stre
         return found
 
 
-def skip_and_report(report: Callable[[Any, SerdeError], object]) -> Callable[[Exception, Any, Logger], bool]:
+def skip_and_report(report: Callable[[Datum, SerdeError], object]) -> Callable[[Exception, Datum, Logger], bool]:
     """Return an ``on_consumer_error`` for an ``Application`` that skips messages that cannot be read.
 
     ``report`` is called with the message, one of confluent-kafka, and its error, for example to write a
@@ -87,7 +88,7 @@ def skip_and_report(report: Callable[[Any, SerdeError], object]) -> Callable[[Ex
     reached, ends the application.
     """
 
-    def on_consumer_error(error: Exception, message: Any, logger: Logger) -> bool:
+    def on_consumer_error(error: Exception, message: object, logger: Logger) -> bool:
         if message is None or not isinstance(error, SerdeError) or isinstance(error, SchemaNotCached):
             logger.error("The next message cannot be read: %s", error)
             return False

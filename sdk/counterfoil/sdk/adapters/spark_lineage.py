@@ -8,7 +8,7 @@ all that reaches it counts as read.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from counterfoil.schema.paths import ITEMS, VALUES, member, print_path
 from counterfoil.schema.rest.observations import WHOLE_RECORD
@@ -16,6 +16,7 @@ from counterfoil.schema.rest.observations import WHOLE_RECORD
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from counterfoil.schema.datum import Json
     from counterfoil.schema.paths import FieldPath
 
 
@@ -23,7 +24,7 @@ class SparkExpression(NamedTuple):
     """A node of an expression: its class without packages, its fields, its children."""
 
     kind: str
-    fields: Mapping[str, Any]
+    fields: Mapping[str, Json]
     children: tuple[SparkExpression, ...]
 
 
@@ -65,7 +66,7 @@ def from_avro(column: str) -> str:
     return f"from_avro({column})"
 
 
-def reads_of_plan(plan: Sequence[Mapping[str, Any]], columns: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
+def reads_of_plan(plan: Sequence[Mapping[str, object]], columns: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
     """Return the paths that a plan reads, by the name of the function that decodes: :func:`from_avro`, or one of ours.
 
     ``columns`` are our functions, by name, with the fields that they return as c0, c1, … The path of a whole value is
@@ -239,7 +240,7 @@ def _attributes(expression: SparkExpression) -> Iterator[str]:
         yield from _attributes(each)
 
 
-def _member(base: Value | None, fields: Mapping[str, Any]) -> Value | None:
+def _member(base: Value | None, fields: Mapping[str, Json]) -> Value | None:
     """Return a field of a value; None if it is not known."""
     name = fields.get("name")
     if isinstance(base, Struct):
@@ -271,7 +272,7 @@ def _short(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _expressions(value: Any) -> Iterator[SparkExpression]:
+def _expressions(value: object) -> Iterator[SparkExpression]:
     """Yield the expressions in a field of an operator: one, or a list of them, each a list in pre-order."""
     if isinstance(value, list) and value:
         if isinstance(value[0], dict) and "class" in value[0]:
@@ -281,6 +282,6 @@ def _expressions(value: Any) -> Iterator[SparkExpression]:
                 yield from _expressions(each)
 
 
-def _tree(nodes: Iterator[Mapping[str, Any]]) -> SparkExpression:
+def _tree(nodes: Iterator[Mapping[str, Json]]) -> SparkExpression:
     fields = next(nodes)
     return SparkExpression(_short(fields["class"]), fields, tuple(_tree(nodes) for _ in range(fields["num-children"])))

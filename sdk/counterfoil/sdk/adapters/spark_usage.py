@@ -17,7 +17,7 @@ from counterfoil.schema.rest.observations import UsageOrigin
 from counterfoil.sdk.adapters.pyspark import decoded_columns
 from counterfoil.sdk.adapters.spark_lineage import from_avro, reads_of_plan
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.usage.observation import BatchSender, sink_of
+from counterfoil.sdk.usage import BatchSender, sink_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.usage.observation import Sink
+    from counterfoil.sdk.usage import Sink
 
 
 with needed_by("The observation of Spark's queries", extra="pyspark"):
@@ -145,7 +146,7 @@ class SparkUsage:
                 for subject, paths in reads.items():
                     self._paths.setdefault(subject, Counter()).update(paths)
 
-    def _batch(self) -> dict[str, Any] | None:
+    def _batch(self) -> JsonObject | None:
         with self._lock:
             paths, self._paths = self._paths, {}
             since, self._since = self._since, datetime.now(UTC)
@@ -172,12 +173,12 @@ class _BatchListener:
     def __init__(self, usage: SparkUsage) -> None:
         self._usage = usage
 
-    def onSuccess(self, function: str, execution: Any, duration_ns: int) -> None:  # noqa: N802 - Spark's name
+    def onSuccess(self, function: str, execution: object, duration_ns: int) -> None:  # noqa: N802 - Spark's name
         """Note what the query has read."""
         del function, duration_ns
         self._usage.add(self._usage.reads_of(execution))
 
-    def onFailure(self, function: str, execution: Any, error: Any) -> None:  # noqa: N802 - Spark's name
+    def onFailure(self, function: str, execution: object, error: object) -> None:  # noqa: N802 - Spark's name
         """Note nothing: it is not known how far the query has read."""
 
     class Java:
@@ -211,7 +212,7 @@ class _StreamListener(StreamingQueryListener):  # type: ignore[misc] # pyspark h
                 self._reads[run] = self._usage.reads_of(execution, sources=sources)
         self._usage.add(self._reads.get(run, {}))
 
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - Spark's name
+    def onQueryIdle(self, event: object) -> None:  # noqa: N802 - Spark's name
         """Do nothing."""
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - Spark's name
@@ -220,7 +221,7 @@ class _StreamListener(StreamingQueryListener):  # type: ignore[misc] # pyspark h
         self._reads.pop(str(event.runId), None)
 
 
-def _by_subject(plan: list[Mapping[str, Any]], text: str) -> Reads:
+def _by_subject(plan: list[Mapping[str, Json]], text: str) -> Reads:
     """Return the paths that a plan reads, by subject; ``text`` is the plan, which names the topics of its sources."""
     topics = {name.strip() for found in _TOPICS.findall(text) for name in found.split(",")}
     of_avro = {from_avro(field): f"{topic}-{field}" for topic in topics for field in ("key", "value")}

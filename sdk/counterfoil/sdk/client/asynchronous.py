@@ -6,23 +6,17 @@ Its methods are those of ``Registry``, as coroutines.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import wraps
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar
+from types import TracebackType
+from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 from counterfoil.sdk.client import Calls, RegistryClient
 from counterfoil.sdk.client.connection import AsyncHttpTransport
-from counterfoil.sdk.client.settings import RegistrySettings
-from counterfoil.sdk.script import Aside, CallFunction, JoinFlight, Pause, Send, Work, with_result
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Sequence
-    from types import TracebackType
-
-    from counterfoil.sdk.client.settings import Auth
-    from counterfoil.sdk.script import Script, Step
-    from counterfoil.sdk.transport import AsyncTransport, Clock
-
+from counterfoil.sdk.client.settings import Auth, RegistrySettings
+from counterfoil.sdk.script import Aside, CallFunction, JoinFlight, Pause, Script, Send, Step, Work, with_result
+from counterfoil.sdk.transport import AsyncTransport, Clock
 
 _ASIDE: Final[set[asyncio.Task[None]]] = set()
 """The tasks that run beside the calls: an event loop has only weak references to its tasks."""

@@ -7,13 +7,16 @@ import hashlib
 import json
 import zlib
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, unquote, urlsplit
+from uuid import UUID
 
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import (
     OperationNotPermitted,
     RegistryError,
@@ -23,21 +26,15 @@ from counterfoil.schema.errors import (
     needed_by,
 )
 from counterfoil.schema.languages.table import parse_schema, resolved_references
+from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.rest.object_forms import ReplyJson, RequestJson, UnexpectedShapeError, read_flag
+from counterfoil.schema.rest.object_forms import JsonValue, ReplyJson, RequestJson, UnexpectedShapeError, read_flag
 from counterfoil.schema.rest.schemas import SCHEMA, read_guid, schema_document
 from counterfoil.sdk.errors import DamagedBundle
-from counterfoil.sdk.transport import Reply
+from counterfoil.sdk.transport import Reply, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from uuid import UUID
-
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.object_forms import JsonValue
-    from counterfoil.sdk.transport import Request
 
 
 # A bundle's content, and its file: one JSON document with a checksum and perhaps a signature.
@@ -78,7 +75,7 @@ def write_bundle(bundle: Bundle, path: str | Path, *, key_file: str | Path | Non
     ``key_file`` is an Ed25519 private key in a PEM file, which signs the bundle. An existing file is replaced when the
     new one is complete.
     """
-    document: dict[str, Any] = {
+    document: JsonObject = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "origin": bundle.origin,
@@ -125,7 +122,7 @@ def read_bundle(path: str | Path, *, public_key_file: str | Path | None = None) 
         raise DamagedBundle(f"{path} is not a bundle: {error}") from None
 
 
-def _document(path: Path) -> dict[str, Any]:
+def _document(path: Path) -> JsonObject:
     data = path.read_bytes()
     try:
         text = gzip.decompress(data) if path.suffix == _ZIPPED else data
@@ -137,13 +134,13 @@ def _document(path: Path) -> dict[str, Any]:
     return document
 
 
-def _checksum(document: dict[str, Any]) -> bytes:
+def _checksum(document: JsonObject) -> bytes:
     content = {name: value for name, value in document.items() if name not in _SEAL}
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode("ascii")).digest()
 
 
-def _version_document(version: BundledVersion) -> dict[str, Any]:
+def _version_document(version: BundledVersion) -> JsonObject:
     return {
         "subject": version.subject,
         "version": version.version,
@@ -237,7 +234,7 @@ class BundleTransport:
     async def aclose(self) -> None:
         """Do nothing: there are no connections."""
 
-    def _answer(self, request: Request, steps: list[str], query: Mapping[str, str]) -> Any:
+    def _answer(self, request: Request, steps: list[str], query: Mapping[str, str]) -> Json:
         match request.method, steps:
             case "GET", ["schemas", "types"]:
                 return sorted({version.schema.schema_type.value for version in self._bundle.versions})
@@ -328,14 +325,14 @@ class BundleTransport:
         ).canonical()
 
 
-def _schema_answer(version: BundledVersion) -> dict[str, Any]:
+def _schema_answer(version: BundledVersion) -> JsonObject:
     return {**schema_document(version.schema), "guid": str(version.guid)}
 
 
-def _version_answer(version: BundledVersion) -> dict[str, Any]:
+def _version_answer(version: BundledVersion) -> JsonObject:
     facts = {"subject": version.subject, "version": version.version, "id": version.id, "guid": str(version.guid)}
     return {**facts, **schema_document(version.schema)}
 
 
-def _reply(status: int, document: Any) -> Reply:
+def _reply(status: int, document: object) -> Reply:
     return Reply(int(status), {"content-type": "application/json"}, json.dumps(document).encode())

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from counterfoil.schema.errors import RegistryError
 from counterfoil.sdk.processes import Locking
-from counterfoil.sdk.script import JoinFlight
+from counterfoil.sdk.script import JoinFlight, Script
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
     from concurrent.futures import Future
-
-    from counterfoil.schema.errors import RegistryError
-    from counterfoil.sdk.script import Script
 
 
 V = TypeVar("V")

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from threading import Lock
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.rest.object_forms import UnexpectedShapeError
 from counterfoil.sdk.client.credentials import credentials_of
-from counterfoil.sdk.client.settings import ClientCredentials, ClientTlsFiles, is_this_machine
+from counterfoil.sdk.client.settings import ClientCredentials, ClientTlsFiles, RegistrySettings, is_this_machine
 from counterfoil.sdk.errors import InvalidSettings, RegistryUnavailable, UnexpectedReply
-from counterfoil.sdk.operations import read_reply
+from counterfoil.sdk.operations import Operation, read_reply
 from counterfoil.sdk.processes import Locking
-from counterfoil.sdk.script import Pause, Send
-from counterfoil.sdk.transport import RETRIED, Clock, NoReply, Reply, Request, pause_after
+from counterfoil.sdk.script import Pause, Script, Send
+from counterfoil.sdk.transport import RETRIED, Clock, NoReply, Reply, Request, RetrySettings, pause_after
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Mapping
-    from types import TracebackType
 
     import httpx
-
-    from counterfoil.sdk.client.settings import RegistrySettings, RetrySettings
-    from counterfoil.sdk.operations import Operation
-    from counterfoil.sdk.script import Script
 
 
 # What keeps a client from flooding a registry that fails: a shared budget of retries, and a circuit breaker.
@@ -357,7 +354,7 @@ class AsyncHttpTransport:
             self._loop = loop
         return self._client
 
-    def _limits(self) -> dict[str, Any]:
+    def _limits(self) -> JsonObject:
         import httpx
 
         count = self._connections
@@ -444,7 +441,7 @@ def _token_settings(settings: RegistrySettings) -> RegistrySettings | None:
     return replace(settings, urls=(auth.token_url,), auth=None, headers={}, tls=auth.tls)
 
 
-def _connection_options(settings: RegistrySettings, files: ClientTlsFiles) -> dict[str, Any]:
+def _connection_options(settings: RegistrySettings, files: ClientTlsFiles) -> JsonObject:
     """Return the arguments of both of httpx's clients."""
     import httpx
 

@@ -14,29 +14,27 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import quote_plus, urlencode
 
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import Unauthorized, needed_by
 from counterfoil.sdk.client.cache import Cache
 from counterfoil.sdk.client.settings import (
+    Auth,
     BasicAuth,
     BearerToken,
     ClientCredentials,
+    Headers,
     ManagedIdentity,
     TokenFile,
+    TokenFunction,
     bearer,
 )
 from counterfoil.sdk.errors import InvalidSettings, RegistryUnavailable
 from counterfoil.sdk.processes import Locking
-from counterfoil.sdk.script import Aside, CallFunction, Pause, Send
-from counterfoil.sdk.transport import RETRIED, NoReply, Reply, Request, pause_after
-
-if TYPE_CHECKING:
-    from counterfoil.sdk.client.settings import Auth, Headers, RetrySettings, TokenFunction
-    from counterfoil.sdk.script import Script
-    from counterfoil.sdk.transport import Clock
-
+from counterfoil.sdk.script import Aside, CallFunction, Pause, Script, Send
+from counterfoil.sdk.transport import RETRIED, Clock, NoReply, Reply, Request, RetrySettings, pause_after
 
 _DUE: Final = 0.8
 _UNKNOWN_LIFE_S: Final = 300.0
@@ -259,7 +257,7 @@ def _read_token(reply: Reply, token_url: str, started_s: float) -> _Token:
         document = json.loads(reply.body)
     except ValueError:
         document = None
-    fields: dict[str, Any] = document if isinstance(document, dict) else {}
+    fields: JsonObject = document if isinstance(document, dict) else {}
     token = fields.get("access_token")
     if reply.status != HTTPStatus.OK or not isinstance(token, str) or not token.isascii() or not token.isprintable():
         named = (fields.get(name) for name in ("error", "error_description"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.transport import RetrySettings
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Sequence
 
 
 # The certificates of a connection, and the context that httpx is given; files that change are read again.
@@ -273,29 +273,6 @@ def is_this_machine(host: str) -> bool:
 _LONGEST_LABEL: Final = 63
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetrySettings:
-    """How often and how long a request is repeated.
-
-    After a round over all URLs that failed comes a random pause between 0 and ``first_pause_s``·2ⁿ, at most
-    ``max_pause_s``, or the time that the registry asks for; ``retries`` rounds after the first; no new round once
-    ``total_s`` seconds are over.
-
-    All calls of a client share ``budget`` rounds of retries (None: sixteen times ``retries``); every answered call
-    gives a fifth of a round back, so that a failing registry does not get several times its usual number of requests.
-    After ``breaker_failures`` calls in a row without an answer, no request is sent for ``breaker_pause_s`` seconds, and
-    calls fail at once; then one call tries. 0 turns this off.
-    """
-
-    retries: int = 3
-    first_pause_s: float = 0.5
-    max_pause_s: float = 8.0
-    total_s: float = 30.0
-    budget: int | None = None
-    breaker_failures: int = 5
-    breaker_pause_s: float = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

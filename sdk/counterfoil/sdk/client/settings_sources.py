@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.sdk.client.settings import (
+    Auth,
     BasicAuth,
     BearerToken,
     ClientCredentials,
@@ -19,12 +20,6 @@ from counterfoil.sdk.client.settings import (
     bearer,
 )
 from counterfoil.sdk.errors import InvalidSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.sdk.client.settings import Auth
-
 
 PREFIX: Final = "COUNTERFOIL_REGISTRY_"
 """The prefix of the environment's variables."""

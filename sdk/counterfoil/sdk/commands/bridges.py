@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.schema.rest.bridges import BridgeDirection, BridgeState
-from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
-from counterfoil.sdk.commands.output import as_json, confirmed, print_json, print_rows
-
-if TYPE_CHECKING:
-    from counterfoil.schema.rest.bridges import Bridge, BridgeSide, BridgeStatus, PossibleTransition
-    from counterfoil.sdk.commands.options import RegistryAccess
-
+from counterfoil.schema.rest.bridges import (
+    Bridge,
+    BridgeDirection,
+    BridgeSide,
+    BridgeState,
+    BridgeStatus,
+    PossibleTransition,
+)
+from counterfoil.sdk.commands import as_json, confirmed, print_json, print_rows
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, registry_options
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 _STATES = [state.value for state in BridgeState]

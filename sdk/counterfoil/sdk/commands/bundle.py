@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import click
 
 from counterfoil.schema.errors import SubjectNotFound
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.rest.versions import Visibility
+from counterfoil.sdk.client import Registry
 from counterfoil.sdk.client.bundle import Bundle, BundledVersion
-from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
-from counterfoil.sdk.commands.output import as_json, print_json, require_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.commands.options import RegistryAccess
-
+from counterfoil.sdk.commands import as_json, print_json, require_file
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, registry_options
 
 # ``counterfoil bundle``: the schemas of a registry in one file, for programs without a registry.
 

@@ -6,6 +6,7 @@ Nothing beyond click and the standard library is imported at the top, since help
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -13,8 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.client.settings import RegistrySettings
     from counterfoil.sdk.kafka import KafkaAccess
@@ -61,7 +60,7 @@ class BriefOption(RenamedOption):
         return super().get_help_record(ctx)
 
 
-def environment_option(about: str, *, former: Sequence[str] = ("--env",), **settings: Any) -> Callable[[Any], Any]:
+def environment_option(about: str, *, former: Sequence[str] = ("--env",), **settings: object) -> Callable[[Any], Any]:
     """Return the option ``--environment`` of a command; ``about`` is its help."""
     names = ("--environment", "environment")
     return click.option(*names, cls=RenamedOption, former=former, metavar="ENV", help=about, **settings)
@@ -74,7 +73,7 @@ def environment_option(about: str, *, former: Sequence[str] = ("--env",), **sett
 # more variables have no option (``settings_from_environment``). A command that uses two registries has a second family,
 # such as ``--from-user`` with ``COUNTERFOIL_FROM_USER``.
 
-_RegistryCommand = TypeVar("_RegistryCommand", bound="Callable[..., Any]")
+_RegistryCommand = TypeVar("_RegistryCommand", bound="Callable[..., object]")
 
 VARIABLES: Final = "COUNTERFOIL_REGISTRY_"
 """The prefix of the variables with the URL, the login and the time-outs of the registry."""
@@ -208,7 +207,7 @@ def registry_options(*roles: RegistryRole) -> Callable[[_RegistryCommand], _Regi
     """Return a decorator that adds the options of every role and passes one ``RegistryAccess`` for each."""
 
     def decorate(command: _RegistryCommand) -> _RegistryCommand:
-        def with_access(*arguments: Any, **given: Any) -> Any:
+        def with_access(*arguments: object, **given: object) -> Any:
             shared = {name: given.pop(name.lower()) for name in _SHARED_OPTIONS}
             for role in roles:
                 given[role.parameter] = RegistryAccess(role, {**_own_values(role, given), **shared})
@@ -275,7 +274,7 @@ def _own_options(role: RegistryRole) -> list[Callable[[Any], Any]]:
     return options
 
 
-def _brief(*names: str, **settings: Any) -> Callable[[Any], Any]:
+def _brief(*names: str, **settings: object) -> Callable[[Any], Any]:
     """Return an option about how a registry is reached, which shares one line of the help with the others."""
     return click.option(*names, cls=BriefOption, about=CONNECTION, **settings)
 
@@ -317,7 +316,7 @@ def _shared_options() -> list[Callable[[Any], Any]]:
 
 # The options of commands that read or write topics.
 
-_KafkaCommand = TypeVar("_KafkaCommand", bound="Callable[..., Any]")
+_KafkaCommand = TypeVar("_KafkaCommand", bound="Callable[..., object]")
 
 BOOTSTRAP_SERVERS: Final = "COUNTERFOIL_BOOTSTRAP_SERVERS"
 """The variable with the address of the Kafka cluster."""
@@ -327,11 +326,11 @@ def kafka_options(command: _KafkaCommand) -> _KafkaCommand:
     """Add the options of a Kafka cluster, and pass them as ``kafka``, which is None without an address."""
 
     def with_access(
-        *arguments: Any,
+        *arguments: object,
         bootstrap_servers: str | None,
         kafka_config: Path | None,
         client_settings: tuple[str, ...],
-        **given: Any,
+        **given: object,
     ) -> Any:
         return command(*arguments, kafka=_access(bootstrap_servers, kafka_config, client_settings), **given)
 

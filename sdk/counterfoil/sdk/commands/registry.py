@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.sdk.commands.options import THE_REGISTRY, registry_options
-from counterfoil.sdk.commands.output import as_json, confirmed, place_of, print_json, print_rows, ranges
+from counterfoil.schema.datum import Json, JsonObject
+from counterfoil.sdk.commands import as_json, confirmed, place_of, print_json, print_rows, ranges
+from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, registry_options
 
 if TYPE_CHECKING:
     from counterfoil.schema.rest.subjects import Config, Mode
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.commands.options import RegistryAccess
 
 
 # ``counterfoil subjects``: the subjects of a registry.
@@ -168,7 +168,7 @@ def _versions(client: Registry, subject: str) -> tuple[tuple[int, ...], tuple[in
     return active, tuple(number for number in known if number not in set(active))
 
 
-def _facts(client: Registry, subject: str) -> dict[str, Any]:
+def _facts(client: Registry, subject: str) -> JsonObject:
     active, deleted = _versions(client, subject)
     latest = client.version(subject) if active or not deleted else None
     mode = client.mode(subject, default_to_global=True)
@@ -194,7 +194,7 @@ def _level(client: Registry, subject: str) -> str | None:
     return level and level.value
 
 
-def _described(registered: RegisteredSchema) -> dict[str, Any]:
+def _described(registered: RegisteredSchema) -> JsonObject:
     from counterfoil.schema.rest.schemas import reference_documents
 
     schema = registered.schema
@@ -208,8 +208,8 @@ def _described(registered: RegisteredSchema) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if value}
 
 
-def _references(latest: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = latest.get("references", [])
+def _references(latest: JsonObject) -> list[JsonObject]:
+    found: list[JsonObject] = latest.get("references", [])
     return found
 
 
@@ -301,7 +301,7 @@ def _read_changes(changes: tuple[str, ...]) -> tuple[Config, list[str]]:
     from counterfoil.schema.rest.subjects import CONFIG, CONFIG_KEYS, unread_settings
 
     name_by_key = {key: name for name, key in CONFIG_KEYS.items()}
-    document: dict[str, Any] = {}
+    document: JsonObject = {}
     clear: list[str] = []
     for change in changes:
         key, separator, value = change.partition("=")
@@ -324,7 +324,7 @@ def _read_changes(changes: tuple[str, ...]) -> tuple[Config, list[str]]:
     return CONFIG.kind(**read), clear
 
 
-def _file_content(key: str, path: str) -> Any:
+def _file_content(key: str, path: str) -> Json:
     try:
         return json.loads(Path(path).read_bytes())
     except ValueError as error:

@@ -30,16 +30,6 @@ if TYPE_CHECKING:
         ProtobufDeserializer,
         ProtobufSerializer,
     )
-    from counterfoil.sdk.confluent.strategies import (
-        dual_schema_id_deserializer,
-        header_schema_id_serializer,
-        prefix_schema_id_deserializer,
-        prefix_schema_id_serializer,
-        record_subject_name_strategy,
-        reference_subject_name_strategy,
-        topic_record_subject_name_strategy,
-        topic_subject_name_strategy,
-    )
     from counterfoil.sdk.confluent.values import (
         Association,
         AssociationCreateOrUpdateInfo,
@@ -60,6 +50,14 @@ if TYPE_CHECKING:
         SchemaReference,
         SchemaRegistryError,
         ServerConfig,
+        dual_schema_id_deserializer,
+        header_schema_id_serializer,
+        prefix_schema_id_deserializer,
+        prefix_schema_id_serializer,
+        record_subject_name_strategy,
+        reference_subject_name_strategy,
+        topic_record_subject_name_strategy,
+        topic_subject_name_strategy,
     )
 
 
@@ -78,14 +76,14 @@ _MODULE_BY_NAME = {
     "ProtobufDeserializer": "sdk.confluent.protobuf",
     "ProtobufSerializer": "sdk.confluent.protobuf",
     "SchemaRegistryClient": "sdk.confluent.client",
-    "dual_schema_id_deserializer": "sdk.confluent.strategies",
-    "header_schema_id_serializer": "sdk.confluent.strategies",
-    "prefix_schema_id_deserializer": "sdk.confluent.strategies",
-    "prefix_schema_id_serializer": "sdk.confluent.strategies",
-    "record_subject_name_strategy": "sdk.confluent.strategies",
-    "reference_subject_name_strategy": "sdk.confluent.strategies",
-    "topic_record_subject_name_strategy": "sdk.confluent.strategies",
-    "topic_subject_name_strategy": "sdk.confluent.strategies",
+    "dual_schema_id_deserializer": "sdk.confluent.values",
+    "header_schema_id_serializer": "sdk.confluent.values",
+    "prefix_schema_id_deserializer": "sdk.confluent.values",
+    "prefix_schema_id_serializer": "sdk.confluent.values",
+    "record_subject_name_strategy": "sdk.confluent.values",
+    "reference_subject_name_strategy": "sdk.confluent.values",
+    "topic_record_subject_name_strategy": "sdk.confluent.values",
+    "topic_subject_name_strategy": "sdk.confluent.values",
     **dict.fromkeys(
         (
             "Association",

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from counterfoil.schema.datum import Datum
 from counterfoil.sdk.confluent.rule_registry import registry_in_use
 from counterfoil.sdk.confluent.values import own_schema
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde import avro
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.sdk.serde.sources import AnyRegistry
-
+from counterfoil.sdk.serde.sources import AnyRegistry
 
 __all__ = ["AsyncAvroDeserializer", "AsyncAvroSerializer", "AvroDeserializer", "AvroSerializer"]
 
@@ -28,9 +25,9 @@ class AvroSerializer(avro.AvroSerializer):
         self,
         schema_registry_client: AnyRegistry,
         schema_str: object = None,
-        to_dict: Callable[[Any, Any], Any] | None = None,
-        conf: Mapping[str, Any] | None = None,
-        rule_conf: Mapping[str, Any] | None = None,
+        to_dict: Callable[[Datum, Datum], Datum] | None = None,
+        conf: Mapping[str, object] | None = None,
+        rule_conf: Mapping[str, object] | None = None,
         rule_registry: object = None,
     ) -> None:
         super().__init__(
@@ -50,10 +47,10 @@ class AvroDeserializer(avro.AvroDeserializer):
         self,
         schema_registry_client: AnyRegistry,
         schema_str: object = None,
-        from_dict: Callable[[Any, Any], Any] | None = None,
+        from_dict: Callable[[Datum, Datum], Datum] | None = None,
         return_record_name: bool = False,
-        conf: Mapping[str, Any] | None = None,
-        rule_conf: Mapping[str, Any] | None = None,
+        conf: Mapping[str, object] | None = None,
+        rule_conf: Mapping[str, object] | None = None,
         rule_registry: object = None,
     ) -> None:
         if return_record_name:
@@ -67,14 +64,14 @@ class AvroDeserializer(avro.AvroDeserializer):
         )
 
 
-class AsyncAvroSerializer(AsyncSerializer[Any]):
+class AsyncAvroSerializer(AsyncSerializer[Datum]):
     """The asynchronous :class:`AvroSerializer`, with the same arguments and an ``AsyncSchemaRegistryClient``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(AvroSerializer(*args, **kwargs))
 
 
-class AsyncAvroDeserializer(AsyncDeserializer[Any]):
+class AsyncAvroDeserializer(AsyncDeserializer[Datum]):
     """The asynchronous :class:`AvroDeserializer`, with the same arguments and an ``AsyncSchemaRegistryClient``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

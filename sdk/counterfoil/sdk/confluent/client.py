@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
+from counterfoil.schema import model
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.rest.subjects import config_document
-from counterfoil.schema.rest.versions import Deletion, Visibility
+from counterfoil.schema.rest.versions import Deletion, VersionNumber, Visibility
 from counterfoil.sdk import client, operations
-from counterfoil.sdk.client import RegistryClient
+from counterfoil.sdk.client import Calls, RegistryClient
 from counterfoil.sdk.client import asynchronous as async_client
 from counterfoil.sdk.client.settings_sources import settings_from_confluent
 from counterfoil.sdk.confluent.values import (
     Association,
     AssociationResponse,
+    RegisteredSchema,
+    Schema,
     SchemaVersion,
+    ServerConfig,
     own_config,
     own_schema,
     their_config,
@@ -22,16 +28,8 @@ from counterfoil.sdk.confluent.values import (
     their_version,
 )
 from counterfoil.sdk.errors import InvalidSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema import model
-    from counterfoil.sdk.client import Calls
-    from counterfoil.sdk.confluent.values import RegisteredSchema, Schema, ServerConfig
-    from counterfoil.sdk.operations import Operation
-    from counterfoil.sdk.script import Script
-
+from counterfoil.sdk.operations import Operation
+from counterfoil.sdk.script import Script
 
 # The calls of confluent-kafka's registry clients, as scripts of this SDK's calls.
 
@@ -106,7 +104,7 @@ def get_latest_with_metadata(
 
 
 def get_version(
-    calls: Calls, subject_name: str, version: Any = "latest", deleted: bool = False, fmt: str | None = None
+    calls: Calls, subject_name: str, version: VersionNumber = "latest", deleted: bool = False, fmt: str | None = None
 ) -> Script[RegisteredSchema]:
     """Return a version of the subject."""
     if fmt is None:
@@ -129,7 +127,7 @@ def get_versions(
 
 
 def get_referenced_by(
-    calls: Calls, subject_name: str, version: Any = "latest", offset: int = 0, limit: int = -1
+    calls: Calls, subject_name: str, version: VersionNumber = "latest", offset: int = 0, limit: int = -1
 ) -> Script[list[int]]:
     """Return the ids of the schemas that refer to a version of the subject."""
     listing = operations.referenced_by(subject_name, version, visibility=Visibility.ACTIVE)
@@ -206,7 +204,7 @@ def test_compatibility(
     calls: Calls,
     subject_name: str,
     schema: object,
-    version: Any = "latest",
+    version: VersionNumber = "latest",
     normalize: bool = False,
     verbose: bool = False,
 ) -> Script[bool]:
@@ -230,7 +228,7 @@ def get_config(calls: Calls, subject_name: str | None = None) -> Script[ServerCo
     return their_config((yield from calls.config(subject_name)))
 
 
-def set_config(calls: Calls, subject_name: str | None = None, config: object = None) -> Script[dict[str, Any]]:
+def set_config(calls: Calls, subject_name: str | None = None, config: object = None) -> Script[JsonObject]:
     """Set the members of a ``ServerConfig`` that are not None, and return them as the registry does."""
     return dict(config_document((yield from calls.set_config(subject_name, own_config(config)))))
 
@@ -357,7 +355,7 @@ def _printed(operation: Operation[T], fmt: str | None, reference_format: str | N
 class _TheirClient(RegistryClient):
     """What both clients have besides the calls of the registry."""
 
-    def __init__(self, conf: Mapping[str, object], **options: Any) -> None:
+    def __init__(self, conf: Mapping[str, object], **options: object) -> None:
         super().__init__(settings_from_confluent(conf), **options)  # type: ignore[call-arg]  # a registry's arguments
         self._conf = dict(conf)
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.sdk.confluent.rule_registry import registry_in_use
 from counterfoil.sdk.confluent.values import own_schema
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde import json
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.model import Schema
-    from counterfoil.sdk.serde.sources import AnyRegistry
-
+from counterfoil.sdk.serde.sources import AnyRegistry
 
 __all__ = ["AsyncJSONDeserializer", "AsyncJSONSerializer", "JSONDeserializer", "JSONSerializer"]
 
@@ -29,11 +25,11 @@ class JSONSerializer(json.JsonSerializer):
         self,
         schema_str: object,
         schema_registry_client: AnyRegistry,
-        to_dict: Callable[[Any, Any], Any] | None = None,
-        conf: Mapping[str, Any] | None = None,
-        rule_conf: Mapping[str, Any] | None = None,
+        to_dict: Callable[[Datum, Datum], Datum] | None = None,
+        conf: Mapping[str, object] | None = None,
+        rule_conf: Mapping[str, object] | None = None,
         rule_registry: object = None,
-        json_encode: Callable[[Any], str | bytes] | None = None,
+        json_encode: Callable[[Datum], str | bytes] | None = None,
     ) -> None:
         super().__init__(
             schema_registry_client,
@@ -50,12 +46,12 @@ class JSONDeserializer(json.JsonDeserializer):
     def __init__(
         self,
         schema_str: object = None,
-        from_dict: Callable[[Any, Any], Any] | None = None,
+        from_dict: Callable[[Datum, Datum], Datum] | None = None,
         schema_registry_client: AnyRegistry | None = None,
-        conf: Mapping[str, Any] | None = None,
-        rule_conf: Mapping[str, Any] | None = None,
+        conf: Mapping[str, object] | None = None,
+        rule_conf: Mapping[str, object] | None = None,
         rule_registry: object = None,
-        json_decode: Callable[[bytes], Any] | None = None,
+        json_decode: Callable[[bytes], Datum] | None = None,
     ) -> None:
         if schema_str is None and schema_registry_client is None:
             problem = "schema_str and schema_registry_client are both None; expected one of them"
@@ -69,14 +65,14 @@ class JSONDeserializer(json.JsonDeserializer):
         )
 
 
-class AsyncJSONSerializer(AsyncSerializer[Any]):
+class AsyncJSONSerializer(AsyncSerializer[Datum]):
     """The asynchronous :class:`JSONSerializer`, with the same arguments and an ``AsyncSchemaRegistryClient``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(JSONSerializer(*args, **kwargs))
 
 
-class AsyncJSONDeserializer(AsyncDeserializer[Any]):
+class AsyncJSONDeserializer(AsyncDeserializer[Datum]):
     """The asynchronous :class:`JSONDeserializer`, with the same arguments and an ``AsyncSchemaRegistryClient``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.schema.datum import Datum
 from counterfoil.sdk.confluent.rule_registry import registry_in_use
 from counterfoil.sdk.serde import protobuf
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
+from counterfoil.sdk.serde.sources import AnyRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from google.protobuf.message import Message
-
-    from counterfoil.sdk.serde.sources import AnyRegistry
 
 
 __all__ = ["AsyncProtobufDeserializer", "AsyncProtobufSerializer", "ProtobufDeserializer", "ProtobufSerializer"]
@@ -26,8 +25,8 @@ class ProtobufSerializer(protobuf.ProtobufSerializer):
         self,
         msg_type: type[Message],
         schema_registry_client: AnyRegistry,
-        conf: Mapping[str, Any] | None = None,
-        rule_conf: Mapping[str, Any] | None = None,
+        conf: Mapping[str, object] | None = None,
+        rule_conf: Mapping[str, object] | None = None,
         rule_registry: object = None,
     ) -> None:
         super().__init__(
@@ -43,9 +42,9 @@ class ProtobufDeserializer(protobuf.ProtobufDeserializer):
     def __init__(
         self,
         message_type: type[Message],
-        conf: Mapping[str, Any] | None = None,
+        conf: Mapping[str, object] | None = None,
         schema_registry_client: AnyRegistry | None = None,
-        rule_conf: Mapping[str, Any] | None = None,
+        rule_conf: Mapping[str, object] | None = None,
         rule_registry: object = None,
     ) -> None:
         super().__init__(
@@ -55,14 +54,14 @@ class ProtobufDeserializer(protobuf.ProtobufDeserializer):
         )
 
 
-class AsyncProtobufSerializer(AsyncSerializer[Any]):
+class AsyncProtobufSerializer(AsyncSerializer[Datum]):
     """The asynchronous :class:`ProtobufSerializer`, with the same arguments and an ``AsyncSchemaRegistryClient``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(ProtobufSerializer(*args, **kwargs))
 
 
-class AsyncProtobufDeserializer(AsyncDeserializer[Any]):
+class AsyncProtobufDeserializer(AsyncDeserializer[Datum]):
     """The asynchronous :class:`ProtobufDeserializer`, with the same arguments and an ``AsyncSchemaRegistryClient``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -77,12 +77,12 @@ class RuleRegistry:
         return _EVERYWHERE
 
     @staticmethod
-    def register_rule_executor(rule_executor: Any) -> None:
+    def register_rule_executor(rule_executor: object) -> None:
         """Add an executor for all serializers that are given no registry."""
         _EVERYWHERE.register_executor(rule_executor)
 
     @staticmethod
-    def register_rule_action(rule_action: Any) -> None:
+    def register_rule_action(rule_action: object) -> None:
         """Add an action for all serializers that are given no registry."""
         _EVERYWHERE.register_action(rule_action)
 

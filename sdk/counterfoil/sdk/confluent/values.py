@@ -1,27 +1,55 @@
-"""The values of confluent-kafka's client: schemas, versions, rules, metadata, configs, associations.
-
-Each has the attributes of its counterpart, and its JSON in the REST API as ``to_dict()`` and ``from_dict()``.
-"""
+"""The values of confluent-kafka's client, and its functions that name subjects and place schema ids."""
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
 
 from counterfoil.schema import model
+from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.rest.object_forms import ReplyJson, UnexpectedShapeError
 from counterfoil.schema.rest.schemas import SCHEMA
 from counterfoil.schema.rest.subjects import LEVEL_IN_FORCE, Config, config_document, read_config
+from counterfoil.schema.rest.versions import RegisteredSchema as OwnRegistered
 from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.serde import MessageContext, field_of, topic_of
+from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from dataclasses import Field
+# The functions of confluent-kafka that name subjects and place schema ids, for settings that name them.
 
-    from counterfoil.schema.rest.versions import RegisteredSchema as OwnRegistered
+prefix_schema_id_serializer: Final = "prefix_schema_id_serializer"
+header_schema_id_serializer: Final = "header_schema_id_serializer"
+dual_schema_id_deserializer: Final = "dual_schema_id_deserializer"
+prefix_schema_id_deserializer: Final = "prefix_schema_id_deserializer"
 
+
+def topic_subject_name_strategy(ctx: MessageContext | None, record_name: str | None) -> str:
+    """Return ``{topic}-key`` or ``{topic}-value``."""
+    return TOPIC(topic_of(ctx), field_of(ctx), record_name)
+
+
+def topic_record_subject_name_strategy(ctx: MessageContext | None, record_name: str | None) -> str:
+    """Return ``{topic}-{record's full name}``."""
+    return TOPIC_RECORD(topic_of(ctx), field_of(ctx), record_name)
+
+
+def record_subject_name_strategy(ctx: MessageContext | None, record_name: str | None) -> str:
+    """Return the record's full name."""
+    return RECORD(topic_of(ctx), field_of(ctx), record_name)
+
+
+def reference_subject_name_strategy(ctx: MessageContext | None, schema_ref: Any) -> str:
+    """Return the name of the reference: the path of an imported Protobuf file."""
+    del ctx
+    return str(schema_ref.name)
+
+
+# The values of confluent-kafka's client: schemas, versions, rules, metadata, configs, associations.
+#
+# Each has the attributes of its counterpart, and its JSON in the REST API as ``to_dict()`` and ``from_dict()``.
 
 T = TypeVar("T")
 
@@ -35,19 +63,19 @@ class _JsonObject:
     The arguments of a subclass make the values of attributes that are not plain.
     """
 
-    _readers: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
+    _readers: ClassVar[Mapping[str, Callable[[Json], Json]]] = {}
 
-    def __init_subclass__(cls, **readers: Callable[[Any], Any]) -> None:
+    def __init_subclass__(cls, **readers: Callable[[Json], Json]) -> None:
         """Keep the functions that read attributes, by name."""
         cls._readers = readers
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the JSON object."""
         found = ((each.name, getattr(self, each.name)) for each in _fields(type(self)))
         return {_key(name): _plain(value) for name, value in found if value is not None}
 
     @classmethod
-    def from_dict(cls, src_dict: dict[str, Any]) -> Self:
+    def from_dict(cls, src_dict: JsonObject) -> Self:
         """Return the value of a JSON object; other members are ignored."""
         made = {}
         for each in _fields(cls):
@@ -62,13 +90,13 @@ class _JsonObject:
 class _JsonMap:
     """A value that is a map in JSON: its only attribute."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the map."""
         (only,) = vars(self).values()
         return dict(only)
 
     @classmethod
-    def from_dict(cls, src_dict: dict[str, Any]) -> Self:
+    def from_dict(cls, src_dict: JsonObject) -> Self:
         """Return the value of a map."""
         return cls(dict(src_dict))  # type: ignore[call-arg]  # a dataclass
 
@@ -87,22 +115,22 @@ def _key(name: str) -> str:
     return first + "".join(map(str.title, rest))
 
 
-def _same(value: Any) -> Any:
+def _same(value: Json) -> Json:
     return value
 
 
 class _ListOf:
     """Reads a list, which is empty if it is absent."""
 
-    def __init__(self, read: Callable[[Any], Any]) -> None:
+    def __init__(self, read: Callable[[Json], Json]) -> None:
         self._read = read
 
-    def __call__(self, value: Any) -> list[Any]:
+    def __call__(self, value: Json) -> list[Json]:
         """Return the values of the items."""
         return [self._read(each) for each in value or ()]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Json:
     match value:
         case Enum():
             return value.value
@@ -233,7 +261,7 @@ class RegisteredSchema:
     guid: str | None
     schema: Schema
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the version as in a response of the registry."""
         facts = {"id": self.schema_id, "guid": self.guid, "subject": self.subject, "version": self.version}
         return {**self.schema.to_dict(), **{name: value for name, value in facts.items() if value is not None}}
@@ -400,18 +428,18 @@ class _GivenJson(ReplyJson):
     root_name = "it"
 
 
-def _document(given: Any, setting: str, expected: str) -> dict[str, Any]:
+def _document(given: object, setting: str, expected: str) -> JsonObject:
     if not hasattr(given, "to_dict"):
         raise InvalidSettings(f"{setting} is a {type(given).__name__}; expected {expected}", setting=setting)
     try:
-        document: dict[str, Any] = given.to_dict()
+        document: JsonObject = given.to_dict()
     except AttributeError as error:  # a member of another type, such as text where an Enum is expected
         problem = f"{setting} is a {type(given).__name__} that has no JSON: {error}"
         raise InvalidSettings(problem, setting=setting) from error
     return document
 
 
-def _read(read: Callable[[ReplyJson], T], document: dict[str, Any], setting: str) -> T:
+def _read(read: Callable[[ReplyJson], T], document: JsonObject, setting: str) -> T:
     try:
         return read(_GivenJson(document))
     except UnexpectedShapeError as error:

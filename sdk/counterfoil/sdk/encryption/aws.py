@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import boto3
 from botocore.config import Config
@@ -23,10 +24,6 @@ from botocore.exceptions import (
 
 from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, KeyWrapFailed
 from counterfoil.sdk.encryption.key_services import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, malformed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 _ARN_PARTS: Final = 6
 _REFUSALS: Final = frozenset(

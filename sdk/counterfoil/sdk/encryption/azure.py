@@ -9,8 +9,9 @@ key's id, keys that were wrapped before a rotation in Key Vault cannot be unwrap
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
 from azure.core.exceptions import (
@@ -28,8 +29,6 @@ from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, Ke
 from counterfoil.sdk.encryption.key_services import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, malformed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from azure.core.credentials import TokenCredential
 
 
@@ -52,7 +51,9 @@ class AzureKeyService:
     make the service themselves.
     """
 
-    def __init__(self, conf: Mapping[str, str], *, credential: TokenCredential | None = None, **options: Any) -> None:
+    def __init__(
+        self, conf: Mapping[str, str], *, credential: TokenCredential | None = None, **options: object
+    ) -> None:
         self._saves_version = conf.get(_SAVE_VERSION, "").lower() == "true"
         self._credential = credential or _credential_of(conf)
         self._options = {**_OPTIONS, **options}

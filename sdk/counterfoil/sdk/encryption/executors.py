@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import binascii
 import time
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 from weakref import WeakKeyDictionary
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.keys import DamagedCiphertext
-from counterfoil.sdk.encryption.key_services import KeyServices
-from counterfoil.sdk.encryption.keys import KeyStore
-from counterfoil.sdk.encryption.policy import (
+from counterfoil.sdk.encryption import (
+    KeyPolicy,
+    PlacePolicy,
     PlainValues,
     bytes_of_text,
     check_places,
@@ -24,18 +26,19 @@ from counterfoil.sdk.encryption.policy import (
     policy_of,
     refusal,
 )
+from counterfoil.sdk.encryption.key_services import KeyServiceMaker, KeyServices
+from counterfoil.sdk.encryption.keys import KeyStore, OpenKey
 from counterfoil.sdk.errors import EncryptionError, KeyMissing, NotDecrypted, NotEncrypted
-from counterfoil.sdk.serde.rules.protocol import FieldType, OpenedText
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from counterfoil.sdk.encryption.key_services import KeyServiceMaker
-    from counterfoil.sdk.encryption.keys import OpenKey
-    from counterfoil.sdk.encryption.policy import KeyPolicy, PlacePolicy
-    from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, RuleScope, SchemaField, Transform
-
+from counterfoil.sdk.script import Script
+from counterfoil.sdk.serde.rules.protocol import (
+    Change,
+    FieldChanges,
+    FieldType,
+    OpenedText,
+    RuleScope,
+    SchemaField,
+    Transform,
+)
 
 _MAGIC: Final = b"\x00"
 _VERSION_BYTES: Final = 4
@@ -82,7 +85,7 @@ class _Executor:
                 store = self._stores[scope.calls] = KeyStore(scope.calls, self._services_of(scope.conf), self._clock)
             return store
 
-    def _services_of(self, conf: Mapping[str, Any]) -> KeyServices:
+    def _services_of(self, conf: Mapping[str, object]) -> KeyServices:
         texts = {name: value for name, value in conf.items() if isinstance(value, str)}
         return self._services.setdefault(tuple(sorted(texts.items())), KeyServices(texts, self._makers))
 
@@ -231,7 +234,7 @@ class _Use:
 def _write_text(use: _Use, field: SchemaField) -> Change:
     encrypt = use.encryptor()
 
-    def change(value: Any, message: Any) -> str | None:
+    def change(value: object, message: object) -> str | None:
         del message
         if value is None:
             return None
@@ -243,7 +246,7 @@ def _write_text(use: _Use, field: SchemaField) -> Change:
 
 
 def _read_text(use: _Use, field: SchemaField) -> Change:
-    def change(value: Any, message: Any) -> str | None:
+    def change(value: Datum, message: Datum) -> str | None:
         del message
         if value is None:
             return None
@@ -260,7 +263,7 @@ def _read_text(use: _Use, field: SchemaField) -> Change:
 def _write_bytes(use: _Use, field: SchemaField) -> Change:
     encrypt = use.encryptor()
 
-    def change(value: Any, message: Any) -> bytes | None:
+    def change(value: object, message: object) -> bytes | None:
         del message
         if value is None:
             return None
@@ -272,7 +275,7 @@ def _write_bytes(use: _Use, field: SchemaField) -> Change:
 
 
 def _read_bytes(use: _Use, field: SchemaField) -> Change:
-    def change(value: Any, message: Any) -> bytes | None:
+    def change(value: Datum, message: Datum) -> bytes | None:
         del message
         try:
             return None if value is None else use.decrypt(bytes(value))
@@ -301,7 +304,7 @@ def _writing(use: _Use, places: PlacePolicy) -> FieldChanges:
 
 
 def _refuse(error: NotEncrypted) -> Change:
-    def change(value: Any, message: Any) -> Any:
+    def change(value: object, message: object) -> Datum:
         del message
         if value is None:
             return None
@@ -331,7 +334,7 @@ def _opening(use: _Use) -> Change:
     A text may be encrypted several times: once for each branch of a schema that describes it.
     """
 
-    def change(value: Any, message: Any) -> Any:
+    def change(value: object, message: object) -> Datum:
         del message
         for _ in range(_MOST_LAYERS):
             data = bytes_of_text(value) if isinstance(value, str) else None
@@ -353,7 +356,7 @@ def _opening(use: _Use) -> Change:
 def _plain_only(use: _Use, field: SchemaField, places: PlacePolicy, plain: PlainValues) -> Change:
     """Return what counts the values of a logical type, which other clients have written as they are."""
 
-    def change(value: Any, message: Any) -> Any:
+    def change(value: object, message: object) -> Datum:
         del message
         if value is not None and places.refuses_plain:
             problem = f"values of the logical type {field.logical_type} are never encrypted"
@@ -369,7 +372,7 @@ def _tolerant(use: _Use, field: SchemaField, decrypt: Change, plain: PlainValues
     """Return what decrypts a value, or returns it as it is if it is not a ciphertext, and counts it."""
     subject = str(use.policy.subject)
 
-    def change(value: Any, message: Any) -> Any:
+    def change(value: object, message: object) -> Datum:
         if value is None or value in ("", b""):
             return value
         data = bytes_of_text(value) if isinstance(value, str) else value
@@ -384,7 +387,7 @@ def _tolerant(use: _Use, field: SchemaField, decrypt: Change, plain: PlainValues
     return change
 
 
-def _unfit(use: _Use, field: SchemaField, value: Any, expected: str) -> NotEncrypted:
+def _unfit(use: _Use, field: SchemaField, value: object, expected: str) -> NotEncrypted:
     problem = f"The value of {field.place} is a {type(value).__name__}; expected {expected}"
     return NotEncrypted(problem, kek=use.policy.kek_name, subject=str(use.policy.subject))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
 
 from google.api_core.exceptions import (
     DeadlineExceeded,
@@ -20,10 +21,6 @@ from google.oauth2 import service_account
 
 from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, KeyWrapFailed
 from counterfoil.sdk.encryption.key_services import READ_TIMEOUT_S, malformed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 T = TypeVar("T")
 

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, KeyWrapFailed, MissingExtra, needed_by
-from counterfoil.schema.keys import DamagedCiphertext, VaultExchange, VaultReply, VaultSettings, local_cipher
-from counterfoil.schema.rest.keys import ALTERNATE_IDS
+from counterfoil.schema.keys import (
+    DamagedCiphertext,
+    VaultExchange,
+    VaultReply,
+    VaultRequest,
+    VaultScript,
+    VaultSettings,
+    local_cipher,
+)
+from counterfoil.schema.rest.keys import ALTERNATE_IDS, Kek
 from counterfoil.sdk.client.connection import HttpTransport
 from counterfoil.sdk.client.settings import RegistrySettings, TlsSettings
-from counterfoil.sdk.errors import InvalidSettings, KeyRefused, KeyUnavailable
+from counterfoil.sdk.errors import EncryptionError, InvalidSettings, KeyRefused, KeyUnavailable
 from counterfoil.sdk.transport import NoReply, Request
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.keys import VaultRequest, VaultScript
-    from counterfoil.schema.rest.keys import Kek
-    from counterfoil.sdk.errors import EncryptionError
-
 
 # The protocol of a key management service.
 

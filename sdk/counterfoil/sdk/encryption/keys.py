@@ -5,30 +5,26 @@ from __future__ import annotations
 import logging
 import time
 from base64 import b64decode, b64encode
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from weakref import proxy
 
 from counterfoil.schema.errors import CounterfoilError, KeyWrapFailed, RegistryError
-from counterfoil.schema.keys import cipher_of, new_material
-from counterfoil.schema.rest.keys import Algorithm, DekId, Kek
+from counterfoil.schema.keys import Cipher, cipher_of, new_material
+from counterfoil.schema.rest.keys import Algorithm, DekId, Kek, ShownDek
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk import operations
 from counterfoil.sdk.client.cache import Cache
+from counterfoil.sdk.encryption import KeyPolicy
 from counterfoil.sdk.errors import EncryptionError, KeyMismatch, KeyMissing, KeyRefused, UnexpectedReply
-from counterfoil.sdk.script import Work
+from counterfoil.sdk.operations import Operation
+from counterfoil.sdk.script import Script, Work
+from counterfoil.sdk.serde.sources import SchemaCalls, T
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
-    from counterfoil.schema.keys import Cipher
-    from counterfoil.schema.rest.keys import ShownDek
     from counterfoil.sdk.encryption.key_services import KeyServices
-    from counterfoil.sdk.encryption.policy import KeyPolicy
-    from counterfoil.sdk.operations import Operation
-    from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.sources import SchemaCalls, T
 
 
 _LOG: Final = logging.getLogger(__name__)

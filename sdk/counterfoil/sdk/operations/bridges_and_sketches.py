@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Final
 
+from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.rest.bridges import (
     BRIDGE,
     BRIDGE_VERIFICATION,
@@ -13,6 +15,14 @@ from counterfoil.schema.rest.bridges import (
     READERS,
     RECEIVED_KEY,
     STATUS,
+    Bridge,
+    BridgeState,
+    BridgeStatus,
+    BridgeVerification,
+    NewBridge,
+    PossibleTransition,
+    Progress,
+    Readers,
 )
 from counterfoil.schema.rest.object_forms import read_each, read_texts
 from counterfoil.sdk.operations.operation import (
@@ -25,22 +35,6 @@ from counterfoil.sdk.operations.operation import (
     url_path,
     url_query,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Final
-
-    from counterfoil.schema.rest.bridges import (
-        Bridge,
-        BridgeState,
-        BridgeStatus,
-        BridgeVerification,
-        NewBridge,
-        PossibleTransition,
-        Progress,
-        Readers,
-    )
-
 
 # Bridges, of this project's registry: their states, and the reports about them.
 
@@ -116,7 +110,7 @@ def report_readers(name: str, report: Readers) -> Operation[None]:
     return _report(name, "readers", READERS.write(report))
 
 
-def _report(name: str, kind: str, document: dict[str, Any]) -> Operation[None]:
+def _report(name: str, kind: str, document: JsonObject) -> Operation[None]:
     document.pop(RECEIVED_KEY, None)
     path = url_path(*_BRIDGES, name, kind)
     return Operation(f"report_{kind}", "POST", path, read_nothing, body=json_body(document), form=ReplyForm.NOTHING)
@@ -132,12 +126,12 @@ def sketched_subjects() -> Operation[tuple[str, ...]]:
     return Operation("sketched_subjects", "GET", url_path(*_SKETCHES), read_texts)
 
 
-def sketch(subject: str) -> Operation[dict[str, Any]]:
+def sketch(subject: str) -> Operation[JsonObject]:
     """``GET /sketches/v1/subjects/{subject}``: the document of a sketch."""
     return Operation("sketch", "GET", url_path(*_SKETCHES, subject), read_object)
 
 
-def put_sketch(subject: str, document: Mapping[str, Any]) -> Operation[None]:
+def put_sketch(subject: str, document: Mapping[str, object]) -> Operation[None]:
     """``PUT /sketches/v1/subjects/{subject}``: repeatable, since it replaces the sketch."""
     path, body = url_path(*_SKETCHES, subject), json_body(document)
     return Operation("put_sketch", "PUT", path, read_nothing, body=body, form=ReplyForm.NOTHING)

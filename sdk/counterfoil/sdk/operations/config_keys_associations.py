@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import Final
 
-from counterfoil.schema.compatibility import parse_level
-from counterfoil.schema.rest.keys import KEK, NEW_KEK, new_dek_document, read_dek
-from counterfoil.schema.rest.object_forms import read_each, read_integer, read_texts
+from counterfoil.schema.compatibility import CompatibilityLevel, parse_level
+from counterfoil.schema.datum import JsonObject
+from counterfoil.schema.rest.keys import KEK, NEW_KEK, DekId, Kek, ShownDek, new_dek_document, read_dek
+from counterfoil.schema.rest.object_forms import JsonValue, read_each, read_integer, read_texts
 from counterfoil.schema.rest.subjects import (
     CONFIG_KEYS,
+    Association,
     Config,
+    Mode,
     config_document,
     new_association_document,
     read_association,
     read_config,
     read_mode,
 )
+from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.operations.operation import (
     Operation,
@@ -29,17 +34,6 @@ from counterfoil.sdk.operations.operation import (
     url_path,
     url_query,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any, Final
-
-    from counterfoil.schema.compatibility import CompatibilityLevel
-    from counterfoil.schema.rest.keys import DekId, Kek, ShownDek
-    from counterfoil.schema.rest.object_forms import JsonValue
-    from counterfoil.schema.rest.subjects import Association, Mode
-    from counterfoil.schema.rest.versions import Visibility
-
 
 # Config and mode of the registry and of subjects.
 
@@ -196,14 +190,14 @@ def create_association(new: Association) -> Operation[None]:
 
 def associations_by_name(
     namespace: str, name: str, *, resource_type: str | None, association_types: Iterable[str]
-) -> Operation[tuple[dict[str, Any], ...]]:
+) -> Operation[tuple[JsonObject, ...]]:
     """``GET /associations/resources/{namespace}/{name}``; ``-`` is every namespace."""
     query = url_query(resourceType=resource_type) + _types(association_types)
     path = url_path("associations", "resources", namespace, name)
     return Operation("associations_by_name", "GET", path, read_objects, query)
 
 
-def create_associations(request: Mapping[str, Any]) -> Operation[dict[str, Any]]:
+def create_associations(request: Mapping[str, object]) -> Operation[JsonObject]:
     """``POST /associations``: those of one resource."""
     return Operation("create_associations", "POST", "/associations", read_object, body=json_body(request))
 

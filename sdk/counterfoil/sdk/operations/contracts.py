@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
+from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.contracts import (
     APPLICATION,
     APPLICATION_VERSION,
@@ -16,7 +18,20 @@ from counterfoil.schema.rest.contracts import (
     NEW_PUBLICATION,
     PUBLICATION,
     WEBHOOK,
+    Application,
+    ApplicationVersion,
+    ContractKind,
+    ContractVersions,
+    Delivery,
+    Deployment,
+    Environment,
+    EventType,
     Liveness,
+    NewContract,
+    NewPublication,
+    Publication,
+    PublishedContract,
+    Webhook,
 )
 from counterfoil.schema.rest.object_forms import read_each
 from counterfoil.schema.rest.observations import (
@@ -25,6 +40,11 @@ from counterfoil.schema.rest.observations import (
     TOPIC_STATS,
     USAGE_RECEIPT,
     VERIFICATION,
+    NewVerification,
+    ObservedUse,
+    TopicStats,
+    UsageReceipt,
+    Verification,
 )
 from counterfoil.schema.rest.schemas import SCHEMA
 from counterfoil.schema.rest.verdicts import (
@@ -37,48 +57,17 @@ from counterfoil.schema.rest.verdicts import (
     MIGRATION_STATUS,
     NEW_APPROVAL,
     VERDICT,
+    Approval,
+    Approvals,
+    Consumer,
+    ContractDiff,
+    ContractMigration,
+    DeploymentVerdict,
+    FieldUse,
+    MigrationStatus,
+    NewApproval,
 )
 from counterfoil.sdk.operations.operation import Operation, action, json_body, url_path, url_query
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.contracts import (
-        Application,
-        ApplicationVersion,
-        ContractKind,
-        ContractVersions,
-        Delivery,
-        Deployment,
-        Environment,
-        EventType,
-        NewContract,
-        NewPublication,
-        Publication,
-        PublishedContract,
-        Webhook,
-    )
-    from counterfoil.schema.rest.observations import (
-        NewVerification,
-        ObservedUse,
-        TopicStats,
-        UsageReceipt,
-        Verification,
-    )
-    from counterfoil.schema.rest.verdicts import (
-        Approval,
-        Approvals,
-        Consumer,
-        ContractDiff,
-        ContractMigration,
-        DeploymentVerdict,
-        FieldUse,
-        MigrationStatus,
-        NewApproval,
-    )
-
 
 # Contracts, of this project's registry: applications, published contracts, environments and what is live in them.
 
@@ -314,7 +303,7 @@ def publish_verification(new: NewVerification) -> Operation[Verification]:
 # What was observed, of this project's registry: who reads which fields, and what is in topics.
 
 
-def post_usage(batch: Mapping[str, Any]) -> Operation[UsageReceipt]:
+def post_usage(batch: Mapping[str, object]) -> Operation[UsageReceipt]:
     """``POST /contracts/v1/usage``: a batch as :class:`~counterfoil.sdk.Usage` makes it.
 
     It is not repeatable, since counts are added up.

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
-from counterfoil.schema.errors import InvalidSubject, error_for_code
-from counterfoil.schema.rest.object_forms import ReplyJson, UnexpectedShapeError, read_texts
+from counterfoil.schema.datum import Json, JsonObject
+from counterfoil.schema.errors import InvalidSubject, RegistryError, error_for_code
+from counterfoil.schema.rest.object_forms import JsonValue, ReplyJson, UnexpectedShapeError, read_texts
 from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final
-
-    from counterfoil.schema.errors import RegistryError
-    from counterfoil.schema.rest.object_forms import JsonValue
     from counterfoil.sdk.transport import Reply
 
 
@@ -68,7 +65,7 @@ def as_json(operation: Operation[Any]) -> Operation[Any]:
     return replace(operation, read=_value)
 
 
-def _value(reply: JsonValue) -> Any:
+def _value(reply: JsonValue) -> Json:
     return reply.value
 
 
@@ -133,12 +130,12 @@ def read_nothing(reply: JsonValue) -> None:
     del reply
 
 
-def read_object(reply: JsonValue) -> dict[str, Any]:
+def read_object(reply: JsonValue) -> JsonObject:
     """Return a JSON object as it is."""
     return dict(reply.members())
 
 
-def read_objects(reply: JsonValue) -> tuple[dict[str, Any], ...]:
+def read_objects(reply: JsonValue) -> tuple[JsonObject, ...]:
     """Return a list of JSON objects as they are."""
     return tuple(map(read_object, reply.items()))
 
@@ -184,7 +181,7 @@ def _text_of(reply: Reply) -> str:
         raise UnexpectedShapeError(f"it answered {_shown(reply)}, which is not UTF-8") from None
 
 
-def _json_of(text: str, reply: Reply) -> Any:
+def _json_of(text: str, reply: Reply) -> Json:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

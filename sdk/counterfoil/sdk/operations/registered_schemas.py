@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from uuid import UUID
 
-from counterfoil.schema.rest.object_forms import read_each, read_integer, read_text, read_texts
+from counterfoil.schema.datum import JsonObject
+from counterfoil.schema.model import Schema
+from counterfoil.schema.rest.object_forms import JsonValue, read_each, read_integer, read_text, read_texts
 from counterfoil.schema.rest.schemas import (
     COMPATIBILITY,
     SCHEMA,
@@ -15,7 +18,15 @@ from counterfoil.schema.rest.schemas import (
     read_subject_versions,
     schema_request,
 )
-from counterfoil.schema.rest.versions import Deletion
+from counterfoil.schema.rest.versions import (
+    Compatibility,
+    ContextId,
+    Deletion,
+    RegisteredSchema,
+    SubjectVersion,
+    VersionNumber,
+    Visibility,
+)
 from counterfoil.sdk.operations.operation import (
     Operation,
     ReplyForm,
@@ -30,23 +41,6 @@ from counterfoil.sdk.operations.operation import (
     url_query,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-    from uuid import UUID
-
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.object_forms import JsonValue
-    from counterfoil.schema.rest.versions import (
-        Compatibility,
-        ContextId,
-        RegisteredSchema,
-        SubjectVersion,
-        VersionNumber,
-        Visibility,
-    )
-
-
 # Subjects and their versions: listing, registration, lookup, compatibility, deletion.
 
 
@@ -58,7 +52,7 @@ def subjects(*, prefix: str | None, visibility: Visibility) -> Operation[tuple[s
 
 def schemas(
     *, prefix: str | None, visibility: Visibility, latest_only: bool, aliases: bool
-) -> Operation[tuple[dict[str, Any], ...]]:
+) -> Operation[tuple[JsonObject, ...]]:
     """``GET /schemas``: versions with their schemas.
 
     ``prefix`` is the beginning of subjects; None means the default context, ``:*:`` every context. ``aliases``: also
@@ -220,6 +214,6 @@ def delete_context(context: str) -> Operation[None]:
     return Operation("delete_context", "DELETE", path, read_nothing, form=ReplyForm.NOTHING)
 
 
-def changes(*, after: str | None, limit: int | None) -> Operation[dict[str, Any]]:
+def changes(*, after: str | None, limit: int | None) -> Operation[JsonObject]:
     """``GET /changes``, of this project's registry: the changes after a position, such as ``"latest"``."""
     return Operation("changes", "GET", "/changes", read_object, url_query(after=after, limit=limit))

@@ -10,14 +10,15 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+from collections.abc import Callable
 from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.sdk.errors import InvalidSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
+    from counterfoil.schema.datum import Datum
 
 
 INTERFACE: Final = 4
@@ -48,9 +49,9 @@ def find_accelerator() -> ModuleType | None:
     return module
 
 
-def made_when_called(make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+def made_when_called(make: Callable[[], Callable[..., Datum]]) -> Callable[..., Datum]:
     """Return a function that calls the function which ``make`` returns; ``make`` runs at the first call."""
-    made: list[Callable[..., Any]] = []
+    made: list[Callable[..., Datum]] = []
 
     def call(*arguments: object) -> Any:
         if not made:

@@ -6,13 +6,18 @@ await, where a framework requires it; it raises ``SchemaNotCached`` until ``warm
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, MutableMapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import Forbidden
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.context import (
+from counterfoil.sdk.serde import (
+    Headers,
+    MessageContext,
+    Record,
     SerializationContext,
     field_of,
     headers_of,
@@ -22,11 +27,8 @@ from counterfoil.sdk.serde.context import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, MutableMapping
-
     import pyarrow as pa
 
-    from counterfoil.sdk.serde.context import Headers, MessageContext, Record
     from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
     from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.serializer import Serializer
@@ -39,7 +41,7 @@ _MOST_REQUESTS: Final = 100
 R = TypeVar("R")
 T_contra = TypeVar("T_contra", contravariant=True)
 T_co = TypeVar("T_co", covariant=True)
-S = TypeVar("S", bound="Serializer[Any] | Deserializer[Any] | MultiDeserializer")
+S = TypeVar("S", bound="Serializer[Datum] | Deserializer[Datum] | MultiDeserializer")
 
 
 class _AsyncSerde(Generic[S]):
@@ -51,7 +53,7 @@ class _AsyncSerde(Generic[S]):
             raise InvalidSettings(problem, setting="registry")
         self.sync: S = serde
 
-    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[Self, dict[str, Any]]:  # noqa: FBT001 - the signature of confluent-kafka's builders
+    def build(self, conf: Mapping[str, object], is_key: bool) -> tuple[Self, dict[str, Datum]]:  # noqa: FBT001 - the signature of confluent-kafka's builders
         """Return this object and the settings that remain, as confluent-kafka's builders do."""
         del is_key
         return self, dict(conf)
@@ -118,7 +120,7 @@ class AsyncDeserializer(_AsyncSerde["Deserializer[T_co] | MultiDeserializer"], G
             lambda: self._warm(data, SerializationContext(topic, field, headers)),
         )
 
-    async def many(self, records: Iterable[Record], *, topic: str | None = None, field: Field = "value") -> list[Any]:
+    async def many(self, records: Iterable[Record], *, topic: str | None = None, field: Field = "value") -> list[Datum]:
         """Return the values of many records, in order; each that cannot be read is replaced by its error."""
         return [await self._value_or_error(record, topic, field) for record in records]
 
@@ -151,7 +153,7 @@ class AsyncDeserializer(_AsyncSerde["Deserializer[T_co] | MultiDeserializer"], G
     async def _warm(self, data: bytes | None, ctx: MessageContext | None) -> None:
         await self.sync.warm(data=data, topic=topic_of(ctx), field=field_of(ctx), headers=headers_of(ctx))
 
-    async def _value_or_error(self, record: Record, topic: str | None, field: Field) -> Any:
+    async def _value_or_error(self, record: Record, topic: str | None, field: Field) -> Datum:
         try:
             return await self.read(record, topic=topic, field=field)
         except SerdeError as error:

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import gc
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from functools import update_wrapper
 from operator import attrgetter
-from types import MethodType
+from types import MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar
 
 from counterfoil.schema.errors import Forbidden, needed_by
-from counterfoil.schema.model import Schema
+from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached, SerdeError
 from counterfoil.sdk.processes import PickledByArguments
-from counterfoil.sdk.serde.context import SerializationContext, field_of, place_denial, read_record
-from counterfoil.sdk.subjects import Associated, strategy_named
+from counterfoil.sdk.serde import MessageContext, Record, SerializationContext, field_of, place_denial, read_record
+from counterfoil.sdk.subjects import Associated, Field, SubjectNaming, strategy_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, MutableMapping
-    from types import ModuleType
-
     import pyarrow as pa
 
-    from counterfoil.schema.model import SchemaType
+    from counterfoil.schema.datum import Datum
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.arrow.tables import BatchReader
+    from counterfoil.sdk.serde.arrow import BatchReader
     from counterfoil.sdk.serde.codec import Decode, Encode
-    from counterfoil.sdk.serde.context import MessageContext, Record
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.sources import RegistrySource
-    from counterfoil.sdk.subjects import Field, SubjectNaming
-    from counterfoil.sdk.usage.observation import Usage
+    from counterfoil.sdk.usage import Usage
 
 
 # What serializers and deserializers have in common.
@@ -56,7 +52,7 @@ class Serde(PickledByArguments):
         """Whether the registry is asynchronous, so that requests are sent by ``warm`` alone."""
         return self._source.is_async
 
-    async def arun(self, script: Callable[[], Script[Any]]) -> None:
+    async def arun(self, script: Callable[[], Script[Datum]]) -> None:
         """Run the script of a ``SchemaNotCached`` that a rule raised, and wait for the registry.
 
         The rule's executor keeps what the script returns, so that the call can be repeated.
@@ -72,7 +68,7 @@ class Serde(PickledByArguments):
         if isinstance(subject, Associated) and not isinstance(subject.cluster_id, str):
             self._naming.subject = Associated(subject.fallback, resolver)
 
-    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[Self, dict[str, Any]]:  # noqa: FBT001 - the signature of confluent-kafka's builders
+    def build(self, conf: Mapping[str, object], is_key: bool) -> tuple[Self, dict[str, Datum]]:  # noqa: FBT001 - the signature of confluent-kafka's builders
         """Return this object and the settings that remain, as confluent-kafka's builders do."""
         del is_key
         return self, dict(conf)
@@ -81,7 +77,7 @@ class Serde(PickledByArguments):
 class Done:
     """Something that can be awaited, and that is done already."""
 
-    def __await__(self) -> Any:
+    def __await__(self) -> Datum:
         """Return at once."""
         yield from ()
 
@@ -135,7 +131,7 @@ def observer(usage: Usage) -> Usage:
 # own as soon as it has a short way: it does the same for these messages, and calls the method for all others and after
 # errors.
 
-FunctionT = TypeVar("FunctionT", bound="Callable[..., Any]")
+FunctionT = TypeVar("FunctionT", bound="Callable[..., object]")
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -153,7 +149,7 @@ class _Replaceable(property):
     Python looks ``__call__`` up in the class alone, so that a property returns it; it takes no bytecode.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Datum]) -> None:
         super().__init__(attrgetter(_CALL))
         self._function = function
         update_wrapper(self, function)
@@ -161,7 +157,7 @@ class _Replaceable(property):
     def __set_name__(self, owner: type, name: str) -> None:
         setattr(owner, _CALL, self._function)
 
-    def __call__(self, serde: Any, *arguments: Any, **options: Any) -> Any:
+    def __call__(self, serde: object, *arguments: object, **options: object) -> Datum:
         """Call the method as a function of its class."""
         return getattr(serde, _CALL)(*arguments, **options)
 
@@ -193,19 +189,19 @@ def use_deserializer_call(serde: Any, ways: Mapping[bytes, Decode], prefix_size:
         setattr(serde, _CALL, accelerator.DeserializerCall(own, prefix_size, _defined(serde)))
 
 
-def use_defined_call(serde: Any) -> None:
+def use_defined_call(serde: object) -> None:
     """Let the method handle every message."""
     vars(serde).pop(_CALL, None)
 
 
-def _accelerator_for(ways: Mapping[Any, Any]) -> ModuleType | None:
+def _accelerator_for(ways: Mapping[Datum, Datum]) -> ModuleType | None:
     """Return the accelerator; None without one, and for more ways than it searches."""
     from counterfoil.sdk.serde.accelerator import find_accelerator
 
     return find_accelerator() if len(ways) <= _MAX_WAYS else None
 
 
-def _is_of(accelerator: ModuleType | None, function: Any) -> bool:
+def _is_of(accelerator: ModuleType | None, function: object) -> bool:
     """Return whether a function is a method of the accelerator.
 
     Any other one may do more than encode or decode, such as count messages or send requests, and must run once.
@@ -213,7 +209,7 @@ def _is_of(accelerator: ModuleType | None, function: Any) -> bool:
     return accelerator is not None and type(getattr(function, "__self__", None)).__module__ == accelerator.__name__
 
 
-def _defined(serde: Any) -> Callable[..., Any]:
+def _defined(serde: object) -> Callable[..., Datum]:
     return MethodType(getattr(type(serde), _CALL), serde)
 
 
@@ -236,7 +232,7 @@ class RecordReader(ABC, Generic[T_co]):
         """Return the plan of a message."""
 
     @abstractmethod
-    def empty_schema(self) -> Any:
+    def empty_schema(self) -> Datum:
         """Return the Arrow schema of a table of no records; None if it is not known."""
 
     def read(self, record: Record, *, topic: str | None = None, field: Field = "value") -> T_co | None:
@@ -251,7 +247,7 @@ class RecordReader(ABC, Generic[T_co]):
             place_denial(error, record, ctx)
             raise
 
-    def many(self, records: Iterable[Record], *, topic: str | None = None, field: Field = "value") -> list[Any]:
+    def many(self, records: Iterable[Record], *, topic: str | None = None, field: Field = "value") -> list[Datum]:
         """Return the keys or the values of many records, in order.
 
         A record is the bytes of a message of ``topic``, None, or a record of a Kafka client, which has its own topic
@@ -303,7 +299,7 @@ class RecordReader(ABC, Generic[T_co]):
     ) -> BatchReader:
         """Return what reads records into one table, with the arguments of :meth:`arrow`."""
         with needed_by("arrow()", extra="arrow"):
-            from counterfoil.sdk.serde.arrow.tables import BatchReader
+            from counterfoil.sdk.serde.arrow import BatchReader
         if errors is None and self._returns_errors:
             errors = {}
         return BatchReader(self.read_plan, ctx=SerializationContext(topic, field), errors=errors)
@@ -317,7 +313,7 @@ class RecordReader(ABC, Generic[T_co]):
 
         return read
 
-    def _value_or_error(self, record: Record, ctx: SerializationContext) -> Any:
+    def _value_or_error(self, record: Record, ctx: SerializationContext) -> Datum:
         try:
             if record.__class__ is bytes:
                 return self(record, ctx)

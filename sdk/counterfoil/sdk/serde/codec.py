@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import numbers
 import struct
+from collections.abc import Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from counterfoil.schema.languages.table import resolving
+from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import InvalidSettings, SerdeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pyarrow as pa
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.marks import FieldTags
-    from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
+    from counterfoil.schema.rest.versions import VersionNumber
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.rules.values import RuleValues
     from counterfoil.sdk.serde.sources import SchemaCalls
@@ -40,7 +41,7 @@ RowErrors: TypeAlias = "dict[int, SerdeError]"
 class Encode(Protocol):
     """A function that writes values of one schema."""
 
-    def __call__(self, value: Any, prefix: bytes, /) -> bytes:
+    def __call__(self, value: Datum, prefix: bytes, /) -> bytes:
         """Return ``prefix`` and the encoding of ``value``.
 
         Raises ``EncodeError`` with path, expected and got, or another ``SerdeError``, such as ``ValidationError``.
@@ -50,7 +51,7 @@ class Encode(Protocol):
 class Decode(Protocol):
     """A function that reads values of one schema, perhaps as those of another."""
 
-    def __call__(self, data: bytes, offset: int, /) -> Any:
+    def __call__(self, data: bytes, offset: int, /) -> Datum:
         """Return the value whose body begins at ``offset`` of ``data``.
 
         Raises ``DecodeError`` with offset and path, or another ``SerdeError``, such as ``ValidationError``.
@@ -83,7 +84,7 @@ class MessageRows(Protocol):
 class RowSource(Protocol):
     """Makes the rows of tables for one plan."""
 
-    def schema(self) -> Any:
+    def schema(self) -> Datum:
         """Return the ``pyarrow.Schema`` of the rows; None if it depends on the values. Raises ``SerdeError``."""
 
     def rows(self) -> MessageRows:
@@ -159,7 +160,7 @@ class BareBodies:
 
     suffix_size = 0
 
-    def frame_suffix(self, parsed: Any) -> bytes:
+    def frame_suffix(self, parsed: object) -> bytes:
         """Return nothing."""
         del parsed
         return b""
@@ -169,18 +170,22 @@ class BareBodies:
         del data
         return offset
 
-    def suffix_in(self, reader: Any, writer: Any, suffix: bytes) -> bytes:
+    def suffix_in(self, reader: object, writer: object, suffix: bytes) -> bytes:
         """Return nothing."""
         del reader, writer, suffix
         return b""
 
-    def to_migrate(self, writer: Any, suffix: bytes) -> Self:
+    def to_migrate(self, writer: object, suffix: bytes) -> Self:
         """Return this codec."""
         del writer, suffix
         return self
 
 
-def changed(codec: C, **attributes: Any) -> C:
+AnyCodec: TypeAlias = "Codec[Any]"
+"""A codec of any language; what its parsed schemas are is known to the codec alone."""
+
+
+def changed(codec: C, **attributes: object) -> C:
     """Return a copy of a codec with other values of some of its attributes."""
     made = copy(codec)
     vars(made).update(attributes)
@@ -224,7 +229,7 @@ def resolve_references(calls: SchemaCalls, schema: Schema) -> Script[tuple[Resol
     try:
         wanted = next(walk)
         while True:
-            number = "latest" if wanted.version == -1 else wanted.version
+            number: VersionNumber = "latest" if wanted.version == -1 else wanted.version
             held = yield from calls.version(wanted.subject, number)
             wanted = walk.send(held.schema)
     except StopIteration as end:

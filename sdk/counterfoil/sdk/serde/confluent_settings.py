@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.serde.context import SerializationContext
-from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, Override, Rules
-from counterfoil.sdk.subjects import Associated, function_named, strategy_named
+from counterfoil.sdk.serde import SerializationContext
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, Checked, Override, Rules
+from counterfoil.sdk.subjects import Associated, Field, SubjectNaming, SubjectStrategy, function_named, strategy_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from counterfoil.schema.datum import Datum
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.rules.protocol import (
         Action,
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
         SchemaField,
         Transform,
     )
-    from counterfoil.sdk.serde.rules.settings import Checked
-    from counterfoil.sdk.subjects import Field, SubjectNaming, SubjectStrategy
 
 
 # Rules as programs for confluent-kafka configure them: its settings, and a registry of executors and actions.
@@ -39,7 +36,7 @@ _PARTS: Final = ("get_executors", "get_actions", "get_overrides")
 
 
 def rules_from_confluent(
-    rule_conf: Mapping[str, Any] | None, rule_registry: Any, *, check: Checked = None, fail_fast: bool = False
+    rule_conf: Mapping[str, Datum] | None, rule_registry: Any, *, check: Checked = None, fail_fast: bool = False
 ) -> Rules:
     """Return the rules of ``rule_conf`` and ``rule_registry``, an object with the methods of confluent-kafka's.
 
@@ -66,11 +63,11 @@ def rules_from_confluent(
     )
 
 
-def _own(members: Any) -> list[Any]:
+def _own(members: Datum) -> list[Datum]:
     return [each for each in members if not type(each).__module__.startswith(_THEIRS)]
 
 
-def _executors(registry: Any, conf: Mapping[str, Any]) -> dict[str, AnyExecutor]:
+def _executors(registry: Any, conf: Mapping[str, Datum]) -> dict[str, AnyExecutor]:
     found: dict[str, AnyExecutor] = {}
     for each in _own(registry.get_executors()):
         each.configure({}, conf)
@@ -78,7 +75,7 @@ def _executors(registry: Any, conf: Mapping[str, Any]) -> dict[str, AnyExecutor]
     return found
 
 
-def _actions(registry: Any, conf: Mapping[str, Any]) -> dict[str, Action]:
+def _actions(registry: Any, conf: Mapping[str, Datum]) -> dict[str, Action]:
     found: dict[str, Action] = {}
     for each in _own(registry.get_actions()):
         each.configure({}, conf)
@@ -147,7 +144,7 @@ class _Action:
         self._theirs.close()
 
 
-def _context(scope: RuleScope) -> Any:
+def _context(scope: RuleScope) -> Datum:
     """Return a context with the attributes of confluent-kafka's ``RuleContext``."""
     return SimpleNamespace(
         rule=scope.rule,
@@ -164,7 +161,7 @@ def _context(scope: RuleScope) -> Any:
     )
 
 
-def _field_context(field: SchemaField, message: Any) -> Any:
+def _field_context(field: SchemaField, message: object) -> Datum:
     return SimpleNamespace(
         containing_message=message,
         full_name=field.full_name,
@@ -183,7 +180,7 @@ def _field_context(field: SchemaField, message: Any) -> Any:
 #
 # Source: the configuration of the serializers and deserializers of confluent-kafka 2.16.
 
-TheirRules: TypeAlias = "tuple[Mapping[str, Any] | None, Any]"
+TheirRules: TypeAlias = "tuple[Mapping[str, Datum] | None, Datum]"
 """The arguments ``rule_conf`` and ``rule_registry`` of confluent-kafka's classes."""
 
 
@@ -194,21 +191,21 @@ class ConfluentOption(NamedTuple):
     """
 
     name: str
-    read: Callable[[str, Any], Any]
-    default: Any = None
+    read: Callable[[str, Datum], Datum]
+    default: Datum = None
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: object) -> bool:
     """Read a setting that is True or False."""
     if not isinstance(value, bool):
         raise _misfit(name, value, "True or False")
     return value
 
 
-def must_be(only: Any, reason: str) -> Callable[[str, Any], Any]:
+def must_be(only: object, reason: str) -> Callable[[str, Datum], Datum]:
     """Return a reader of a setting with a single possible value, for the ``reason`` that its errors give."""
 
-    def read(name: str, value: Any) -> Any:
+    def read(name: str, value: object) -> Datum:
         if getattr(value, "value", value) != only:
             raise InvalidSettings(f"{name} is {value!r}; {reason}, so it can only be {only!r}", setting=name)
         return only
@@ -216,22 +213,22 @@ def must_be(only: Any, reason: str) -> Callable[[str, Any], Any]:
     return read
 
 
-def optional(read: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+def optional(read: Callable[[str, Datum], Datum]) -> Callable[[str, Datum], Datum]:
     """Return a reader that also accepts None."""
     return lambda name, value: None if value is None else read(name, value)
 
 
-def function(name: str, value: Any) -> Callable[..., Any]:
+def function(name: str, value: object) -> Callable[..., Datum]:
     """Read a setting that is a function."""
     if not callable(value):
         raise _misfit(name, value, "a function")
-    found: Callable[..., Any] = value
+    found: Callable[..., Datum] = value
     return found
 
 
 def serializer_settings(
-    conf: Mapping[str, Any] | None, own: Sequence[ConfluentOption], rules: TheirRules
-) -> tuple[dict[str, Any], dict[str, Any]]:
+    conf: Mapping[str, object] | None, own: Sequence[ConfluentOption], rules: TheirRules
+) -> tuple[dict[str, Datum], dict[str, Datum]]:
     """Return the arguments of every ``Serializer``, and the values of a format's ``own`` options by name.
 
     ``rules`` are ``rule_conf`` and ``rule_registry``. Raises ``InvalidSettings``, which names the setting.
@@ -249,8 +246,8 @@ def serializer_settings(
 
 
 def deserializer_settings(
-    conf: Mapping[str, Any] | None, own: Sequence[ConfluentOption], rules: TheirRules
-) -> tuple[dict[str, Any], dict[str, Any]]:
+    conf: Mapping[str, object] | None, own: Sequence[ConfluentOption], rules: TheirRules
+) -> tuple[dict[str, Datum], dict[str, Datum]]:
     """Return the arguments of every ``Deserializer``, and the values of a format's ``own`` options by name.
 
     ``rules`` are ``rule_conf`` and ``rule_registry``. Raises ``InvalidSettings``, which names the setting.
@@ -266,7 +263,7 @@ def deserializer_settings(
     return neutral, {option.name: found[option.name] for option in own}
 
 
-def _read(conf: Mapping[str, Any], options: Sequence[ConfluentOption]) -> dict[str, Any]:
+def _read(conf: Mapping[str, object], options: Sequence[ConfluentOption]) -> dict[str, Datum]:
     known = {option.name for option in options}
     for name in conf:
         if name not in known:
@@ -281,22 +278,22 @@ def _misfit(name: str, value: object, expected: str) -> InvalidSettings:
 # --- readers of single settings ------------------------------------------------------------------------------------
 
 
-def _schema_id(name: str, value: Any) -> int:
+def _schema_id(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise _misfit(name, value, "a schema id")
     return value
 
 
-def _properties(name: str, value: Any) -> dict[str, str]:
+def _properties(name: str, value: object) -> dict[str, str]:
     if not isinstance(value, Mapping):
         raise _misfit(name, value, "a dict of metadata properties")
     return dict(value)
 
 
-def _one_of(location_by_function: Mapping[str, str]) -> Callable[[str, Any], str]:
+def _one_of(location_by_function: Mapping[str, str]) -> Callable[[str, Datum], str]:
     """Return a reader of one of Confluent's functions, by its name, so that their package is not imported."""
 
-    def read(name: str, value: Any) -> str:
+    def read(name: str, value: object) -> str:
         found = value if isinstance(value, str) else getattr(value, "__name__", repr(value))
         if found not in location_by_function:
             raise _misfit(name, value, " or ".join(location_by_function))
@@ -305,23 +302,23 @@ def _one_of(location_by_function: Mapping[str, str]) -> Callable[[str, Any], str
     return read
 
 
-def _execution(name: str, value: Any) -> Checked:
+def _execution(name: str, value: object) -> Checked:
     """Read when inline rules are checked."""
-    checks: dict[Any, Checked] = {"DISABLED": None, "BEFORE_DOMAIN_RULES": "before", "AFTER_DOMAIN_RULES": "after"}
+    checks: dict[Datum, Checked] = {"DISABLED": None, "BEFORE_DOMAIN_RULES": "before", "AFTER_DOMAIN_RULES": "after"}
     found = getattr(value, "value", value)
     if found not in checks:
         raise _misfit(name, value, " or ".join(checks))
     return checks[found]
 
 
-def _strategy_type(name: str, value: Any) -> SubjectNaming:
+def _strategy_type(name: str, value: object) -> SubjectNaming:
     text = getattr(value, "value", value)
     if not isinstance(text, str):
         raise _misfit(name, value, "TOPIC, RECORD, TOPIC_RECORD or ASSOCIATED")
     return strategy_named(text.upper())
 
 
-def _associations(name: str, value: Any) -> Associated:
+def _associations(name: str, value: object) -> Associated:
     """Read the settings of the strategy ASSOCIATED, a dict in the dict."""
     if not isinstance(value, Mapping):
         raise _misfit(name, value, "a dict")
@@ -335,7 +332,7 @@ def _associations(name: str, value: Any) -> Associated:
     return Associated(_fallback(fallback), cluster_id or None)
 
 
-def _fallback(value: Any) -> SubjectStrategy | None:
+def _fallback(value: object) -> SubjectStrategy | None:
     text = str(getattr(value, "value", value)).upper() if value is not None else "TOPIC"
     if text == "NONE":
         return None
@@ -345,7 +342,7 @@ def _fallback(value: Any) -> SubjectStrategy | None:
 # --- combinations --------------------------------------------------------------------------------------------------
 
 
-def _subject(found: Mapping[str, Any]) -> SubjectNaming:
+def _subject(found: Mapping[str, Datum]) -> SubjectNaming:
     theirs = found["subject.name.strategy"]
     associated: Associated = found["subject.name.strategy.conf"]
     if theirs is not None:
@@ -363,7 +360,7 @@ def _adapted(theirs: Callable[..., str]) -> SubjectStrategy:
     return strategy
 
 
-def _register(found: Mapping[str, Any]) -> str | dict[str, Any]:
+def _register(found: Mapping[str, object]) -> str | dict[str, Datum]:
     is_latest, is_auto = found["use.latest.version"], found["auto.register.schemas"]
     if is_latest and is_auto:
         problem = "use.latest.version and auto.register.schemas exclude each other; set auto.register.schemas to False"

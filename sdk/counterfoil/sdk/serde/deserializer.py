@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, TypeV
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
 from counterfoil.sdk.errors import DecodeError, NotFramed, SchemaNotCached, SerdeError, SubjectUnresolved
+from counterfoil.sdk.serde import SerializationContext, field_of, header_name, headers_of, place, read_header, topic_of
 from counterfoil.sdk.serde.base import (
     Done,
     RecordReader,
@@ -23,15 +24,6 @@ from counterfoil.sdk.serde.base import (
     use_deserializer_call,
     with_entry,
 )
-from counterfoil.sdk.serde.context import (
-    SerializationContext,
-    field_of,
-    header_name,
-    headers_of,
-    place,
-    read_header,
-    topic_of,
-)
 from counterfoil.sdk.serde.plans import Planner, PlanTable, ReadPlan
 from counterfoil.sdk.serde.reading import ReadResolver, read_header_of
 from counterfoil.sdk.serde.rules import settings as keys
@@ -43,16 +35,17 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
     from uuid import UUID
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.model import Schema
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.codec import Codec, Decode
-    from counterfoil.sdk.serde.context import Headers, MessageContext
+    from counterfoil.sdk.serde import Headers, MessageContext
+    from counterfoil.sdk.serde.codec import AnyCodec, Decode
     from counterfoil.sdk.serde.plans import Build
     from counterfoil.sdk.serde.reading import Latest, MessageFrame, OnForbidden
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field, SubjectNaming
-    from counterfoil.sdk.usage.observation import Usage
+    from counterfoil.sdk.usage import Usage
 
 
 if TYPE_CHECKING:
@@ -75,7 +68,7 @@ class Decoded:
     determined. ``guid`` is None for a deserializer without a registry.
     """
 
-    value: Any
+    value: Datum
     schema_id: int | None
     guid: UUID | None
     subject: str | None
@@ -100,14 +93,14 @@ class Deserializer(RecordReader[T_co], Serde):
 
     def __init__(
         self,
-        codec: Codec[Any],
+        codec: AnyCodec,
         registry: AnyRegistry | None,
         *,
         reader: str | Schema | None = None,
         latest: Latest = False,
         subject: SubjectNaming | str = TOPIC,
         id_location: Literal["any", "prefix"] = "any",
-        from_dict: Callable[[Any, Any], Any] | None = None,
+        from_dict: Callable[[Datum, Datum], Datum] | None = None,
         on_error: Literal["raise", "return"] = "raise",
         on_forbidden: OnForbidden = "raise",
         latest_ttl_s: float = 60.0,
@@ -193,7 +186,7 @@ class Deserializer(RecordReader[T_co], Serde):
         """Return the plan of a message."""
         return self._plan(data, ctx, self._named(ctx))[0]
 
-    def empty_schema(self) -> Any:
+    def empty_schema(self) -> Datum:
         """Return the Arrow schema of a table of no records: the reader's, if there is one, else None."""
         source = self._source.run(self._resolver.reader_rows(self._source.calls))
         return None if source is None else source.schema()
@@ -279,7 +272,7 @@ class Deserializer(RecordReader[T_co], Serde):
 
     # --- the slow path ----------------------------------------------------------------------------------------------
 
-    def _value(self, data: bytes, ctx: MessageContext | None) -> Any:
+    def _value(self, data: bytes, ctx: MessageContext | None) -> Datum:
         try:
             named = self._named(ctx)
             found = self._found_short_way(data, named) if data.__class__ is bytes else None
@@ -307,7 +300,7 @@ class Deserializer(RecordReader[T_co], Serde):
 
     def _decoded_shortly(
         self, decode: Decode, prefix: bytes, offset: int, data: bytes, ctx: MessageContext | None
-    ) -> Any:
+    ) -> Datum:
         try:
             return decode(data, offset)
         except SerdeError as error:
@@ -325,7 +318,7 @@ class Deserializer(RecordReader[T_co], Serde):
             if self._sizes == (self._prefix_size,):
                 use_deserializer_call(self, self._ready, self._prefix_size)
 
-    def _latest_value(self, data: bytes, ctx: Any) -> Any:
+    def _latest_value(self, data: bytes, ctx: Any) -> Datum:
         """Return the value by the plan of its topic and its prefix, if that is all it needs and the plan is not due."""
         try:
             plan = self._plans.found[ctx.topic, ctx.field, False, data[: self._prefix_size]]
@@ -342,7 +335,7 @@ class Deserializer(RecordReader[T_co], Serde):
             self._raise_placed(error, ctx, plan.schema_id, data)
         return self._value(data, ctx)
 
-    def _decoded(self, plan: ReadPlan, data: bytes, ctx: MessageContext | None) -> Any:
+    def _decoded(self, plan: ReadPlan, data: bytes, ctx: MessageContext | None) -> Datum:
         try:
             rules = plan.rules
             value = plan.decode(data, plan.offset) if rules is None else rules.read(data, plan.offset, ctx)
@@ -353,7 +346,9 @@ class Deserializer(RecordReader[T_co], Serde):
             if keys.NEED.is_there:
                 keys.keep(ctx, data)
 
-    def _converted(self, from_dict: Callable[[Any, Any], Any], value: Any, ctx: MessageContext | None) -> Any:
+    def _converted(
+        self, from_dict: Callable[[Datum, Datum], Datum], value: object, ctx: MessageContext | None
+    ) -> Datum:
         try:
             return from_dict(value, ctx)
         except Exception as error:
@@ -396,7 +391,7 @@ class Deserializer(RecordReader[T_co], Serde):
 
     def _script(
         self, header: MessageFrame, topic: str | None, field: Field, *, is_named: bool, for_topic: bool = False
-    ) -> tuple[Any, Build[ReadPlan]]:
+    ) -> tuple[Datum, Build[ReadPlan]]:
         """Return the key of a plan and the script that makes it; a prefix alone is the key that a call looks up."""
 
         def build(*, refresh: bool) -> Script[ReadPlan]:

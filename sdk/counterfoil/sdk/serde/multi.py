@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.model import SchemaType
-from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
+from counterfoil.schema.model import Schema, SchemaType
+from counterfoil.schema.wire import ID_PREFIX_BYTES, Frame, id_prefix
 from counterfoil.sdk.errors import NotFramed, SchemaNotCached, SerdeError
 from counterfoil.sdk.processes import PickledByArguments
-from counterfoil.sdk.serde.base import Done, RecordReader, chosen, observer
-from counterfoil.sdk.serde.context import (
+from counterfoil.sdk.script import Script
+from counterfoil.sdk.serde import (
+    Headers,
+    MessageContext,
     SerializationContext,
     field_of,
     header_name,
@@ -21,26 +25,17 @@ from counterfoil.sdk.serde.context import (
     read_header,
     topic_of,
 )
-from counterfoil.sdk.serde.deserializer import Decoded
-from counterfoil.sdk.serde.plans import PlanTable
-from counterfoil.sdk.serde.reading import chosen_on_forbidden, fetch_writer, frame_of, of_record
-from counterfoil.sdk.serde.sources import RegistrySource
+from counterfoil.sdk.serde.base import Done, RecordReader, chosen, observer
+from counterfoil.sdk.serde.codec import AnyCodec
+from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
+from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
+from counterfoil.sdk.serde.reading import OnForbidden, chosen_on_forbidden, fetch_writer, frame_of, of_record
+from counterfoil.sdk.serde.sources import AnyRegistry, RegistrySource
+from counterfoil.sdk.subjects import Field
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
-
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.wire import Frame
-    from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.codec import Codec
-    from counterfoil.sdk.serde.context import Headers, MessageContext
-    from counterfoil.sdk.serde.deserializer import Deserializer
-    from counterfoil.sdk.serde.plans import ReadPlan
-    from counterfoil.sdk.serde.reading import OnForbidden
     from counterfoil.sdk.serde.serializer import Serializer
-    from counterfoil.sdk.serde.sources import AnyRegistry
-    from counterfoil.sdk.subjects import Field
-    from counterfoil.sdk.usage.observation import Usage
+    from counterfoil.sdk.usage import Usage
 
 
 # The schema languages of messages: one row for each, whose modules are imported when a schema needs them.
@@ -58,25 +53,25 @@ class Language:
     deserializer: tuple[str, str]
     serializer: tuple[str, str]
     codec: tuple[str, str]
-    plain: Mapping[str, Any] = field(default_factory=dict)
+    plain: Mapping[str, Datum] = field(default_factory=dict)
 
-    def make_deserializer(self, registry: AnyRegistry, **options: Any) -> Deserializer[Any]:
+    def make_deserializer(self, registry: AnyRegistry, **options: object) -> Deserializer[Datum]:
         """Return a deserializer with these options, and else its defaults."""
-        made: Deserializer[Any] = _named(*self.deserializer)(registry, **options)
+        made: Deserializer[Datum] = _named(*self.deserializer)(registry, **options)
         return made
 
-    def make_serializer(self, registry: AnyRegistry, schema: Schema, **options: Any) -> Serializer[Any]:
+    def make_serializer(self, registry: AnyRegistry, schema: Schema, **options: object) -> Serializer[Datum]:
         """Return a serializer with these options, and else its defaults."""
-        made: Serializer[Any] = _named(*self.serializer)(registry, schema, **options)
+        made: Serializer[Datum] = _named(*self.serializer)(registry, schema, **options)
         return made
 
-    def plain_codec(self) -> Codec[Any]:
+    def plain_codec(self) -> AnyCodec:
         """Return the codec with which any message is read."""
         return self.make_codec(**self.plain)
 
-    def make_codec(self, **options: Any) -> Codec[Any]:
+    def make_codec(self, **options: object) -> AnyCodec:
         """Return the codec with these options."""
-        codec: Codec[Any] = _named(*self.codec)(**options)
+        codec: AnyCodec = _named(*self.codec)(**options)
         return codec
 
 
@@ -101,7 +96,7 @@ def _named(module: str, name: str) -> Any:
 # Reading topics with records of several formats, or of several types with a deserializer each.
 
 
-class MultiDeserializer(RecordReader[Any], PickledByArguments):
+class MultiDeserializer(RecordReader["Datum"], PickledByArguments):
     """Reads records of any format, each by the language of its writer's schema.
 
     ``by_topic`` and ``by_record`` give the deserializer of a topic or of a record's full name; ``by_type`` the one of a
@@ -115,9 +110,9 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
         self,
         registry: AnyRegistry,
         *,
-        by_topic: Mapping[str, Deserializer[Any]] | None = None,
-        by_record: Mapping[str, Deserializer[Any]] | None = None,
-        by_type: Mapping[SchemaType, Deserializer[Any]] | None = None,
+        by_topic: Mapping[str, Deserializer[Datum]] | None = None,
+        by_record: Mapping[str, Deserializer[Datum]] | None = None,
+        by_type: Mapping[SchemaType, Deserializer[Datum]] | None = None,
         on_error: Literal["raise", "return"] = "raise",
         on_forbidden: OnForbidden = "raise",
     ) -> None:
@@ -126,12 +121,12 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
         self._source = RegistrySource(registry)
         self._by_topic = dict(by_topic or {})
         self._by_record = dict(by_record or {})
-        self._by_type: dict[SchemaType, Deserializer[Any]] = dict(by_type or {})
+        self._by_type: dict[SchemaType, Deserializer[Datum]] = dict(by_type or {})
         self._returns_errors = chosen("on_error", on_error, ("raise", "return")) == "return"
-        self._by_prefix: PlanTable[bytes, Deserializer[Any]] = PlanTable()
+        self._by_prefix: PlanTable[bytes, Deserializer[Datum]] = PlanTable()
         self._usage: Usage | None = None
 
-    def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> Any:
+    def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> Datum:
         """Return the value of a message; None for None, a tombstone."""
         if data is None:
             return None
@@ -157,7 +152,7 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
         """Return the plan of a message."""
         return self._deserializer(data, ctx).read_plan(data, ctx)
 
-    def empty_schema(self) -> Any:
+    def empty_schema(self) -> Datum:
         """Return None: a table of no records has no columns."""
 
     @property
@@ -192,11 +187,11 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
         for message in wanted:
             typed = await self._source.arun(self._find_typed(message, ctx))
             frame = _shortest(typed, message)
-            facts: Any = {"data": frame, "topic": ctx.topic, "field": ctx.field, "headers": ctx.headers}
+            facts: dict[str, Any] = {"data": frame, "topic": ctx.topic, "field": ctx.field, "headers": ctx.headers}
             await typed.warm(**facts)
             await self._deserializer(frame, ctx).warm(**facts)
 
-    async def arun(self, script: Callable[[], Script[Any]]) -> None:
+    async def arun(self, script: Callable[[], Script[Datum]]) -> None:
         """Run the script of a ``SchemaNotCached`` that a rule raised, and wait for the registry.
 
         The rule's executor keeps what the script returns, so that the call can be repeated.
@@ -225,14 +220,14 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
 
     # --- the choice of a deserializer -------------------------------------------------------------------------------
 
-    def _deserializer(self, data: bytes, ctx: MessageContext | None) -> Deserializer[Any]:
+    def _deserializer(self, data: bytes, ctx: MessageContext | None) -> Deserializer[Datum]:
         """Return the deserializer of a message."""
         typed = self._typed(data, ctx)
         if not self._by_record or typed in self._by_topic.values():
             return typed
         return self._by_record.get(typed.record_name(data, ctx) or "", typed)
 
-    def _typed(self, data: bytes, ctx: MessageContext | None) -> Deserializer[Any]:
+    def _typed(self, data: bytes, ctx: MessageContext | None) -> Deserializer[Datum]:
         """Return the deserializer of the topic, or of the language of the writer's schema."""
         if not headers_of(ctx) and not self._by_topic:
             try:
@@ -243,7 +238,7 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
                 return found
         return self._source.run(self._find_typed(data, ctx))
 
-    def _find_typed(self, data: object, ctx: MessageContext | None) -> Script[Deserializer[Any]]:
+    def _find_typed(self, data: object, ctx: MessageContext | None) -> Script[Deserializer[Datum]]:
         frame: Frame | None = None
         try:
             own = self._by_topic.get(topic_of(ctx) or "")
@@ -266,7 +261,7 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
             raise
         return found
 
-    def _of_type(self, schema_type: SchemaType) -> Deserializer[Any]:
+    def _of_type(self, schema_type: SchemaType) -> Deserializer[Datum]:
         found = self._by_type.get(schema_type)
         if found is None:
             made = LANGUAGES[schema_type].make_deserializer(self._registry, on_forbidden=self._on_forbidden)
@@ -276,7 +271,7 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
         return found
 
 
-def _shortest(typed: Deserializer[Any], message: bytes) -> bytes:
+def _shortest(typed: Deserializer[Datum], message: bytes) -> bytes:
     """Return the message, with the shortest suffix of its format if it is nothing but an id."""
     return typed.shortest_frame(message) if len(message) == ID_PREFIX_BYTES else message
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.sdk.errors import RegistryUnavailable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import asyncio
     from uuid import UUID
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.model import Schema
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
@@ -210,7 +211,7 @@ class Planner(PlanTable[K, RenewedT]):
         self._source = source
         self._ttl_s = ttl_s
         self._clock = clock
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: set[asyncio.Task[Datum]] = set()
 
     def make_locks(self) -> None:
         """Make the locks; no plan is being renewed, as far as this process is concerned."""

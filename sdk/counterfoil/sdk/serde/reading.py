@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from counterfoil.schema.errors import Forbidden, SchemaNotFound, SchemaParseError
+from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.wire import ShortFrame, WireError, WrongMagic, read_frame
+from counterfoil.schema.wire import Frame, ShortFrame, WireError, WrongMagic, read_frame
 from counterfoil.sdk.errors import (
     DecodeError,
     FrameError,
@@ -21,23 +22,19 @@ from counterfoil.sdk.errors import (
     UnknownSchemaId,
 )
 from counterfoil.sdk.serde.base import chosen
-from counterfoil.sdk.serde.codec import load_schema, parse_own
+from counterfoil.sdk.serde.codec import AnyCodec, Codec, Decode, RowSource, load_schema, parse_own
 from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
-from counterfoil.sdk.subjects import Associated, find_subject, resolve_subject
+from counterfoil.sdk.subjects import Associated, Field, SubjectNaming, find_subject, resolve_subject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from uuid import UUID
 
-    from counterfoil.schema.model import Schema
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.rest.versions import RegisteredSchema
-    from counterfoil.schema.wire import Frame
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.codec import Codec, Decode, RowSource
     from counterfoil.sdk.serde.rules.plans import ReadRules
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import RegistrySource, SchemaCalls
-    from counterfoil.sdk.subjects import Field, SubjectNaming
 
 
 P = TypeVar("P")
@@ -64,7 +61,7 @@ class MessageFrame(NamedTuple):
     offset: int
 
 
-def read_header_of(codec: Codec[Any], data: bytes, *, named: bytes | None) -> MessageFrame:
+def read_header_of(codec: AnyCodec, data: bytes, *, named: bytes | None) -> MessageFrame:
     """Return the id in ``named``, the value of a record's header, or without one in the prefix of ``data``.
 
     Raises ``NotFramed``, ``TruncatedFrame`` and ``FrameError``.
@@ -152,8 +149,8 @@ class ReadResolver(Generic[P]):
         self._is_latest, self._metadata = _read_latest(latest)
         self.subject = subject
         self._has_registry = has_registry
-        self._parsed: PlanTable[tuple[Any, ...], P] = PlanTable()
-        self._decoders: PlanTable[tuple[Any, ...], _Compiled] = PlanTable()
+        self._parsed: PlanTable[tuple[Datum, ...], P] = PlanTable()
+        self._decoders: PlanTable[tuple[Datum, ...], _Compiled] = PlanTable()
         self._own: P | None = None
         if reader is not None and not reader.references:
             self._own = parse_own(codec, reader)
@@ -278,7 +275,7 @@ class ReadResolver(Generic[P]):
             self._parsed.put(key, (yield from load_schema(calls, self._codec, schema)))
         return self._parsed.found[key]
 
-    def _latest(self, calls: SchemaCalls, subject: str, *, refresh: bool) -> Script[Any]:
+    def _latest(self, calls: SchemaCalls, subject: str, *, refresh: bool) -> Script[Datum]:
         if self._metadata is not None:
             return (yield from calls.version_with_metadata(subject, self._metadata, refresh=refresh))
         return (yield from calls.version(subject, "latest", refresh=refresh))
@@ -300,7 +297,7 @@ class ReadResolver(Generic[P]):
         return self._decoders.resolve(key, compiled)
 
 
-def _content(schema: Schema | None) -> tuple[Any, ...]:
+def _content(schema: Schema | None) -> tuple[Datum, ...]:
     return () if schema is None else (schema.text, schema.references)
 
 

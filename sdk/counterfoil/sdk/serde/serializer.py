@@ -12,6 +12,7 @@ from counterfoil.schema.model import Reference, ResolvedReference, Schema
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import guid_prefix, id_prefix
 from counterfoil.sdk.errors import EncodeError, InvalidSettings, SerdeError
+from counterfoil.sdk.serde import SerializationContext, field_of, header_name, headers_of, place, topic_of, write_header
 from counterfoil.sdk.serde.base import (
     Done,
     Serde,
@@ -24,16 +25,7 @@ from counterfoil.sdk.serde.base import (
     use_serializer_call,
     with_entry,
 )
-from counterfoil.sdk.serde.codec import load_schema, parse_own
-from counterfoil.sdk.serde.context import (
-    SerializationContext,
-    field_of,
-    header_name,
-    headers_of,
-    place,
-    topic_of,
-    write_header,
-)
+from counterfoil.sdk.serde.codec import AnyCodec, load_schema, parse_own
 from counterfoil.sdk.serde.plans import Planner, PlanTable, WritePlan
 from counterfoil.sdk.serde.rules import settings as keys
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, chosen_rules
@@ -44,10 +36,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
     from uuid import UUID
 
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.script import Script
+    from counterfoil.sdk.serde import MessageContext
     from counterfoil.sdk.serde.codec import Codec, Encode
-    from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.plans import Build
     from counterfoil.sdk.serde.rules.plans import WriteRules
     from counterfoil.sdk.serde.rules.settings import Rules
@@ -263,7 +256,7 @@ def _resolved(imports: Sequence[SchemaImport]) -> Iterator[ResolvedReference]:
         yield ResolvedReference(Reference(each.name, each.subject, -1), each.schema.text)
 
 
-def _read_register(register: Register, schema: Schema | None) -> tuple[str, Any]:
+def _read_register(register: Register, schema: Schema | None) -> tuple[str, Datum]:
     if isinstance(register, str) and register in ("auto", "lookup", "latest"):
         if schema is None and register in _OWN_SCHEMA:
             raise InvalidSettings(f"register={register!r} needs a schema, and there is none", setting="schema")
@@ -305,7 +298,7 @@ class Serializer(Serde, Generic[T_contra]):
 
     def __init__(
         self,
-        codec: Codec[Any],
+        codec: AnyCodec,
         registry: AnyRegistry,
         schema: str | Schema | None = None,
         *,
@@ -314,7 +307,7 @@ class Serializer(Serde, Generic[T_contra]):
         register: Register = "auto",
         normalize: bool = False,
         id_location: Literal["prefix", "header"] = "prefix",
-        to_dict: Callable[[Any, Any], Any] | None = None,
+        to_dict: Callable[[Datum, Datum], Datum] | None = None,
         latest_ttl_s: float = 60.0,
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
@@ -439,7 +432,7 @@ class Serializer(Serde, Generic[T_contra]):
         if (topic, field) in self._ready and not self._is_refreshed:
             return  # the call came without a context, so that it could not look the way up
 
-        def encode_until_due(value: Any, prefix: bytes) -> bytes:
+        def encode_until_due(value: Datum, prefix: bytes) -> bytes:
             if self._clock() < plan.due_s:
                 return plan.encode(value, prefix)
             return self._write(value, SerializationContext(topic, field))
@@ -458,7 +451,7 @@ class Serializer(Serde, Generic[T_contra]):
 
         return build
 
-    def _plain_value(self, value: T_contra, ctx: MessageContext | None) -> Any:
+    def _plain_value(self, value: T_contra, ctx: MessageContext | None) -> Datum:
         if self._to_dict is None:
             return value
         try:

@@ -6,25 +6,22 @@ them: in this thread, in a task, or, for an async client outside of its tasks, w
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
-from counterfoil.schema.rest.versions import Visibility
+from counterfoil.schema.rest.versions import RegisteredSchema, VersionNumber, Visibility
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached
-from counterfoil.sdk.script import StepNeeded, run_in_memory
-from counterfoil.sdk.subjects import ANY_CLUSTER, AssociationCalls
+from counterfoil.sdk.script import Script, StepNeeded, run_in_memory
+from counterfoil.sdk.subjects import ANY_CLUSTER, AssociationCalls, Field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from uuid import UUID
 
     from counterfoil.schema.model import Schema
-    from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.client.asynchronous import AsyncRegistry
     from counterfoil.sdk.operations import Operation
-    from counterfoil.sdk.script import Script
-    from counterfoil.sdk.subjects import Field
 
 
 T = TypeVar("T")
@@ -39,7 +36,7 @@ class SchemaRequests(Protocol):
     def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
         """Return the version of the subject that has this content."""
 
-    def version(self, subject: str, number: Any = "latest") -> RegisteredSchema:
+    def version(self, subject: str, number: VersionNumber = "latest") -> RegisteredSchema:
         """Return a version of the subject."""
 
     def version_with_metadata(self, subject: str, properties: Mapping[str, str]) -> RegisteredSchema:
@@ -48,7 +45,7 @@ class SchemaRequests(Protocol):
     def schema_by_id(self, schema_id: int) -> Schema:
         """Return the schema with this id."""
 
-    def schema_by_guid(self, guid: Any) -> Schema:
+    def schema_by_guid(self, guid: UUID) -> Schema:
         """Return the schema with this guid."""
 
 
@@ -84,7 +81,7 @@ class SchemaCalls(AssociationCalls, Protocol):
     def version(
         self,
         subject: str,
-        number: Any = "latest",
+        number: VersionNumber = "latest",
         *,
         visibility: Visibility = Visibility.ACTIVE,
         refresh: bool = False,
@@ -166,7 +163,7 @@ class _DirectCalls:
     def version(
         self,
         subject: str,
-        number: Any = "latest",
+        number: VersionNumber = "latest",
         *,
         visibility: Visibility = Visibility.ACTIVE,
         refresh: bool = False,

@@ -5,13 +5,12 @@ Nothing is imported before a test uses a fixture.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.testing import InMemoryRegistry
 

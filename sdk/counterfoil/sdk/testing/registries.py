@@ -16,25 +16,20 @@ import subprocess
 import sys
 import tempfile
 from collections import deque
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
 from importlib.util import find_spec
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.errors import MissingExtra, needed_by
 from counterfoil.sdk.client import Registry
 from counterfoil.sdk.client.asynchronous import AsyncRegistry
-from counterfoil.sdk.transport import Reply
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from counterfoil.sdk.client.settings import BasicAuth, BearerToken
-    from counterfoil.sdk.transport import NoReply, Request
-
+from counterfoil.sdk.client.settings import BasicAuth, BearerToken
+from counterfoil.sdk.transport import NoReply, Reply, Request
 
 # A registry in the memory of the process, used with the same clients, for tests without a server.
 

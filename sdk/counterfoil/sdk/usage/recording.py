@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.paths import ITEMS, VALUES, PathFault, branch, member, print_path
 
 if TYPE_CHECKING:
@@ -34,12 +35,12 @@ WHOLE: Final = ("*",)
 _SCALARS: Final = frozenset({type(None), bool, int, float, str, bytes})
 
 
-class RecordingDict(dict[Any, Any]):
+class RecordingDict(dict[Datum, Datum]):
     """A dict that notes which keys are read; everything else is as in a dict. Copies and pickles are plain dicts."""
 
     __slots__ = ("_note", "_place")
 
-    def __init__(self, value: dict[Any, Any], place: ObservedPlace, note: Note) -> None:
+    def __init__(self, value: dict[Datum, Datum], place: ObservedPlace, note: Note) -> None:
         super().__init__(value)
         for key, item in value.items():
             if type(item) not in _SCALARS:
@@ -47,7 +48,7 @@ class RecordingDict(dict[Any, Any]):
         self._place = place
         self._note = note
 
-    def _read(self, key: Any) -> None:
+    def _read(self, key: object) -> None:
         if dict.__contains__(self, key):
             self._note(self._place.field(key).texts)
 
@@ -55,7 +56,7 @@ class RecordingDict(dict[Any, Any]):
         for key in dict.keys(self):
             self._read(key)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Datum:
         self._read(key)
         return dict.__getitem__(self, key)
 
@@ -63,54 +64,54 @@ class RecordingDict(dict[Any, Any]):
         self._read(key)
         return dict.__contains__(self, key)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Datum]:
         return dict.__iter__(self)
 
-    def get(self, key: Any, default: Any = None) -> Any:
+    def get(self, key: object, default: object = None) -> Datum:
         """Return the value of a key, or the default."""
         self._read(key)
         return dict.get(self, key, default)
 
-    def pop(self, key: Any, *default: Any) -> Any:
+    def pop(self, key: object, *default: object) -> Datum:
         """Remove a key and return its value, or the default."""
         self._read(key)
         return dict.pop(self, key, *default)
 
-    def setdefault(self, key: Any, default: Any = None) -> Any:
+    def setdefault(self, key: object, default: object = None) -> Datum:
         """Return the value of a key, which is the default if there was none."""
         self._read(key)
         return dict.setdefault(self, key, default)
 
-    def popitem(self) -> tuple[Any, Any]:
+    def popitem(self) -> tuple[Datum, Datum]:
         """Remove the last entry and return it."""
         self._read_all()
         return dict.popitem(self)
 
-    def items(self) -> Any:
+    def items(self) -> Datum:
         """Return the entries."""
         self._read_all()
         return dict.items(self)
 
-    def values(self) -> Any:
+    def values(self) -> Datum:
         """Return the values."""
         self._read_all()
         return dict.values(self)
 
-    def copy(self) -> dict[Any, Any]:
+    def copy(self) -> dict[Datum, Datum]:
         """Return a plain dict with the same entries."""
         return dict(self.items())
 
-    def __or__(self, other: Any) -> Any:
+    def __or__(self, other: Datum) -> Datum:
         return self.copy() | other
 
-    def __ror__(self, other: Any) -> Any:
+    def __ror__(self, other: Datum) -> Datum:
         return other | self.copy()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Datum, ...]:
         return dict, (dict(self.items()),)
 
 
-def recording(value: Any, place: ObservedPlace, note: Note) -> Any:
+def recording(value: object, place: ObservedPlace, note: Note) -> Datum:
     """Return the value, in which every dict notes what is read; of objects all fields are noted at once."""
     if type(value) is dict:
         return RecordingDict(value, place, note)
@@ -127,7 +128,7 @@ def recording(value: Any, place: ObservedPlace, note: Note) -> Any:
     return value
 
 
-def recorded(value: Any, place: ObservedPlace, note: Note) -> Any:
+def recorded(value: object, place: ObservedPlace, note: Note) -> Datum:
     """Return a whole value, as :func:`recording` does; ``*`` is noted for one of which it is not known what is read."""
     if type(value) in {dict, list} or _field_names(type(value)):  # type: ignore[arg-type] # classes are hashable
         return recording(value, place, note)
@@ -164,7 +165,7 @@ class ObservedPlace:
         """Return the place of a whole value."""
         return cls(schema, ((),))
 
-    def field(self, name: Any) -> ObservedPlace:
+    def field(self, name: Datum) -> ObservedPlace:
         """Return the place of a field; of an entry of a map it is that of all entries."""
         found = self._fields.get(name)
         if found is None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from counterfoil.contracts.baselines.baseline import RegistryBaseline, read_version
+from counterfoil.contracts.baselines import RegistryBaseline, read_version
 from counterfoil.contracts.check.check import check_files, exit_code_of
+from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.contracts.project.subjects import Subjects
-from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.errors import BadRequest, ConfigNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.model import Reference, Schema, SchemaType

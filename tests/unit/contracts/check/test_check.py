@@ -7,11 +7,11 @@ import json
 import pytest
 
 from counterfoil.contracts.advice import FILE_RULE_BY_ID, advice_for
-from counterfoil.contracts.baselines.baseline import Removed, TreeBaseline
+from counterfoil.contracts.baselines import Removed, TreeBaseline
 from counterfoil.contracts.check.check import check_files, exit_code_of
 from counterfoil.contracts.findings import CheckReport, FailOn, FileOutcome, Finding, Status, fingerprint
-from counterfoil.contracts.project.tree import ReadSchema, SchemaFile, SchemaTree
-from counterfoil.contracts.reports.text import TextStyle, text_report
+from counterfoil.contracts.project import ReadSchema, SchemaFile, SchemaTree
+from counterfoil.contracts.reports import TextStyle, text_report
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, Direction
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.languages.rules import RULE_BY_ID

@@ -35,7 +35,7 @@ REWORDED = (
     "counterfoil.contracts.check.consumers",
     "counterfoil.contracts.findings",
     "counterfoil.contracts.lint.",
-    "counterfoil.contracts.values.expressions",
+    "counterfoil.contracts.values.constraints",
     "counterfoil.registry.contracts.verdicts.verdict",
 )
 SENTENCE = re.compile(r"\w+ \w+,? \w+")

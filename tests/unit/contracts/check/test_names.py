@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from counterfoil.contracts.baselines.baseline import TreeBaseline
+from counterfoil.contracts.baselines import TreeBaseline
 from counterfoil.contracts.check.check import check_files
 from counterfoil.contracts.findings import CheckReport, fingerprint
-from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.schema.answers import confluent_messages
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.compatibility.findings import Earlier

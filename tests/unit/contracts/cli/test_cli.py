@@ -10,12 +10,11 @@ import click
 import pytest
 
 from counterfoil.contracts.baselines.workspace import shown_path
-from counterfoil.contracts.cli.installed import COMMAND_GROUP, parse_entries
 from counterfoil.contracts.cli.options import Output, parse_outputs, shown_address
 from counterfoil.contracts.cli.root import command_table
-from counterfoil.contracts.cli.run import exit_code_for, run
+from counterfoil.contracts.cli.run import COMMAND_GROUP, exit_code_for, parse_entries, run
 from counterfoil.contracts.errors import PreconditionFailed, UsageMistake
-from counterfoil.contracts.reports.text import printable
+from counterfoil.contracts.reports import printable
 from counterfoil.schema.errors import (
     BadRequest,
     CounterfoilError,

@@ -9,8 +9,8 @@ import pytest
 from counterfoil.contracts.deploy.planning import Planning, apply_plan
 from counterfoil.contracts.deploy.plans import text_plan
 from counterfoil.contracts.errors import UsageMistake
+from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.contracts.project.documents import read_project
-from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
 from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.documents import InvalidDocument
 from counterfoil.schema.errors import OperationNotPermitted, ReferenceExists, RegistryError

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.contracts.errors import NoExample
-from counterfoil.contracts.generate.choices import UNKNOWN_SYMBOL, ExampleShape, SeededChoices
+from counterfoil.contracts.generate import UNKNOWN_SYMBOL, ExampleShape, SeededChoices
 from counterfoil.contracts.generate.examples import Examples
 from counterfoil.contracts.testing.record import RecordCheck, RecordParts
 from counterfoil.contracts.testkit.strategies import DrawnChoices

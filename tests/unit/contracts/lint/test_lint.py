@@ -10,12 +10,12 @@ import pytest
 
 from counterfoil.contracts.errors import PreconditionFailed, UsageMistake
 from counterfoil.contracts.findings import FailOn
+from counterfoil.contracts.lint import LINT_RULES
 from counterfoil.contracts.lint.fixing import fix_files
 from counterfoil.contracts.lint.lint import LintInput, LintReport, lint_files
-from counterfoil.contracts.lint.rules import LINT_RULES
+from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.contracts.project.documents import read_project
 from counterfoil.contracts.project.subjects import Subjects
-from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
 from counterfoil.contracts.reports.lint import exit_code_of, is_failing, parse_rules, selected
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.parsed import Validation

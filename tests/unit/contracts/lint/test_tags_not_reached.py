@@ -9,10 +9,10 @@ from datetime import date
 import pytest
 
 from counterfoil.contracts.lint.lint import LintInput, lint_files
+from counterfoil.contracts.project import ReadSchema, SchemaFile, SchemaTree
 from counterfoil.contracts.project.documents import read_project
 from counterfoil.contracts.project.subjects import Subjects
-from counterfoil.contracts.project.tree import ReadSchema, SchemaFile, SchemaTree
-from counterfoil.contracts.testing.checks import hidden_names
+from counterfoil.contracts.testing import hidden_names
 from counterfoil.converter.report.dead_letters import tagged_names
 from counterfoil.schema import parse_schema
 from counterfoil.schema.model import Metadata, Rule, RuleSet, Schema, SchemaType

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from counterfoil.contracts.baselines.baseline import match_paths
-from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.contracts.baselines import match_paths
+from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation

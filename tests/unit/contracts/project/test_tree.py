@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.contracts.baselines.baseline import match_paths
-from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.contracts.baselines import match_paths
+from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.languages.table import outline
 from counterfoil.schema.parsed import Validation

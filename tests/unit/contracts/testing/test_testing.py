@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.contracts.project.tree import SchemaFile, SchemaTree
+from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.contracts.testing.plan import Proposed
 from counterfoil.contracts.testing.sources import SampleUnderTest
 from counterfoil.contracts.testing.tally import Failures, Key, RecordPlace, Repeats, Tally

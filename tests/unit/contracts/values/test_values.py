@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from counterfoil.contracts.values.form import form_of, one_line, read_json
+from counterfoil.contracts.values import form_of, one_line, read_json
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.languages.avro.types import AvroKind
 from counterfoil.schema.languages.protobuf.runtime import pooled_file

@@ -21,7 +21,7 @@ from counterfoil.schema.rest.versions import Deletion
 from counterfoil.sdk import AsyncRegistry, AvroDeserializer, AvroSerializer, DamagedBundle, Registry, UnknownSchemaId
 from counterfoil.sdk.client.bundle import read_bundle, write_bundle
 from counterfoil.sdk.commands.bundle import make_bundle
-from counterfoil.sdk.serde.context import SerializationContext
+from counterfoil.sdk.serde import SerializationContext
 from counterfoil.sdk.testing import InMemoryRegistry
 
 MONEY = Schema('{"type":"record","name":"shop.Money","fields":[{"name":"cents","type":"long"}]}')

@@ -8,11 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from counterfoil.sdk.serde.rules.cel.counted import has_comprehensions
+from counterfoil.sdk.serde.rules.cel import Unsupported, convert, is_present, read_expression, split_guard
 from counterfoil.sdk.serde.rules.cel.executors import CelError, compile_program, compile_python
-from counterfoil.sdk.serde.rules.cel.expression import Unsupported, convert, is_present, read_expression, split_guard
 from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
-from counterfoil.sdk.serde.rules.cel.python_engine import parse
+from counterfoil.sdk.serde.rules.cel.python_engine import has_comprehensions, parse
 
 MESSAGE = {
     "n": 1,

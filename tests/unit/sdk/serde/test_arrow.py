@@ -39,11 +39,11 @@ from counterfoil.sdk.errors import (
     SerdeError,
     UnknownSchemaId,
 )
+from counterfoil.sdk.serde import SerializationContext
 from counterfoil.sdk.serde.arrow.avro_rows import AvroRowSource
 from counterfoil.sdk.serde.arrow.avro_types import arrow_schema, optional_record
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer
 from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
-from counterfoil.sdk.serde.context import SerializationContext
 from counterfoil.sdk.testing import InMemoryRegistry
 from strategies.avro.codec_outcomes import damaged, of_each_tier
 from strategies.avro.data import avro_data

@@ -25,8 +25,8 @@ from counterfoil.sdk import (
     SerializationContext,
 )
 from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.serde.rules.cel import read_expression
 from counterfoil.sdk.serde.rules.cel.executors import CelError, compile_program
-from counterfoil.sdk.serde.rules.cel.expression import read_expression
 from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
 from counterfoil.sdk.testing import InMemoryRegistry
 from strategies.cases.depth import times_the_examples
@@ -435,7 +435,7 @@ expressions = st.recursive(st.sampled_from(OPERANDS), of_parts, max_leaves=5)
 @times_the_examples(16)
 @given(expressions, values)
 def test_only_our_errors_come_of_hostile_expressions(source: str, value: Any):
-    from counterfoil.sdk.serde.rules.cel.expression import Unsupported, convert
+    from counterfoil.sdk.serde.rules.cel import Unsupported, convert
 
     message = {"a": value, "b": 1, "c": [value, "a" * 200]}
     expression = read_expression(source, ("message",), FUNCTIONS)

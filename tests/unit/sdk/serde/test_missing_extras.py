@@ -53,7 +53,7 @@ from counterfoil.schema.rest.keys import Kek
 from counterfoil.sdk import AvroDeserializer, Rules
 from counterfoil.sdk.encryption.key_services import KeyServices
 from counterfoil.sdk.serde.rules.cel.executors import compile_program
-from counterfoil.sdk.serde.rules.cel.expression import read_expression
+from counterfoil.sdk.serde.rules.cel import read_expression
 from counterfoil.sdk.serde.rules.dlq import DeadLetterAction
 from counterfoil.sdk.testing import InMemoryRegistry
 

@@ -29,7 +29,7 @@ from counterfoil.sdk import (
 )
 from counterfoil.sdk.testing import InMemoryRegistry
 from counterfoil.sdk.transport import Reply, Request
-from counterfoil.sdk.usage.observation import MAX_BATCHES
+from counterfoil.sdk.usage import MAX_BATCHES
 from strategies.registry.driver import InProcessRegistry
 
 

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from counterfoil.schema.languages.avro.types import AvroArray, AvroField, AvroKind, AvroMap, AvroRecord, AvroUnion
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroField,
+    AvroKind,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+)
 from counterfoil.sdk.errors import SerdeError
-from counterfoil.sdk.serde.arrow.avro_types import branches_of, column_of, optional_record, table_schema
-from counterfoil.sdk.serde.arrow.tables import empty_rows
-from counterfoil.sdk.serde.avro.coders import make_decoder
+from counterfoil.sdk.serde.arrow import empty_rows
+from counterfoil.sdk.serde.arrow.avro_types import ArrowColumn, branches_of, column_of, optional_record, table_schema
+from counterfoil.sdk.serde.avro.coders import Decoder, make_decoder
 from counterfoil.sdk.serde.avro.logical_types import conversion_of
-from counterfoil.sdk.serde.avro.plan import FieldStep, RecordStep
+from counterfoil.sdk.serde.avro.plan import FieldStep, RecordStep, Step
 from counterfoil.sdk.serde.avro.resolve import SchemaResolver
 from counterfoil.sdk.serde.avro.values import default_with_branches, is_optional
+from counterfoil.sdk.serde.codec import RowErrors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.sdk.serde.arrow.avro_types import ArrowColumn
-    from counterfoil.sdk.serde.avro.coders import Decoder
-    from counterfoil.sdk.serde.avro.plan import Step
-    from counterfoil.sdk.serde.codec import RowErrors
 
 
 # Arrow arrays of decoded Avro values: what is done without the accelerator, and for messages that it leaves out.
@@ -47,16 +51,16 @@ class TaggedResolver(SchemaResolver):
         others = dict.fromkeys(one for one in names if one != name)
         return RecordStep("", [FieldStep(name, name, step)], names, others, is_branch=True)
 
-    def default(self, field: AvroField) -> Any:
+    def default(self, field: AvroField) -> Datum:
         """Return the value of a field's default."""
         return default_with_branches(field.type, field.default, _mark)
 
 
-def _mark(union: AvroUnion, number: int, value: Any) -> Any:
+def _mark(union: AvroUnion, number: int, value: object) -> Datum:
     return value if is_optional(union) else {str(number): value}
 
 
-def array_of(avro_type: AvroType, values: Sequence[Any]) -> pa.Array:
+def array_of(avro_type: AvroType, values: Sequence[Datum]) -> pa.Array:
     """Return the array of values of a type; None is null. Raises ``SerdeError`` for values that its type cannot have.
 
     None may also stand for values of types that are not nullable: they are inside a row of nulls.
@@ -80,7 +84,7 @@ def array_of(avro_type: AvroType, values: Sequence[Any]) -> pa.Array:
     return _scalars(avro_type, values)
 
 
-def _scalars(avro_type: AvroType, values: Sequence[Any]) -> pa.Array:
+def _scalars(avro_type: AvroType, values: Sequence[object]) -> pa.Array:
     arrow_type = column_of(avro_type).type
     conversion = conversion_of(avro_type)
     try:
@@ -99,11 +103,11 @@ def _is_of_values(arrow_type: pa.DataType) -> bool:
     return is_exact or pa.types.is_decimal(arrow_type)
 
 
-def _uuid_bytes(value: Any) -> bytes | None:
+def _uuid_bytes(value: Datum) -> bytes | None:
     return None if value is None else value.bytes
 
 
-def _nested(avro_type: AvroType, values: Sequence[Any], children: list[pa.Array]) -> pa.Array:
+def _nested(avro_type: AvroType, values: Sequence[Datum], children: list[pa.Array]) -> pa.Array:
     """Return the array of records, lists or dicts; ``children`` are the arrays of what is inside them."""
     validity = pa.array([value is not None for value in values], pa.bool_()).buffers()[1]
     buffers = [validity if None in values else None]
@@ -120,9 +124,9 @@ def _entry_fields(avro_type: AvroMap) -> list[pa.Field]:
     return [map_type.key_field, map_type.item_field]
 
 
-def _union(union: AvroUnion, values: Sequence[Any]) -> pa.Array:
+def _union(union: AvroUnion, values: Sequence[Datum]) -> pa.Array:
     null = next((number for number, one in enumerate(union.branches) if one.kind is AvroKind.NULL), 0)
-    inside: list[list[Any]] = [[] for _ in union.branches]
+    inside: list[list[Datum]] = [[] for _ in union.branches]
     numbers, places = [], []
     for value in values:
         number, item = next(((int(name), one) for name, one in (value or {}).items() if one is not None), (null, None))
@@ -195,7 +199,7 @@ class AvroRows:
                 break
         return start + self._extend_with(values)
 
-    def _extend_with(self, values: list[Any]) -> int:
+    def _extend_with(self, values: list[Datum]) -> int:
         """Add the values before the first that has no place in its column, and return how many these are."""
         try:
             self._chunks.append(array_of(self._root, values))
@@ -241,7 +245,7 @@ class AvroRows:
             self._chunks.append(_assembled(self._column.type, self._columns.take()))
 
 
-def _assembled(arrow_type: pa.DataType, part: tuple[int, tuple[bytes | None, ...], list[Any]]) -> pa.Array:
+def _assembled(arrow_type: pa.DataType, part: tuple[int, tuple[bytes | None, ...], list[Datum]]) -> pa.Array:
     """Return the array of buffers that the accelerator has filled."""
     count, contents, inside = part
     if pa.types.is_null(arrow_type):

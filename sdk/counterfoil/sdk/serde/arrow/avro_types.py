@@ -38,7 +38,9 @@ from counterfoil.schema.languages.avro.types import (
     AvroKind,
     AvroMap,
     AvroRecord,
+    AvroType,
     AvroUnion,
+    LogicalType,
     branch_name,
 )
 from counterfoil.sdk.errors import SerdeError
@@ -46,7 +48,6 @@ from counterfoil.sdk.serde.avro.values import is_optional
 
 if TYPE_CHECKING:
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroType, LogicalType
 
 
 Layout: TypeAlias = tuple[Any, ...]

@@ -6,32 +6,37 @@ The parser and the compilers of codecs are imported when the first schema is par
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
+from collections.abc import Callable, Mapping, Sequence
+from types import EllipsisType, UnionType
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self
 
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.serde.codec import BareBodies, OutOfRange, changed, checked_flag, reads_numbers
+from counterfoil.sdk.serde.codec import (
+    BareBodies,
+    Decode,
+    Encode,
+    OutOfRange,
+    RowSource,
+    changed,
+    checked_flag,
+    reads_numbers,
+)
 from counterfoil.sdk.serde.confluent_settings import ConfluentOption, deserializer_settings, flag, serializer_settings
 from counterfoil.sdk.serde.deserializer import Decoded, Deserializer, T_co
-from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
+from counterfoil.sdk.serde.reading import Latest, OnForbidden
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, Rules
 from counterfoil.sdk.serde.serializer import Register, Serializer, T_contra
-from counterfoil.sdk.subjects import TOPIC
+from counterfoil.sdk.serde.sources import AnyRegistry
+from counterfoil.sdk.subjects import TOPIC, SubjectNaming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from types import EllipsisType, UnionType
-
+    from counterfoil.schema.datum import Datum
     from counterfoil.schema.languages.avro.schema import AvroSchema
     from counterfoil.schema.marks import FieldTags
-    from counterfoil.schema.model import ResolvedReference, Schema
-    from counterfoil.schema.parsed import Validation
     from counterfoil.sdk.serde.avro.rule_values import AvroRuleValues
-    from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.models.binding import AvroModel
-    from counterfoil.sdk.serde.reading import Latest, OnForbidden
-    from counterfoil.sdk.serde.rules.settings import Rules
-    from counterfoil.sdk.serde.sources import AnyRegistry
-    from counterfoil.sdk.subjects import SubjectNaming
 
 
 __all__ = ["AvroCodec", "AvroDeserializer", "AvroSerializer", "Decoded", "Register"]
@@ -44,8 +49,8 @@ _READ_OPTIONS: Final = (ConfluentOption("avro.fail.on.trailing.data", flag, defa
 
 
 def confluent_writing(
-    conf: Mapping[str, Any] | None, rule_conf: Mapping[str, Any] | None = None, rule_registry: Any = None
-) -> dict[str, Any]:
+    conf: Mapping[str, object] | None, rule_conf: Mapping[str, object] | None = None, rule_registry: object = None
+) -> dict[str, Datum]:
     """Return the arguments of :class:`AvroSerializer` for the settings of confluent-kafka's.
 
     ``validate.strict`` and ``validate.strict.allow.default`` both become ``strict``; without them a field without
@@ -58,8 +63,8 @@ def confluent_writing(
 
 
 def confluent_reading(
-    conf: Mapping[str, Any] | None, rule_conf: Mapping[str, Any] | None = None, rule_registry: Any = None
-) -> dict[str, Any]:
+    conf: Mapping[str, object] | None, rule_conf: Mapping[str, object] | None = None, rule_registry: object = None
+) -> dict[str, Datum]:
     """Return the arguments of :class:`AvroDeserializer` for the settings of confluent-kafka's.
 
     Raises ``InvalidSettings``.
@@ -153,7 +158,7 @@ class AvroCodec(BareBodies):
 
         return AvroRowSource(writer, reader, **self._limits())
 
-    def _limits(self) -> dict[str, Any]:
+    def _limits(self) -> dict[str, Datum]:
         """Return the arguments of a decoder that limit what it reads."""
         most = {} if self._max_empty_items is ... else {"max_empty_items": self._max_empty_items}
         return {"whole": self._whole, **most}
@@ -170,7 +175,7 @@ class AvroCodec(BareBodies):
         return AvroRuleValues(parsed, tags, model=self._model, names_records=self._names_records, exact=self._is_exact)
 
 
-def described_model(model: Any, convert: object, *, setting: str) -> AvroModel | None:
+def described_model(model: object, convert: object, *, setting: str) -> AvroModel | None:
     """Return the model of a serializer; raise ``ModelError``, or ``InvalidSettings`` for a second conversion."""
     if model is None:
         return None
@@ -216,7 +221,7 @@ class AvroSerializer(Serializer[T_contra]):
         normalize: bool = False,
         strict: bool = False,
         id_location: Literal["prefix", "header"] = "prefix",
-        to_dict: Callable[[Any, Any], Any] | None = None,
+        to_dict: Callable[[Datum, Datum], Datum] | None = None,
         latest_ttl_s: float = 60.0,
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
@@ -249,11 +254,11 @@ class AvroSerializer(Serializer[T_contra]):
         cls,
         registry: AnyRegistry,
         schema: str | Schema | None = None,
-        to_dict: Callable[[Any, Any], Any] | None = None,
-        conf: Mapping[str, Any] | None = None,
+        to_dict: Callable[[Datum, Datum], Datum] | None = None,
+        conf: Mapping[str, object] | None = None,
         *,
-        rule_conf: Mapping[str, Any] | None = None,
-        rule_registry: Any = None,
+        rule_conf: Mapping[str, object] | None = None,
+        rule_registry: object = None,
     ) -> Self:
         """Return the serializer that confluent-kafka's ``AvroSerializer`` would be with the same ``conf``.
 
@@ -287,7 +292,7 @@ class AvroDeserializer(Deserializer[T_co]):
         latest: Latest = False,
         subject: SubjectNaming | str = TOPIC,
         id_location: Literal["any", "prefix"] = "any",
-        from_dict: Callable[[Any, Any], Any] | None = None,
+        from_dict: Callable[[Datum, Datum], Datum] | None = None,
         on_error: Literal["raise", "return"] = "raise",
         on_forbidden: OnForbidden = "raise",
         latest_ttl_s: float = 60.0,
@@ -325,11 +330,11 @@ class AvroDeserializer(Deserializer[T_co]):
         cls,
         registry: AnyRegistry,
         schema: str | Schema | None = None,
-        from_dict: Callable[[Any, Any], Any] | None = None,
-        conf: Mapping[str, Any] | None = None,
+        from_dict: Callable[[Datum, Datum], Datum] | None = None,
+        conf: Mapping[str, object] | None = None,
         *,
-        rule_conf: Mapping[str, Any] | None = None,
-        rule_registry: Any = None,
+        rule_conf: Mapping[str, object] | None = None,
+        rule_registry: object = None,
     ) -> Self:
         """Return the deserializer that confluent-kafka's ``AvroDeserializer`` would be with the same ``conf``.
 

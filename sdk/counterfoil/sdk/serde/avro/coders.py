@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from sys import intern
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
-from counterfoil.schema.languages.avro.types import AvroKind
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import AvroKind, AvroUnion
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.accelerator import find_accelerator, made_when_called
 from counterfoil.sdk.serde.avro.decode_code import decoder_source
 from counterfoil.sdk.serde.avro.decode_walk import DecodeWalk
-from counterfoil.sdk.serde.avro.encode_code import encoder_source
+from counterfoil.sdk.serde.avro.encode_code import Choose, encoder_source
 from counterfoil.sdk.serde.avro.encode_plan import plan_encoding
 from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk
+from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
 from counterfoil.sdk.serde.avro.plan import (
     MAX_EMPTY_ITEMS,
     WEIGHT_OF_ITEM,
@@ -32,23 +35,17 @@ from counterfoil.sdk.serde.avro.plan import (
     RawStep,
     RealStep,
     RecordStep,
+    Step,
     TextStep,
     UnionStep,
     UnreadableStep,
     name_records,
     steps_of,
 )
-from counterfoil.sdk.serde.avro.resolve import BaseResolver, FarResolver, NamingResolver, resolve
+from counterfoil.sdk.serde.avro.resolve import BaseResolver, FarResolver, NamingResolver, SchemaResolver, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroUnion
-    from counterfoil.sdk.serde.avro.encode_code import Choose
-    from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
-    from counterfoil.sdk.serde.avro.plan import Step
-    from counterfoil.sdk.serde.avro.resolve import SchemaResolver
 
 
 # Plans as nodes for the accelerator: tuples that begin with the kind of a step, and refer to others by number.
@@ -59,7 +56,7 @@ if TYPE_CHECKING:
 # ``INTERFACE`` in :mod:`counterfoil.sdk.serde.accelerator` and there. Whoever changes the nodes changes both, and
 # ``sdk/accelerator/src``.
 
-Node: TypeAlias = tuple[Any, ...]
+Node: TypeAlias = "tuple[Datum, ...]"
 
 
 def decode_nodes(plan: Step) -> list[Node]:
@@ -112,7 +109,7 @@ def _encode_node(choose: Choose, step: Step, number_by_id: Mapping[int, int]) ->
 
 
 def _encode_union(
-    choose: Callable[[object], tuple[int, Any]], step: EncodeUnionStep, number_by_id: Mapping[int, int]
+    choose: Callable[[object], tuple[int, Datum]], step: EncodeUnionStep, number_by_id: Mapping[int, int]
 ) -> Node:
     null = step.null_of_optional
     if null is None:
@@ -169,7 +166,7 @@ def _conversion(conversion: LogicalConversion | None) -> Node | None:
 class AvroDecode(Protocol):
     """The function that :func:`compile_decoder` returns."""
 
-    def __call__(self, data: bytes, offset: int = 0, /) -> Any:
+    def __call__(self, data: bytes, offset: int = 0, /) -> Datum:
         """Return the value at ``offset`` of ``data``. Raises ``DecodeError`` with offset and path."""
 
 
@@ -179,9 +176,9 @@ class Decoder:
 
     decode: AvroDecode
     accelerated: Any = None
-    columns_of: Callable[[Any, tuple[Any, ...]], Any] | None = None
+    columns_of: Callable[[Datum, tuple[Datum, ...]], Datum] | None = None
 
-    def columns(self, layout: tuple[Any, ...]) -> Any:
+    def columns(self, layout: tuple[object, ...]) -> Datum:
         """Return the accelerator's ``Columns`` of a layout; None without the accelerator."""
         return None if self.columns_of is None else self.columns_of(self.accelerated, layout)
 
@@ -234,7 +231,7 @@ def make_decoder(
     if names_records:
         name_records(plan)
 
-    def again(data: object, start: int) -> Any:
+    def again(data: object, start: int) -> Datum:
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise DecodeError(f"The data is a {type(data).__name__}; expected bytes")
         walk = DecodeWalk(bytes(data), start, max_empty_items=max_empty_items)
@@ -291,7 +288,7 @@ def compile_base_decoder(writer: AvroSchema) -> AvroDecode:
 def _walking(plan: Step) -> AvroDecode:
     """Return a function that walks the plan, and reads all data."""
 
-    def decode(data: bytes, offset: int = 0, /) -> Any:
+    def decode(data: bytes, offset: int = 0, /) -> Datum:
         walk = DecodeWalk(data, offset)
         value = walk.read(plan)
         if walk.offset != len(data):
@@ -337,7 +334,7 @@ def compile_encoder(
     root = schema.root
     plan = plan_encoding(root, strict=strict, exact=exact)
 
-    def choose(union: AvroUnion, value: object) -> tuple[int, Any]:
+    def choose(union: AvroUnion, value: object) -> tuple[int, Datum]:
         return EncodeWalk(strict=strict, takes_indexes=takes_indexes, exact=exact).choose(union, value)
 
     def again(value: object, prefix: bytes) -> bytes:

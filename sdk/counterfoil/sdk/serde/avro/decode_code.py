@@ -9,6 +9,7 @@ returns the value or raises the error that describes it.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ from counterfoil.sdk.serde.avro.plan import (
     BranchStep,
     BytesStep,
     EnumStep,
+    FieldStep,
     FixedStep,
     Inlining,
     IntegerStep,
@@ -32,16 +34,14 @@ from counterfoil.sdk.serde.avro.plan import (
     RawStep,
     RealStep,
     RecordStep,
+    Step,
     TextStep,
     UnionStep,
     steps_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
-    from counterfoil.sdk.serde.avro.plan import FieldStep, Step
 
 
 _ONE_BYTE_SYMBOLS: Final = 64

@@ -7,8 +7,10 @@ this module decides what is an error, and its message.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
+from counterfoil.schema.datum import Datum
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.avro.numbers import INT_MAX, INT_MIN, MAX_VARINT_BYTES, read_long
 from counterfoil.sdk.serde.avro.plan import (
@@ -26,16 +28,14 @@ from counterfoil.sdk.serde.avro.plan import (
     RawStep,
     RealStep,
     RecordStep,
+    Step,
     TextStep,
     UnionStep,
     UnreadableStep,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
-    from counterfoil.sdk.serde.avro.plan import Step
 
 
 _REAL: Final = {4: struct.Struct("<f"), 8: struct.Struct("<d")}
@@ -55,7 +55,7 @@ class DecodeWalk:
         self._empty_items_left = max_empty_items
         self._weight_left = max_empty_items * WEIGHT_OF_ITEM + len(data)
 
-    def read(self, step: Step) -> Any:
+    def read(self, step: Step) -> Datum:
         """Return the value of ``step``. Raises ``DecodeError`` with offset and path."""
         if self.offset > len(self.data):
             self.fail("The data ends before the body")
@@ -71,10 +71,10 @@ class DecodeWalk:
         inside = f" in {path}" if path else ""
         raise DecodeError(f"{problem} (offset {where}{inside})", offset=where, path=path, data=self.data)
 
-    def _read(self, step: Step) -> Any:
+    def _read(self, step: Step) -> Datum:
         return self._readers[type(step)](self, step)
 
-    def _under(self, part: str | int | tuple[str], step: Step) -> Any:
+    def _under(self, part: str | int | tuple[str], step: Step) -> Datum:
         self.path.append(part)
         value = self._read(step)
         self.path.pop()
@@ -107,7 +107,7 @@ class DecodeWalk:
             self.fail(f"A negative length, {size}", offset=start)
         return size
 
-    def _converted(self, value: Any, conversion: LogicalConversion | None, start: int) -> Any:
+    def _converted(self, value: object, conversion: LogicalConversion | None, start: int) -> Datum:
         if conversion is None:
             return value
         try:
@@ -125,7 +125,7 @@ class DecodeWalk:
             self.fail(f"A boolean of {byte:#04x}; expected 0x00 or 0x01", offset=self.offset - 1)
         return byte == 1
 
-    def _integer(self, step: IntegerStep) -> Any:
+    def _integer(self, step: IntegerStep) -> Datum:
         start = self.offset
         value = self._long()
         if step.bits == 32 and not INT_MIN <= value <= INT_MAX:  # noqa: PLR2004 - bits of an int
@@ -136,7 +136,7 @@ class DecodeWalk:
         value: float = _REAL[step.size].unpack(self._take(step.size))[0]
         return value
 
-    def _bytes(self, step: BytesStep) -> Any:
+    def _bytes(self, step: BytesStep) -> Datum:
         start = self.offset
         size = self._size()
         limit = step.conversion.size_limit_bytes if step.conversion else None
@@ -144,7 +144,7 @@ class DecodeWalk:
             self.fail(f"A decimal of {size} bytes; its precision needs no more than {limit}", offset=start)
         return self._converted(self._take(size), step.conversion, start)
 
-    def _text(self, step: TextStep) -> Any:
+    def _text(self, step: TextStep) -> Datum:
         start = self.offset
         return self._converted(self._decoded(self._take(self._size())), step.conversion, start)
 
@@ -154,7 +154,7 @@ class DecodeWalk:
         except UnicodeDecodeError as error:
             self.fail(f"Text that is not UTF-8 ({error.reason})", offset=self.offset - len(raw) + error.start)
 
-    def _fixed(self, step: FixedStep) -> Any:
+    def _fixed(self, step: FixedStep) -> Datum:
         start = self.offset
         return self._converted(self._take(step.size), step.conversion, start)
 
@@ -169,7 +169,7 @@ class DecodeWalk:
             self.fail(problem, offset=start)
         return value
 
-    def _union(self, step: UnionStep) -> Any:
+    def _union(self, step: UnionStep) -> Datum:
         return self._read(self._branch(step))
 
     def _branch(self, step: UnionStep) -> Step:
@@ -179,7 +179,7 @@ class DecodeWalk:
             self.fail(f"Branch number {index} of a union of {len(step.branches)}", offset=start)
         return step.branches[index]
 
-    def _named(self, step: BranchStep) -> tuple[str | int, Any]:
+    def _named(self, step: BranchStep) -> tuple[str | int, Datum]:
         return step.name, self._read(step.step)
 
     def _unreadable(self, step: UnreadableStep) -> NoReturn:
@@ -202,8 +202,8 @@ class DecodeWalk:
                     self.fail(f"More than {self._max_empty_items} items that take no bytes")
             yield count
 
-    def _array(self, step: ArrayStep) -> list[Any]:
-        items: list[Any] = []
+    def _array(self, step: ArrayStep) -> list[Datum]:
+        items: list[Datum] = []
         for count in self._blocks(step.smallest):
             if isinstance(step.items, NullStep):
                 items += [None] * count
@@ -212,19 +212,19 @@ class DecodeWalk:
                 items.append(self._under(len(items), step.items))
         return items
 
-    def _map(self, step: MapStep) -> dict[str, Any]:
-        entries: dict[str, Any] = {}
+    def _map(self, step: MapStep) -> dict[str, Datum]:
+        entries: dict[str, Datum] = {}
         for count in self._blocks(1):
             for _ in range(count):
                 key = self._decoded(self._take(self._size()))
                 entries[key] = self._under((key,), step.values)
         return entries
 
-    def _record(self, step: RecordStep) -> dict[str, Any]:
+    def _record(self, step: RecordStep) -> dict[str, Datum]:
         self._weight_left -= step.unpaid
         if self._weight_left < 0:
             self.fail("Too many defaults and nulls, which take no bytes, for the size of the message")
-        value: dict[str, Any] = dict.fromkeys(step.targets)
+        value: dict[str, Datum] = dict.fromkeys(step.targets)
         value.update(step.defaults)
         for target in step.mutable_defaults:
             value[target] = _copied(value[target])
@@ -282,7 +282,7 @@ class DecodeWalk:
                 for step in steps:
                     self._skip(step)
 
-    def _raw(self, step: RawStep) -> Any:
+    def _raw(self, step: RawStep) -> Datum:
         start = self.offset
         body = self._take(self._left)
         if step.is_text:
@@ -292,7 +292,7 @@ class DecodeWalk:
             self.fail(f"A decimal of {len(body)} bytes; its precision needs no more than {limit}", offset=start)
         return self._converted(body, step.conversion, start)
 
-    _readers: ClassVar[dict[type, Callable[..., Any]]] = {
+    _readers: ClassVar[dict[type, Callable[..., Datum]]] = {
         NullStep: _null,
         BooleanStep: _boolean,
         IntegerStep: _integer,
@@ -318,7 +318,7 @@ def _written(part: str | int | tuple[str]) -> str:
     return f"[{part}]" if isinstance(part, int) else f"[{part[0]!r}]"
 
 
-def _copied(default: Any) -> Any:
+def _copied(default: object) -> Datum:
     """Return a copy of a default, since the caller may change it."""
     if isinstance(default, dict):
         return {key: _copied(value) for key, value in default.items()}

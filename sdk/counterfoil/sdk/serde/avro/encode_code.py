@@ -11,15 +11,19 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import AvroUnion
 from counterfoil.sdk.serde.avro.encode_plan import LARGEST_EXACT
+from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
 from counterfoil.sdk.serde.avro.numbers import SMALL, checked_instant, checked_int, checked_long, encode_long
 from counterfoil.sdk.serde.avro.plan import (
     MAX_LEVEL,
     ArrayStep,
     BooleanStep,
     BytesStep,
+    EncodeFieldStep,
     EncodeRecordStep,
     EncodeUnionStep,
     EnumStep,
@@ -31,16 +35,11 @@ from counterfoil.sdk.serde.avro.plan import (
     PythonSource,
     RawStep,
     RealStep,
+    Step,
     TextStep,
 )
 
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.avro.types import AvroUnion
-    from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
-    from counterfoil.sdk.serde.avro.plan import EncodeFieldStep, Step
-
-
-Choose: TypeAlias = "Callable[[AvroUnion, object], tuple[int, Any]]"
+Choose: TypeAlias = "Callable[[AvroUnion, object], tuple[int, Datum]]"
 """A function that returns number and value of the branch where the Python type alone does not decide."""
 
 _INT_BITS: Final = 32
@@ -55,14 +54,14 @@ def _refuse(_value: object) -> bytes:
     raise TypeError
 
 
-def _as_list(value: object) -> Sequence[Any]:
+def _as_list(value: object) -> Sequence[Datum]:
     """Return the value if it is a sequence other than text or bytes; raise otherwise."""
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray, memoryview)):
         return value
     raise TypeError
 
 
-def _as_dict(value: object) -> dict[Any, Any]:
+def _as_dict(value: object) -> dict[Datum, Datum]:
     """Return a mapping as a plain dict, so that a missing key stays missing."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -367,10 +366,10 @@ def small_after(lead: bytes) -> dict[int, bytes]:
     return {value: lead + encoded for value, encoded in SMALL.items()}
 
 
-def _filler(fields: Sequence[EncodeFieldStep]) -> Callable[[dict[str, Any]], list[Any]]:
+def _filler(fields: Sequence[EncodeFieldStep]) -> Callable[[dict[str, Datum]], list[Datum]]:
     defaults = {field.name: field.default for field in fields if field.has_default}
 
-    def fill(record: dict[str, Any]) -> list[Any]:
+    def fill(record: dict[str, Datum]) -> list[Datum]:
         return [record[field.name] if field.name in record else defaults[field.name] for field in fields]
 
     return fill

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.schema.languages.avro.compare.meaning import logical_type_of
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
+    AvroField,
     AvroFixed,
     AvroKind,
     AvroMap,
     AvroRecord,
+    AvroType,
     AvroUnion,
 )
-from counterfoil.sdk.serde.avro.logical_types import EPOCH, conversion_named, conversion_of
+from counterfoil.sdk.serde.avro.logical_types import EPOCH, LogicalConversion, conversion_named, conversion_of
 from counterfoil.sdk.serde.avro.plan import (
     ArrayStep,
     BooleanStep,
@@ -31,15 +33,10 @@ from counterfoil.sdk.serde.avro.plan import (
     NullStep,
     RawStep,
     RealStep,
+    Step,
     TextStep,
 )
 from counterfoil.sdk.serde.avro.values import InvalidDefault, branch_by_type, value_of_default
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType
-    from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
-    from counterfoil.sdk.serde.avro.plan import Step
-
 
 # Writing dates and times without a loss: what a type holds only in part is refused.
 #

@@ -9,25 +9,30 @@ from __future__ import annotations
 import numbers
 import operator
 import struct
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Final, NoReturn
 
-from counterfoil.schema.languages.avro.types import AvroEnum, AvroFixed, AvroKind, AvroRecord, AvroUnion, branch_name
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import (
+    AvroArray,
+    AvroEnum,
+    AvroField,
+    AvroFixed,
+    AvroKind,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+    branch_name,
+)
 from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.serde import shown
 from counterfoil.sdk.serde.avro.encode_plan import ConversionLoss, writing_conversion_of
 from counterfoil.sdk.serde.avro.logical_types import conversion_of
 from counterfoil.sdk.serde.avro.numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, encode_long
 from counterfoil.sdk.serde.avro.plan import TYPE_KEY
-from counterfoil.sdk.serde.avro.values import InvalidDefault, branch_named, rank_of, value_of_default
+from counterfoil.sdk.serde.avro.values import InvalidDefault, Rank, branch_named, rank_of, value_of_default
 from counterfoil.sdk.serde.codec import is_rounded
-from counterfoil.sdk.serde.context import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from counterfoil.schema.languages.avro.types import AvroArray, AvroField, AvroMap, AvroType
-    from counterfoil.sdk.serde.avro.values import Rank
-
 
 _END: Final = b"\x00"
 _FLOAT: Final = struct.Struct("<f")
@@ -104,7 +109,7 @@ class EncodeWalk:
         """Return the bytes of a top-level ``bytes``, which is written without its length."""
         return self._bytes_of(avro_type, self._base(avro_type, value))
 
-    def choose(self, union: AvroUnion, value: object) -> tuple[int, Any]:
+    def choose(self, union: AvroUnion, value: object) -> tuple[int, Datum]:
         """Return the number of the branch that ``value`` belongs to, and the value without its hint.
 
         A hint is ``("full.name", value)``, or the key ``-type`` of a dict. Without one the branch is the one of the
@@ -136,7 +141,7 @@ class EncodeWalk:
             self._fail(describe(union), value)
         return ranked[0][0]  # the only possible branch: writing it raises the error inside it
 
-    def _hinted(self, union: AvroUnion, value: object) -> tuple[int, Any] | None:
+    def _hinted(self, union: AvroUnion, value: object) -> tuple[int, Datum] | None:
         if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):  # noqa: PLR2004 - name and value
             index = branch_named(union, value[0])
             if index is not None:
@@ -184,7 +189,7 @@ class EncodeWalk:
     def _write(self, avro_type: AvroType, value: object) -> bytes:
         return self._writers[avro_type.kind](self, avro_type, self._base(avro_type, value))
 
-    def _base(self, avro_type: AvroType, value: object) -> Any:
+    def _base(self, avro_type: AvroType, value: object) -> Datum:
         conversion = writing_conversion_of(avro_type, exact=self._is_exact)
         if conversion is None:
             return value
@@ -302,7 +307,7 @@ class EncodeWalk:
             [self._under(f".{field.name}", field.type, self._of(value, field)) for field in avro_type.fields]
         )
 
-    def _of(self, value: Mapping[Any, Any], field: AvroField) -> object:
+    def _of(self, value: Mapping[object, object], field: AvroField) -> object:
         if field.name in value:
             return value[field.name]
         self.path.append(f".{field.name}")

@@ -25,22 +25,18 @@ Source: Apache Avro 1.12 specification, "Logical Types".
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 from uuid import UUID, SafeUUID
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.compare.meaning import BIG_DECIMAL, logical_type_of
-from counterfoil.schema.languages.avro.types import AvroKind
+from counterfoil.schema.languages.avro.types import AvroKind, AvroType, LogicalType
 from counterfoil.sdk.serde.avro.numbers import EXACT, Duration, decode_big_decimal, encode_big_decimal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.schema.languages.avro.types import AvroType, LogicalType
-
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 LOCAL_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - local timestamps have no zone
@@ -69,8 +65,8 @@ class LogicalConversion:
 
     native: type
     expected: str
-    decode: Callable[[Any], Any]
-    encode: Callable[[Any], Any]
+    decode: Callable[[Datum], Datum]
+    encode: Callable[[Datum], Datum]
     decode_source: str
     encode_source: str | None = None
     constants: Mapping[str, object] = field(default_factory=dict)
@@ -117,7 +113,7 @@ def with_numbers(conversion: LogicalConversion) -> LogicalConversion:
         return conversion
     known = conversion.decode
 
-    def decode(count: int) -> Any:
+    def decode(count: int) -> Datum:
         try:
             return known(count)
         except (ValueError, OverflowError):
@@ -386,7 +382,7 @@ _BY_NAME: Final[dict[str, LogicalConversion]] = {
 }
 
 
-def _read_only(native: type, decode: Callable[[int], Any]) -> LogicalConversion:
+def _read_only(native: type, decode: Callable[[int], Datum]) -> LogicalConversion:
     """Return a conversion that exists between the types of a writer and a reader only."""
     name = decode.__name__.removeprefix("_")
     return LogicalConversion(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from counterfoil.schema.datum import Datum
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from counterfoil.schema.languages.avro.types import AvroUnion
     from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
 
@@ -166,7 +167,7 @@ class RecordStep:
     name: str
     fields: list[FieldStep] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
-    defaults: dict[str, Any] = field(default_factory=dict)
+    defaults: dict[str, Datum] = field(default_factory=dict)
     unpaid: int = 0
     is_branch: bool = False
 
@@ -183,7 +184,7 @@ class EncodeFieldStep:
     name: str
     step: Step
     has_default: bool
-    default: Any
+    default: Datum
 
 
 @dataclass(eq=False, slots=True)
@@ -295,7 +296,7 @@ def measure(plan: Step) -> None:
         one.unpaid = _unpaid(one, sizes)
 
 
-def weight_of(default: Any) -> int:
+def weight_of(default: object) -> int:
     """Return the weight of a default: 1 for itself, and more for a container and everything inside it."""
     if isinstance(default, dict):
         return _WEIGHT_OF_CONTAINER + sum(map(weight_of, default.values()))
@@ -401,7 +402,7 @@ class PythonSource:
     """Source text and the namespace it will run in. ``level`` is the current indentation."""
 
     def __init__(self, constants: Mapping[str, object]) -> None:
-        self.namespace: dict[str, Any] = dict(constants)
+        self.namespace: dict[str, Datum] = dict(constants)
         self.level = 0
         self._lines: list[str] = []
         self._names = 0
@@ -439,7 +440,7 @@ class PythonSource:
         """Return all lines."""
         return "\n".join(self._lines) + "\n"
 
-    def run(self, title: str) -> dict[str, Any]:
+    def run(self, title: str) -> dict[str, Datum]:
         """Run the lines and return their namespace; ``title`` is the file name that tracebacks show."""
         exec(compile(self.text(), f"<{title}>", "exec"), self.namespace)  # noqa: S102 - this is what code generation is
         return self.namespace

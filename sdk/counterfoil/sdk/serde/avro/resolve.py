@@ -7,20 +7,30 @@ Java implementation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.types import (
     AvroArray,
     AvroEnum,
+    AvroField,
     AvroFixed,
     AvroKind,
     AvroMap,
     AvroRecord,
+    AvroType,
     AvroUnion,
+    NamedType,
     branch_name,
 )
 from counterfoil.sdk.errors import IncompatibleReader
-from counterfoil.sdk.serde.avro.logical_types import PROMOTE_TO_FLOAT, conversion_between, with_numbers
+from counterfoil.sdk.serde.avro.logical_types import (
+    PROMOTE_TO_FLOAT,
+    LogicalConversion,
+    conversion_between,
+    with_numbers,
+)
 from counterfoil.sdk.serde.avro.plan import (
     ArrayStep,
     BooleanStep,
@@ -35,6 +45,7 @@ from counterfoil.sdk.serde.avro.plan import (
     RawStep,
     RealStep,
     RecordStep,
+    Step,
     TextStep,
     UnionStep,
     UnreadableStep,
@@ -43,12 +54,7 @@ from counterfoil.sdk.serde.avro.plan import (
 from counterfoil.sdk.serde.avro.values import InvalidDefault, is_optional, value_of_default
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType, NamedType
-    from counterfoil.sdk.serde.avro.logical_types import LogicalConversion
-    from counterfoil.sdk.serde.avro.plan import Step
 
 
 _READABLE_AS: Final = {
@@ -140,7 +146,7 @@ class SchemaResolver:
         del union, number
         return step
 
-    def default(self, field: AvroField) -> Any:
+    def default(self, field: AvroField) -> Datum:
         """Return the value of a field's default. Raises ``InvalidDefault``."""
         return value_of_default(field.type, field.default)
 

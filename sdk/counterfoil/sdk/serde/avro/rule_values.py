@@ -6,14 +6,24 @@ message are not looked at. A changed message shares its unchanged parts with the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.avro.marks import AvroMarks, places, value_type_of
-from counterfoil.schema.languages.avro.types import NO_DEFAULT, AvroArray, AvroMap, AvroRecord, AvroUnion
-from counterfoil.schema.tags import unnamed_paths
+from counterfoil.schema.languages.avro.types import (
+    NO_DEFAULT,
+    AvroArray,
+    AvroField,
+    AvroMap,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+)
+from counterfoil.schema.marks import FieldTags, Mark
+from counterfoil.schema.tags import UnnamedPath, unnamed_paths
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
 from counterfoil.sdk.serde.avro.encode_walk import EncodeWalk
@@ -24,20 +34,13 @@ from counterfoil.sdk.serde.avro.values import (
     value_of_default,
     without_names,
 )
-from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
-from counterfoil.sdk.serde.rules.values import Aim, CheckedValue, read_inline_rules
+from counterfoil.sdk.serde.codec import Decode, Encode
+from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, FieldType, SchemaField, Transform
+from counterfoil.sdk.serde.rules.values import Aim, CheckedValue, Hiding, InlineRule, read_inline_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroField, AvroType
-    from counterfoil.schema.marks import FieldTags, Mark
-    from counterfoil.schema.tags import UnnamedPath
-    from counterfoil.sdk.serde.codec import Decode, Encode
     from counterfoil.sdk.serde.models.binding import AvroModel
-    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
-    from counterfoil.sdk.serde.rules.values import Hiding, InlineRule
 
 
 _RULES: Final = "confluent:rules"
@@ -88,7 +91,7 @@ class AvroRuleValues:
         """Return the paths of the metadata that assign their tags to nothing."""
         return unnamed_paths(self._tags.by_path, lambda tags: places(self._parsed, tags))
 
-    def redacted(self, message: Any, hiding: Hiding, /) -> Any:
+    def redacted(self, message: object, hiding: Hiding, /) -> Datum:
         """Return a copy of a value without what is to be hidden; what does not fit the schema is hidden, too."""
         if hiding.tags is None:
             return hiding.whole(self.opened(message))
@@ -98,18 +101,18 @@ class AvroRuleValues:
     def _marks(self) -> AvroMarks:
         return AvroMarks(self._parsed.root, self._tags)
 
-    def inline_rules(self) -> Callable[[Any], Iterator[CheckedValue]] | None:
+    def inline_rules(self) -> Callable[[Datum], Iterator[CheckedValue]] | None:
         """Return a function that finds the values to check; None without inline rules."""
         if _RULES not in self._parsed.canonical() and not self._parsed.supplied:
             return None
         root, walk = self._parsed.root, self._walk
         return lambda message: _checked(root, message, "", walk)
 
-    def to_json(self, message: Any, /) -> Any:
+    def to_json(self, message: object, /) -> Datum:
         """Return the message itself: the values of logical types stay as they are."""
         return message
 
-    def from_json(self, value: Any, /) -> Any:
+    def from_json(self, value: object, /) -> Datum:
         """Return the value as a message of the schema: with its defaults, and without what is no field."""
         try:
             return self._codec[1](self.encoded(value), 0)
@@ -117,7 +120,7 @@ class AvroRuleValues:
             problem = f"What the migration returned is no value of the reader's schema: {error.problem}"
             raise DecodeError(problem, path=error.path) from error
 
-    def encoded(self, message: Any, /) -> bytes:
+    def encoded(self, message: object, /) -> bytes:
         """Return the body of a message that rules changed."""
         return self._codec[0](message, b"")
 
@@ -131,11 +134,11 @@ class AvroRuleValues:
         return compile_encoder(self._parsed, strict=False, exact=False), decode
 
 
-def _unchanged(value: Any, /) -> Any:
+def _unchanged(value: object, /) -> Datum:
     return value
 
 
-def _after(first: Callable[[Any], Any], then: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _after(first: Callable[[Datum], Datum], then: Callable[[Datum], Datum]) -> Callable[[Datum], Datum]:
     return then if first is _unchanged else lambda value: then(first(value))
 
 
@@ -161,7 +164,7 @@ class _Fields:
         self._changes = changes
         self._marks = marks
         self._hiding = hiding
-        self._unfit: Callable[[Any], Any] = _unchanged if hiding is None else hiding.whole
+        self._unfit: Callable[[Datum], Datum] = _unchanged if hiding is None else hiding.whole
         self._record_changes: dict[tuple[int, Mark], Change | None] = {}
         self._open: set[tuple[int, Mark]] = set()
 
@@ -211,7 +214,7 @@ class _Fields:
         by_type = branch_by_type(union)
         choice = _Choice(union, branches, self._walk, self._unfit)
 
-        def change(value: Any, message: Any) -> Any:
+        def change(value: object, message: object) -> Datum:
             index = by_type.get(type(value))
             if index is not None:
                 inner = branches[index]
@@ -221,7 +224,7 @@ class _Fields:
         return change
 
 
-def _again(change: Change | None, value: Any, message: Any) -> Any:
+def _again(change: Change | None, value: object, message: object) -> Datum:
     return value if change is None else change(value, message)
 
 
@@ -232,9 +235,9 @@ class _Choice:
     union: AvroUnion
     branches: Sequence[Change | None]
     walk: Callable[[], EncodeWalk]
-    unfit: Callable[[Any], Any]
+    unfit: Callable[[Datum], Datum]
 
-    def change(self, value: Any, message: Any) -> Any:
+    def change(self, value: object, message: object) -> Datum:
         """Return a changed value whose branch is not known by its Python type alone."""
         try:
             index, plain = self.walk().choose(self.union, value)
@@ -248,23 +251,23 @@ class _Choice:
         return {**changed, "-type": value["-type"]} if isinstance(value, Mapping) and "-type" in value else changed
 
 
-def _default_of(field: AvroField) -> Any:
+def _default_of(field: AvroField) -> Datum:
     try:
         return value_of_default(field.type, field.default) if field.has_default else NO_DEFAULT
     except InvalidDefault:
         return NO_DEFAULT  # encoding it raises the error
 
 
-def _record(changes: Sequence[tuple[str, Change, Any]], unfit: Callable[[Any], Any]) -> Change | None:
+def _record(changes: Sequence[tuple[str, Change, object]], unfit: Callable[[Datum], Datum]) -> Change | None:
     """Return the function for a record; each change has the name of its field, and what stands for a missing value."""
     if not changes:
         return None
 
-    def change(value: Any, message: Any) -> Any:
+    def change(value: object, message: object) -> Datum:
         del message
         if not isinstance(value, Mapping):
             return unfit(value)
-        found: Any = value
+        found: Datum = value
         for name, of_field, default in changes:
             old = found.get(name, default)
             if old is not NO_DEFAULT:
@@ -277,11 +280,11 @@ def _record(changes: Sequence[tuple[str, Change, Any]], unfit: Callable[[Any], A
     return change
 
 
-def _array(items: Change | None, unfit: Callable[[Any], Any]) -> Change | None:
+def _array(items: Change | None, unfit: Callable[[Datum], Datum]) -> Change | None:
     if items is None:
         return None
 
-    def change(value: Any, message: Any) -> Any:
+    def change(value: object, message: object) -> Datum:
         if not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray, memoryview)):
             return unfit(value)
         return [items(item, message) for item in value]
@@ -289,11 +292,11 @@ def _array(items: Change | None, unfit: Callable[[Any], Any]) -> Change | None:
     return change
 
 
-def _map(values: Change | None, unfit: Callable[[Any], Any], hiding: Hiding | None) -> Change | None:
+def _map(values: Change | None, unfit: Callable[[Datum], Datum], hiding: Hiding | None) -> Change | None:
     if values is None:
         return None
 
-    def change(value: Any, message: Any) -> Any:
+    def change(value: object, message: object) -> Datum:
         if not isinstance(value, Mapping):
             return unfit(value)
         if hiding is None:
@@ -303,7 +306,7 @@ def _map(values: Change | None, unfit: Callable[[Any], Any], hiding: Hiding | No
     return change
 
 
-def _checked(avro_type: AvroType, value: Any, path: str, walk: Callable[[], EncodeWalk]) -> Iterator[CheckedValue]:
+def _checked(avro_type: AvroType, value: object, path: str, walk: Callable[[], EncodeWalk]) -> Iterator[CheckedValue]:
     """Yield the values in ``value`` that have inline rules."""
     if not isinstance(avro_type, (AvroRecord, AvroUnion)):
         yield from _checks(read_inline_rules(avro_type.properties.get(_RULES)), path, value)
@@ -320,7 +323,9 @@ def _checked(avro_type: AvroType, value: Any, path: str, walk: Callable[[], Enco
             yield from _checked_record(avro_type, value, path, walk)
 
 
-def _checked_branch(union: AvroUnion, value: Any, path: str, walk: Callable[[], EncodeWalk]) -> Iterator[CheckedValue]:
+def _checked_branch(
+    union: AvroUnion, value: object, path: str, walk: Callable[[], EncodeWalk]
+) -> Iterator[CheckedValue]:
     if value is None:
         return
     try:
@@ -331,7 +336,7 @@ def _checked_branch(union: AvroUnion, value: Any, path: str, walk: Callable[[], 
 
 
 def _checked_record(
-    record: AvroRecord, value: Mapping[str, Any], path: str, walk: Callable[[], EncodeWalk]
+    record: AvroRecord, value: Mapping[str, object], path: str, walk: Callable[[], EncodeWalk]
 ) -> Iterator[CheckedValue]:
     yield from _checks(read_inline_rules(record.properties.get(_RULES)), path, value)
     for field in record.fields:
@@ -342,5 +347,5 @@ def _checked_record(
             yield from _checked(field.type, inner, where, walk)
 
 
-def _checks(rules: Sequence[InlineRule], path: str, value: Any) -> Iterator[CheckedValue]:
+def _checks(rules: Sequence[InlineRule], path: str, value: object) -> Iterator[CheckedValue]:
     return (CheckedValue(rule, path, value) for rule in rules)

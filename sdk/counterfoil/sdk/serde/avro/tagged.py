@@ -6,20 +6,14 @@ The base values of a union are such pairs where the class of a value does not te
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from counterfoil.schema.languages.avro.types import AvroKind
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.schema import AvroSchema
+from counterfoil.schema.languages.avro.types import AvroField, AvroKind, AvroUnion
 from counterfoil.schema.plans.avro import is_tagged
-from counterfoil.sdk.serde.avro.coders import make_decoder
-from counterfoil.sdk.serde.avro.plan import BranchStep
+from counterfoil.sdk.serde.avro.coders import AvroDecode, make_decoder
+from counterfoil.sdk.serde.avro.plan import BranchStep, Step
 from counterfoil.sdk.serde.avro.resolve import SchemaResolver
 from counterfoil.sdk.serde.avro.values import default_with_branches
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroField, AvroUnion
-    from counterfoil.sdk.serde.avro.coders import AvroDecode
-    from counterfoil.sdk.serde.avro.plan import Step
 
 
 class TaggingResolver(SchemaResolver):
@@ -31,7 +25,7 @@ class TaggingResolver(SchemaResolver):
             return step
         return BranchStep(number, step)
 
-    def default(self, field: AvroField) -> Any:
+    def default(self, field: AvroField) -> Datum:
         """Return the value of a field's default, with indexes of branches. Raises ``InvalidDefault``."""
         return default_with_branches(field.type, field.default, _mark)
 
@@ -44,5 +38,5 @@ def compile_tagged_decoder(writer: AvroSchema, reader: AvroSchema | None = None,
     return make_decoder(writer, reader, whole=whole, resolver=TaggingResolver()).decode
 
 
-def _mark(union: AvroUnion, index: int, value: Any) -> Any:
+def _mark(union: AvroUnion, index: int, value: object) -> Datum:
     return (index, value) if value is not None and is_tagged(union) else value

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from counterfoil.schema.datum import Datum, Json
 from counterfoil.schema.languages.avro.types import (
     NO_DEFAULT,
     AvroArray,
+    AvroEnum,
+    AvroField,
+    AvroFixed,
     AvroKind,
     AvroMap,
     AvroRecord,
+    AvroType,
     AvroUnion,
     branch_name,
 )
@@ -23,11 +28,7 @@ from counterfoil.sdk.serde.avro.numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_
 from counterfoil.sdk.serde.avro.plan import TYPE_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from counterfoil.schema.datum import Json
     from counterfoil.schema.languages.avro.schema import AvroSchema
-    from counterfoil.schema.languages.avro.types import AvroEnum, AvroField, AvroFixed, AvroType
 
 
 # Which branches of a union fit a Python value, and how closely.
@@ -160,12 +161,12 @@ def needs_names(root: AvroType) -> bool:
     return False
 
 
-def without_names(root: AvroType) -> Callable[[Any], Any]:
+def without_names(root: AvroType) -> Callable[[Datum], Datum]:
     """Return a function from values of a schema whose records have their names to values without names."""
     return lambda value: _bare(root, value)
 
 
-def _bare(avro_type: AvroType, value: Any) -> Any:
+def _bare(avro_type: AvroType, value: object) -> Datum:
     match avro_type:
         case AvroRecord() if isinstance(value, dict):
             types = {field.name: field.type for field in avro_type.fields}
@@ -181,7 +182,7 @@ def _bare(avro_type: AvroType, value: Any) -> Any:
     return value
 
 
-def _branch(union: AvroUnion, branches: Sequence[AvroType], value: dict[str, Any] | list[Any]) -> AvroType | None:
+def _branch(union: AvroUnion, branches: Sequence[AvroType], value: dict[str, Datum] | list[Datum]) -> AvroType | None:
     if isinstance(value, list):
         return next((branch for branch in branches if isinstance(branch, AvroArray)), None)
     name = value.get(TYPE_KEY)
@@ -192,7 +193,7 @@ def _branch(union: AvroUnion, branches: Sequence[AvroType], value: dict[str, Any
     return next(maps, None) or next((branch for branch in branches if _has_names(branch, value)), None)
 
 
-def _has_names(branch: AvroType, value: dict[str, Any]) -> bool:
+def _has_names(branch: AvroType, value: dict[str, Datum]) -> bool:
     return isinstance(branch, AvroRecord) and value.keys() <= {field.name for field in branch.fields}
 
 
@@ -208,7 +209,7 @@ class InvalidDefault(Exception):
     """A default that is no value of its type; the caller names the field."""
 
 
-def value_of_default(avro_type: AvroType, default: Json) -> Any:
+def value_of_default(avro_type: AvroType, default: Json) -> Datum:
     """Return the Python value of the JSON value ``default``, as the decoder would read it.
 
     Raises ``InvalidDefault``.
@@ -223,7 +224,7 @@ def value_of_default(avro_type: AvroType, default: Json) -> Any:
         raise _invalid(avro_type, default) from error
 
 
-def default_with_branches(avro_type: AvroType, default: Json, mark: Callable[[AvroUnion, int, Any], Any]) -> Any:
+def default_with_branches(avro_type: AvroType, default: Json, mark: Callable[[AvroUnion, int, Datum], Datum]) -> Datum:
     """Return the value of a default like :func:`value_of_default`, with each value of a union marked.
 
     ``mark(union, index, value)`` returns what stands for a value of the branch with that index. Raises
@@ -312,19 +313,19 @@ def _enum(avro_type: AvroEnum, default: Json) -> str:
     return default
 
 
-def _array(avro_type: AvroArray, default: Json) -> list[Any]:
+def _array(avro_type: AvroArray, default: Json) -> list[Datum]:
     if not isinstance(default, list):
         raise _invalid(avro_type, default)
     return [value_of_default(avro_type.items, item) for item in default]
 
 
-def _map(avro_type: AvroMap, default: Json) -> dict[str, Any]:
+def _map(avro_type: AvroMap, default: Json) -> dict[str, Datum]:
     if not isinstance(default, dict):
         raise _invalid(avro_type, default)
     return {key: value_of_default(avro_type.values, item) for key, item in default.items()}
 
 
-def _union(avro_type: AvroUnion, default: Json) -> Any:
+def _union(avro_type: AvroUnion, default: Json) -> Datum:
     for branch in avro_type.branches:
         try:
             return value_of_default(branch, default)
@@ -333,7 +334,7 @@ def _union(avro_type: AvroUnion, default: Json) -> Any:
     raise _invalid(avro_type, default)
 
 
-def _record(avro_type: AvroRecord, default: Json) -> dict[str, Any]:
+def _record(avro_type: AvroRecord, default: Json) -> dict[str, Datum]:
     if not isinstance(default, dict):
         raise _invalid(avro_type, default)
     value = {}
@@ -344,7 +345,7 @@ def _record(avro_type: AvroRecord, default: Json) -> dict[str, Any]:
     return value
 
 
-_BY_KIND: dict[AvroKind, Any] = {
+_BY_KIND: dict[AvroKind, Datum] = {
     AvroKind.NULL: _null,
     AvroKind.BOOLEAN: _boolean,
     AvroKind.INT: _integer,

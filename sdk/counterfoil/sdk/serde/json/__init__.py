@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from types import UnionType
+from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
 
-from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
-from counterfoil.schema.model import Schema, SchemaType
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema, parse_json_schema
+from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.serde.codec import BareBodies, changed
+from counterfoil.sdk.serde.codec import BareBodies, Decode, Encode, RowSource, changed
 from counterfoil.sdk.serde.confluent_settings import ConfluentOption, deserializer_settings, flag, serializer_settings
 from counterfoil.sdk.serde.deserializer import Deserializer, T_co
 from counterfoil.sdk.serde.json.coders import (
@@ -21,25 +24,16 @@ from counterfoil.sdk.serde.json.coders import (
 )
 from counterfoil.sdk.serde.json.schemas import compile_defaults, compile_validator
 from counterfoil.sdk.serde.json.text import read_exactly
-from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
-from counterfoil.sdk.serde.serializer import Serializer, T_contra
-from counterfoil.sdk.subjects import TOPIC
+from counterfoil.sdk.serde.reading import Latest, OnForbidden
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, Rules
+from counterfoil.sdk.serde.serializer import Register, Serializer, T_contra
+from counterfoil.sdk.serde.sources import AnyRegistry
+from counterfoil.sdk.subjects import TOPIC, SubjectNaming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from types import UnionType
-
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
+    from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.schema.marks import FieldTags
-    from counterfoil.schema.model import ResolvedReference
-    from counterfoil.schema.parsed import Validation
-    from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.json.rule_values import JsonRuleValues
-    from counterfoil.sdk.serde.reading import Latest, OnForbidden
-    from counterfoil.sdk.serde.rules.settings import Rules
-    from counterfoil.sdk.serde.serializer import Register
-    from counterfoil.sdk.serde.sources import AnyRegistry
-    from counterfoil.sdk.subjects import SubjectNaming
 
 
 # JSON as a message format: JSON text, described by a JSON schema.
@@ -67,12 +61,12 @@ class JsonCodec(BareBodies):
         self,
         *,
         validate: Validate | None = None,
-        model: Any = None,
-        dump: Callable[[Any], Any] | None = None,
-        load: Callable[[Any], Any] | None = None,
+        model: object = None,
+        dump: Callable[[Json], Json] | None = None,
+        load: Callable[[Json], Json] | None = None,
         adds_defaults: bool = True,
-        json_encode: Callable[[Any], str | bytes] | None = None,
-        json_decode: Callable[[bytes], Any] | None = None,
+        json_encode: Callable[[Json], str | bytes] | None = None,
+        json_decode: Callable[[bytes], Json] | None = None,
     ) -> None:
         if not (validate is None or isinstance(validate, bool) or validate in ("write", "read", "both")):
             problem = f"validate is {validate!r}; expected 'write', 'read', 'both', True or False"
@@ -118,7 +112,7 @@ class JsonCodec(BareBodies):
         return self._plain_decoder(writer, reader, load=self._load if self._model is None else model_load(self._model))
 
     def _plain_decoder(
-        self, writer: JsonSchema | None, reader: JsonSchema | None, *, load: Callable[[Any], Any] | None
+        self, writer: JsonSchema | None, reader: JsonSchema | None, *, load: Callable[[Json], Json] | None
     ) -> Decode:
         target = reader or writer
         validator = compile_validator(target) if target and self._validates_reading else None
@@ -128,7 +122,7 @@ class JsonCodec(BareBodies):
     def row_source(self, writer: JsonSchema | None, reader: JsonSchema | None, suffix: bytes) -> RowSource:
         """Return what makes rows of values of JSON."""
         del suffix
-        from counterfoil.sdk.serde.arrow.tables import DictRowSource
+        from counterfoil.sdk.serde.arrow import DictRowSource
 
         return DictRowSource(lambda: self._plain_decoder(writer, reader, load=None))
 
@@ -151,7 +145,7 @@ class JsonCodec(BareBodies):
             validates_writing=self._validates_writing,
         )
 
-    def _loader(self, parsed: JsonSchema) -> Callable[[Any], Any]:
+    def _loader(self, parsed: JsonSchema) -> Callable[[Json], Json]:
         """Return the function from plain JSON values, which were not validated yet, to values of the program."""
         if not self._validates_reading and self._model is None and self._load is None:
             return lambda value: value
@@ -159,7 +153,7 @@ class JsonCodec(BareBodies):
         decode = self.decoder(parsed, None, b"")
         return lambda value: decode(encode(value, b""), 0)
 
-    def _plain(self, value: Any) -> Any:
+    def _plain(self, value: object) -> Json:
         """Return a value of the program as a value of JSON."""
         model = self._model
         encode = model_encoder(model, None) if model else compile_encoder(None, dump=self._dump, json_encode=None)
@@ -174,8 +168,8 @@ _OPTIONS: Final = (ConfluentOption("validate", flag, default=True),)
 
 
 def confluent_writing(
-    conf: Mapping[str, Any] | None, rule_conf: Mapping[str, Any] | None = None, rule_registry: Any = None
-) -> dict[str, Any]:
+    conf: Mapping[str, object] | None, rule_conf: Mapping[str, object] | None = None, rule_registry: object = None
+) -> JsonObject:
     """Return the arguments of :class:`JsonSerializer` for the settings of confluent-kafka's ``JSONSerializer``.
 
     Raises ``InvalidSettings``.
@@ -185,8 +179,8 @@ def confluent_writing(
 
 
 def confluent_reading(
-    conf: Mapping[str, Any] | None, rule_conf: Mapping[str, Any] | None = None, rule_registry: Any = None
-) -> dict[str, Any]:
+    conf: Mapping[str, object] | None, rule_conf: Mapping[str, object] | None = None, rule_registry: object = None
+) -> JsonObject:
     """Return the arguments of :class:`JsonDeserializer` for the settings of confluent-kafka's ``JSONDeserializer``.
 
     Theirs adds no defaults. Raises ``InvalidSettings``.
@@ -218,8 +212,8 @@ class JsonSerializer(Serializer[T_contra]):
         normalize: bool = False,
         validate: Validate = "both",
         id_location: Literal["prefix", "header"] = "prefix",
-        to_dict: Callable[[Any, Any], Any] | None = None,
-        json_encode: Callable[[Any], str | bytes] | None = None,
+        to_dict: Callable[[Json, Json], Json] | None = None,
+        json_encode: Callable[[Json], str | bytes] | None = None,
         latest_ttl_s: float = 60.0,
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
@@ -250,12 +244,12 @@ class JsonSerializer(Serializer[T_contra]):
         cls,
         schema: str | Schema | None,
         registry: AnyRegistry,
-        to_dict: Callable[[Any, Any], Any] | None = None,
-        conf: Mapping[str, Any] | None = None,
+        to_dict: Callable[[Json, Json], Json] | None = None,
+        conf: Mapping[str, object] | None = None,
         *,
-        rule_conf: Mapping[str, Any] | None = None,
-        rule_registry: Any = None,
-        json_encode: Callable[[Any], str | bytes] | None = None,
+        rule_conf: Mapping[str, object] | None = None,
+        rule_registry: object = None,
+        json_encode: Callable[[Json], str | bytes] | None = None,
     ) -> Self:
         """Return the serializer that confluent-kafka's ``JSONSerializer`` would be with the same arguments.
 
@@ -294,8 +288,8 @@ class JsonDeserializer(Deserializer[T_co]):
         validate: Validate | None = None,
         defaults: bool = True,
         id_location: Literal["any", "prefix"] = "any",
-        from_dict: Callable[[Any, Any], Any] | None = None,
-        json_decode: Callable[[bytes], Any] | None = None,
+        from_dict: Callable[[Json, Json], Json] | None = None,
+        json_decode: Callable[[bytes], Json] | None = None,
         on_error: Literal["raise", "return"] = "raise",
         on_forbidden: OnForbidden = "raise",
         latest_ttl_s: float = 60.0,
@@ -321,13 +315,13 @@ class JsonDeserializer(Deserializer[T_co]):
     def from_confluent(
         cls,
         schema: str | Schema | None = None,
-        from_dict: Callable[[Any, Any], Any] | None = None,
+        from_dict: Callable[[Json, Json], Json] | None = None,
         registry: AnyRegistry | None = None,
-        conf: Mapping[str, Any] | None = None,
+        conf: Mapping[str, object] | None = None,
         *,
-        rule_conf: Mapping[str, Any] | None = None,
-        rule_registry: Any = None,
-        json_decode: Callable[[bytes], Any] | None = None,
+        rule_conf: Mapping[str, object] | None = None,
+        rule_registry: object = None,
+        json_decode: Callable[[bytes], Json] | None = None,
     ) -> Self:
         """Return the deserializer that confluent-kafka's ``JSONDeserializer`` would be with the same arguments.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.sdk.errors import DecodeError, EncodeError, InvalidSettings, ModelError, SerdeError
+from counterfoil.sdk.serde import shown
 from counterfoil.sdk.serde.accelerator import find_accelerator
-from counterfoil.sdk.serde.context import shown
+from counterfoil.sdk.serde.codec import Decode, Encode
 from counterfoil.sdk.serde.json.schemas import refuse_invalid
 from counterfoil.sdk.serde.json.text import (
     compiled_reader,
@@ -23,11 +25,9 @@ from counterfoil.sdk.serde.json.text import (
 from counterfoil.sdk.serde.models.description import ModelKind, classes_of, model_kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pydantic import ValidationError
 
-    from counterfoil.sdk.serde.codec import Decode, Encode
+    from counterfoil.schema.datum import Json
     from counterfoil.sdk.serde.json.schemas import Validator
 
 
@@ -40,8 +40,8 @@ _CANNOT_WRITE = (TypeError, ValueError, RecursionError, OverflowError)
 def compile_encoder(
     validator: Validator | None,
     *,
-    dump: Callable[[Any], Any] | None = None,
-    json_encode: Callable[[Any], str | bytes] | None = None,
+    dump: Callable[[Json], Json] | None = None,
+    json_encode: Callable[[Json], str | bytes] | None = None,
 ) -> Encode:
     """Return a function that writes values, those that ``validator`` accepts if there is one.
 
@@ -61,7 +61,7 @@ def compile_encoder(
 
 
 def _compiled(dumps: Callable[..., bytes]) -> Encode:
-    def encode(value: Any, prefix: bytes, /) -> bytes:
+    def encode(value: object, prefix: bytes, /) -> bytes:
         try:
             body = dumps(value, form_of)
             nulls = body.count(b"null")
@@ -77,7 +77,7 @@ def _compiled(dumps: Callable[..., bytes]) -> Encode:
 def _compiled_checked(dumps: Callable[..., bytes], validator: Validator) -> Encode:
     is_valid = validator.is_valid
 
-    def encode(value: Any, prefix: bytes, /) -> bytes:
+    def encode(value: object, prefix: bytes, /) -> bytes:
         try:
             body = dumps(value, form_of)
             nulls = body.count(b"null")
@@ -93,8 +93,8 @@ def _compiled_checked(dumps: Callable[..., bytes], validator: Validator) -> Enco
     return encode
 
 
-def _walking(validator: Validator | None, write: Callable[[Any], bytes]) -> Encode:
-    def encode(value: Any, prefix: bytes, /) -> bytes:
+def _walking(validator: Validator | None, write: Callable[[Json], bytes]) -> Encode:
+    def encode(value: object, prefix: bytes, /) -> bytes:
         body = write(value)
         if validator is not None:
             check_text(body, validator)
@@ -103,8 +103,8 @@ def _walking(validator: Validator | None, write: Callable[[Any], bytes]) -> Enco
     return encode
 
 
-def _dumping(encode: Encode, dump: Callable[[Any], Any]) -> Encode:
-    def encode_dumped(value: Any, prefix: bytes, /) -> bytes:
+def _dumping(encode: Encode, dump: Callable[[Json], Json]) -> Encode:
+    def encode_dumped(value: object, prefix: bytes, /) -> bytes:
         try:
             plain = dump(value)
         except SerdeError:
@@ -116,7 +116,7 @@ def _dumping(encode: Encode, dump: Callable[[Any], Any]) -> Encode:
     return encode_dumped
 
 
-def _written_by(json_encode: Callable[[Any], str | bytes], value: Any) -> bytes:
+def _written_by(json_encode: Callable[[Json], str | bytes], value: object) -> bytes:
     try:
         text = json_encode(value)
         return text.encode() if isinstance(text, str) else bytes(text)
@@ -137,9 +137,9 @@ def check_text(body: bytes, validator: Validator) -> None:
 def compile_decoder(
     validator: Validator | None,
     *,
-    fill: Callable[[Any], None] | None = None,
-    load: Callable[[Any], Any] | None = None,
-    json_decode: Callable[[bytes], Any] | None = None,
+    fill: Callable[[Json], None] | None = None,
+    load: Callable[[Json], Json] | None = None,
+    json_decode: Callable[[bytes], Json] | None = None,
 ) -> Decode:
     """Return a function that reads values.
 
@@ -159,7 +159,7 @@ def _reading() -> Decode:
         return read_exactly
     read = compiled_reader()
 
-    def decode(data: bytes, offset: int, /) -> Any:
+    def decode(data: bytes, offset: int, /) -> Json:
         try:
             return read(data[offset:])
         except (ValueError, RecursionError):
@@ -172,8 +172,8 @@ def _reading() -> Decode:
     return accelerated
 
 
-def _read_by(json_decode: Callable[[bytes], Any]) -> Decode:
-    def decode(data: bytes, offset: int, /) -> Any:
+def _read_by(json_decode: Callable[[bytes], Json]) -> Decode:
+    def decode(data: bytes, offset: int, /) -> Json:
         try:
             return json_decode(data[offset:])
         except Exception as error:
@@ -183,8 +183,8 @@ def _read_by(json_decode: Callable[[bytes], Any]) -> Decode:
     return decode
 
 
-def _filling(decode: Decode, fill: Callable[[Any], None]) -> Decode:
-    def decode_filled(data: bytes, offset: int, /) -> Any:
+def _filling(decode: Decode, fill: Callable[[Json], None]) -> Decode:
+    def decode_filled(data: bytes, offset: int, /) -> Json:
         value = decode(data, offset)
         fill(value)
         return value
@@ -195,7 +195,7 @@ def _filling(decode: Decode, fill: Callable[[Any], None]) -> Decode:
 def _checking(decode: Decode, validator: Validator) -> Decode:
     accepts = validator.accepts
 
-    def decode_checked(data: bytes, offset: int, /) -> Any:
+    def decode_checked(data: bytes, offset: int, /) -> Json:
         value = decode(data, offset)
         if not accepts(value):
             refuse_invalid(validator, value)
@@ -204,8 +204,8 @@ def _checking(decode: Decode, validator: Validator) -> Decode:
     return decode_checked
 
 
-def _loading(decode: Decode, load: Callable[[Any], Any]) -> Decode:
-    def decode_loaded(data: bytes, offset: int, /) -> Any:
+def _loading(decode: Decode, load: Callable[[Json], Json]) -> Decode:
+    def decode_loaded(data: bytes, offset: int, /) -> Json:
         value = decode(data, offset)
         try:
             return load(value)
@@ -230,7 +230,7 @@ def pydantic_encoder(model: Any, validator: Validator | None) -> Encode:
     classes = classes_of(model)
     expected = " or ".join(each.__name__ for each in classes)
 
-    def encode(value: Any, prefix: bytes, /) -> bytes:
+    def encode(value: object, prefix: bytes, /) -> bytes:
         if not isinstance(value, classes):
             got = shown(value)
             raise EncodeError(f"The value: expected {expected}; got {got}", expected=expected, got=got)
@@ -247,11 +247,11 @@ def pydantic_encoder(model: Any, validator: Validator | None) -> Encode:
     return encode
 
 
-def pydantic_decoder(model: Any) -> Decode:
+def pydantic_decoder(model: object) -> Decode:
     """Return a function that reads JSON straight into a model, whose types are checked."""
     load = _load_text(model)
 
-    def decode(data: bytes, offset: int, /) -> Any:
+    def decode(data: bytes, offset: int, /) -> Json:
         body = data[offset:]
         if any(word in body for word in _NOT_FINITE):  # pydantic reads them as numbers
             read_exactly(data, offset)
@@ -264,23 +264,23 @@ def pydantic_decoder(model: Any) -> Decode:
     return decode
 
 
-def pydantic_load(model: Any) -> Callable[[Any], Any]:
+def pydantic_load(model: object) -> Callable[[Json], Json]:
     """Return a function that makes a model of a JSON value that was read already."""
     load = _load_text(model)
 
-    def load_value(value: Any) -> Any:
+    def load_value(value: object) -> Json:
         return load(write_exactly(value))  # as JSON, since strict models take texts for dates from JSON alone
 
     return load_value
 
 
-def _load_text(model: Any) -> Callable[[bytes], Any]:
+def _load_text(model: Any) -> Callable[[bytes], Json]:
     from pydantic import TypeAdapter, ValidationError
 
     validator = TypeAdapter(model).validator
     name = getattr(model, "__name__", str(model))
 
-    def load(body: bytes) -> Any:
+    def load(body: bytes) -> Json:
         try:
             return validator.validate_json(body)
         except ValidationError as error:
@@ -308,7 +308,7 @@ def _computed_names(model: Any) -> set[str]:
     return {name for one in parts for name, each in one.get("properties", {}).items() if each.get("readOnly")}
 
 
-def _without_computed(body: bytes, error: ValidationError, model: Any) -> bytes | None:
+def _without_computed(body: bytes, error: ValidationError, model: object) -> bytes | None:
     """Return the text without the computed fields that a model forbids, which its writer has written; None without."""
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     places = [each["loc"] for each in faults if each["type"] == "extra_forbidden"]
@@ -318,7 +318,7 @@ def _without_computed(body: bytes, error: ValidationError, model: Any) -> bytes 
     return write_exactly(value) if any(removed) else None
 
 
-def _is_removed(value: Any, place: tuple[int | str, ...]) -> bool:
+def _is_removed(value: Json, place: tuple[int | str, ...]) -> bool:
     """Remove what is at a place, whose steps may be names of branches of a union; return whether it was there."""
     *around, name = place
     for step in around:
@@ -339,7 +339,7 @@ _PLACE: Final = re.compile(r" - at `(.*)`$", re.DOTALL)
 _STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
-def check_model(model: Any) -> None:
+def check_model(model: object) -> None:
     """Raise ``ModelError`` for a class that is no model, ``InvalidSettings`` without the packages that read it."""
     kinds = model_kinds(model)
     if ModelKind.PYDANTIC not in kinds and not is_compiled:
@@ -347,11 +347,11 @@ def check_model(model: Any) -> None:
         raise InvalidSettings(problem, setting="model")
 
 
-def _is_pydantic(model: Any) -> bool:
+def _is_pydantic(model: object) -> bool:
     return ModelKind.PYDANTIC in model_kinds(model)
 
 
-def model_encoder(model: Any, validator: Validator | None) -> Encode:
+def model_encoder(model: object, validator: Validator | None) -> Encode:
     """Return a function that writes values of a model."""
     if _is_pydantic(model):
         return pydantic_encoder(model, validator)
@@ -359,7 +359,7 @@ def model_encoder(model: Any, validator: Validator | None) -> Encode:
 
     write = msgspec.json.Encoder().encode
 
-    def encode(value: Any, prefix: bytes, /) -> bytes:
+    def encode(value: object, prefix: bytes, /) -> bytes:
         try:
             body = write(value)
             nulls = body.count(b"null")
@@ -374,7 +374,7 @@ def model_encoder(model: Any, validator: Validator | None) -> Encode:
     return encode
 
 
-def _write_exactly(value: Any) -> bytes:
+def _write_exactly(value: object) -> bytes:
     import msgspec
 
     try:
@@ -384,20 +384,20 @@ def _write_exactly(value: Any) -> bytes:
     return write_exactly(plain)
 
 
-def model_decoder(model: Any) -> Decode:
+def model_decoder(model: object) -> Decode:
     """Return a function that reads JSON straight into a model, whose types are checked. Raises ``ModelError``."""
     if _is_pydantic(model):
         return pydantic_decoder(model)
     import msgspec
 
     try:
-        read: Callable[[bytes], Any] = msgspec.json.Decoder(model).decode
+        read: Callable[[bytes], Json] = msgspec.json.Decoder(model).decode
     except TypeError as error:
         problem = f"JSON cannot be read as {_name(model)}: {error}"
         hint = "in a union of classes, JSON distinguishes msgspec.Structs with tag=True, and pydantic models"
         raise ModelError(f"{problem} ({hint})", model=_name(model)) from error
 
-    def decode(data: bytes, offset: int, /) -> Any:
+    def decode(data: bytes, offset: int, /) -> Json:
         try:
             return read(data[offset:])
         except msgspec.ValidationError as error:
@@ -409,13 +409,13 @@ def model_decoder(model: Any) -> Decode:
     return decode
 
 
-def model_load(model: Any) -> Callable[[Any], Any]:
+def model_load(model: object) -> Callable[[Json], Json]:
     """Return a function that makes a model of a JSON value that was read already."""
     if _is_pydantic(model):
         return pydantic_load(model)
     import msgspec
 
-    def load(value: Any) -> Any:
+    def load(value: object) -> Json:
         try:
             return msgspec.convert(value, model)
         except msgspec.ValidationError as error:
@@ -424,11 +424,11 @@ def model_load(model: Any) -> Callable[[Any], Any]:
     return load
 
 
-def _name(model: Any) -> str:
+def _name(model: object) -> str:
     return getattr(model, "__name__", str(model))
 
 
-def _misfit(error: Exception, model: Any) -> DecodeError:
+def _misfit(error: Exception, model: object) -> DecodeError:
     """Return the error for a value that is JSON and not of the model; msgspec names the place as ``$.stops[3].lat``."""
     place = _PLACE.search(str(error))
     steps = _STEP.findall(place[1]) if place else []

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, Protocol
 
 from counterfoil.schema.compatibility import OutOfSteps
+from counterfoil.schema.datum import Json
 from counterfoil.schema.languages.jsonschema.marks import written
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema
-from counterfoil.schema.marks import ROOT, WalkLimit, known_tags_in
+from counterfoil.schema.marks import ROOT, FieldTags, Mark, WalkLimit, known_tags_in
 from counterfoil.sdk.serde.json.schemas import Fitting
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
-    from counterfoil.schema.marks import FieldTags, Mark
-
 
 # Texts of a JSON value that are encrypted once or several times, so that readers of Confluent's can decrypt them.
 #
@@ -67,11 +63,11 @@ class LayeredText(str):
 class LayerReader(Protocol):
     """Decrypts the texts of a value as another program would, and counts that in their places."""
 
-    def read(self, value: Any) -> None:
+    def read(self, value: Json) -> None:
         """Read a value; each place counts in ``reads`` how often it is decrypted."""
 
 
-def settle(value: Any, found: Sequence[SealedPlace], reader: LayerReader) -> list[SealedPlace]:
+def settle(value: object, found: Sequence[SealedPlace], reader: LayerReader) -> list[SealedPlace]:
     """Choose how often each text is encrypted; return the places whose ciphertext the reader would return as data.
 
     A text that it cannot decrypt is encrypted once.
@@ -90,7 +86,7 @@ def settle(value: Any, found: Sequence[SealedPlace], reader: LayerReader) -> lis
     return [place for place in unreadable if not place.reads]
 
 
-def _read(value: Any, found: Sequence[SealedPlace], reader: LayerReader) -> list[SealedPlace]:
+def _read(value: object, found: Sequence[SealedPlace], reader: LayerReader) -> list[SealedPlace]:
     """Let the reader read the value; return the places that it did not decrypt as often as they are encrypted."""
     for place in found:
         place.reads = 0
@@ -99,12 +95,12 @@ def _read(value: Any, found: Sequence[SealedPlace], reader: LayerReader) -> list
     return [place for place in found if not place.is_readable]
 
 
-def as_written(value: Any) -> Any:
+def as_written(value: object) -> Json:
     """Return the value with the encrypted texts as they are written."""
     return replaced(value, lambda text: str(text.place.text(text.place.count)))
 
 
-def replaced(value: Any, change: Callable[[Any], str], kind: type[str] = LayeredText) -> Any:
+def replaced(value: Json, change: Callable[[Json], str], kind: type[str] = LayeredText) -> Json:
     """Return a copy of a value in which the texts of the class ``kind`` are changed."""
     if isinstance(value, kind):
         return change(value)
@@ -123,7 +119,7 @@ def replaced(value: Any, change: Callable[[Any], str], kind: type[str] = Layered
 
 _BRANCHES: Final = ("allOf", "oneOf", "anyOf")
 _SCALARS: Final = frozenset({"string", "integer", "number", "boolean"})
-_KIND_BY_WORD: Final[dict[str, Any]] = {
+_KIND_BY_WORD: Final[dict[str, type]] = {
     "string": str,
     "object": dict,
     "array": list,
@@ -148,7 +144,7 @@ class ConfluentReader:
         self._fitting = Fitting()
         self._steps = WalkLimit()
 
-    def read(self, value: Any) -> None:
+    def read(self, value: object) -> None:
         """Read a value, and count in the places of its texts how often each is decrypted."""
         self._fitting, self._steps = Fitting(), WalkLimit(200_000)
         try:
@@ -156,7 +152,7 @@ class ConfluentReader:
         except (OutOfSteps, RecursionError):
             return  # what was not reached counts as not decrypted
 
-    def _read(self, schema: ConstrainedSchema, value: Any, field: _Field) -> Any:
+    def _read(self, schema: ConstrainedSchema, value: object, field: _Field) -> Json:
         if not self._steps.take():
             raise OutOfSteps
         if value is None or not isinstance(schema, WrittenSchema) or not isinstance(schema.value, dict):
@@ -175,7 +171,7 @@ class ConfluentReader:
             return self._scalar(value, field)
         return self._properties(schema, value, field)
 
-    def _word(self, schema: WrittenSchema, value: Any) -> Any:
+    def _word(self, schema: WrittenSchema, value: object) -> Json:
         """Return the type of a schema; of several, the one of the value, if the schema accepts it."""
         word = schema.value.get("type")
         if not isinstance(word, list):
@@ -183,7 +179,7 @@ class ConfluentReader:
         fits = self._fits(schema, value)
         return next((each for each in word if fits and _is_of(each, value)), None)
 
-    def _branches(self, schema: WrittenSchema, keyword: str, value: Any, field: _Field) -> Any:
+    def _branches(self, schema: WrittenSchema, keyword: str, value: object, field: _Field) -> Json:
         for index in range(len(schema.value[keyword])):
             branch: ConstrainedSchema = schema.below(keyword, index)
             if keyword != "allOf":
@@ -196,10 +192,10 @@ class ConfluentReader:
                 break
         return value
 
-    def _fits(self, schema: ConstrainedSchema, value: Any) -> bool:
+    def _fits(self, schema: ConstrainedSchema, value: object) -> bool:
         return self._fitting.may_fit(schema, self._fitting.exact(value))
 
-    def _properties(self, schema: WrittenSchema, value: Any, field: _Field) -> Any:
+    def _properties(self, schema: WrittenSchema, value: object, field: _Field) -> Json:
         listed = schema.value.get("properties")
         if not isinstance(listed, dict) or not isinstance(value, dict):
             return value
@@ -213,13 +209,13 @@ class ConfluentReader:
             value = value if new is old else {**value, name: new}
         return value
 
-    def _items(self, schema: WrittenSchema, value: Any, field: _Field) -> Any:
+    def _items(self, schema: WrittenSchema, value: object, field: _Field) -> Json:
         if not isinstance(value, list) or not isinstance(schema.value.get("items"), dict):
             return value
         items = schema.below("items")
         return [self._read(items, item, field) for item in value]
 
-    def _scalar(self, value: Any, field: _Field) -> Any:
+    def _scalar(self, value: object, field: _Field) -> Json:
         is_marked = field.tags is not None and (not self._wanted or bool(self._wanted & field.tags))
         if not is_marked or not isinstance(value, LayeredText):
             return value
@@ -227,7 +223,7 @@ class ConfluentReader:
         return value.place.text(max(0, value.layers - 1))
 
 
-def _is_of(word: Any, value: Any) -> bool:
+def _is_of(word: Json, value: Json) -> bool:
     """Return whether a value is of the type that a word of JSON Schema names."""
     if word in ("integer", "number"):
         return not isinstance(value, (str, dict, list, bool))

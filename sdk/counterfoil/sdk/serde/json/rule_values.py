@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from counterfoil.schema.languages.jsonschema.marks import ABOUT_EVERY_TEXT, JsonMarks, inside, places, written
-from counterfoil.schema.languages.jsonschema.view.written import root_of
+from counterfoil.schema.datum import Json
+from counterfoil.schema.languages.jsonschema.marks import (
+    ABOUT_EVERY_TEXT,
+    DescribedValue,
+    JsonMarks,
+    inside,
+    places,
+    written,
+)
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
+from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.marks import ROOT, FieldTags, Mark
-from counterfoil.schema.tags import unnamed_paths
+from counterfoil.schema.tags import UnnamedPath, unnamed_paths
 from counterfoil.sdk.errors import EncryptionError
 from counterfoil.sdk.serde.json.coders import compile_encoder
 from counterfoil.sdk.serde.json.layers import ConfluentReader, LayeredText, SealedPlace, as_written, replaced, settle
@@ -25,21 +37,8 @@ from counterfoil.sdk.serde.json.rule_walk import (
 )
 from counterfoil.sdk.serde.json.schemas import Fitting
 from counterfoil.sdk.serde.json.text import read_exactly
-from counterfoil.sdk.serde.rules.protocol import FieldType, OpenedText, SchemaField
-from counterfoil.sdk.serde.rules.values import Aim, CheckedValue, MessageBeforeRules, read_inline_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from counterfoil.schema.languages.jsonschema.marks import DescribedValue
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema
-    from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema
-    from counterfoil.schema.tags import UnnamedPath
-    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
-    from counterfoil.sdk.serde.rules.values import Hiding
-
+from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, FieldType, OpenedText, SchemaField, Transform
+from counterfoil.sdk.serde.rules.values import Aim, CheckedValue, Hiding, MessageBeforeRules, read_inline_rules
 
 # Encryption and decryption of JSON values whose schema says by a text which of its parts describe a value.
 #
@@ -82,11 +81,11 @@ def _is_choice(schema: ConstrainedSchema) -> bool:
     return bool(others) and "allOf" not in keywords and not _is_any_text(others[0])
 
 
-def _is_other_scalar(branch: Any) -> bool:
+def _is_other_scalar(branch: object) -> bool:
     return isinstance(branch, dict) and branch.get("type") in _OTHER_SCALARS and "$ref" not in branch
 
 
-def _is_any_text(branch: Any) -> bool:
+def _is_any_text(branch: object) -> bool:
     return isinstance(branch, dict) and branch.get("type") == "string" and branch.keys() <= ABOUT_EVERY_TEXT
 
 
@@ -96,16 +95,16 @@ class Encryption:
     A text that they cannot decrypt counts as one at a place where they do not look.
     """
 
-    def __init__(self, fields: RuleFields, root: WrittenSchema, dump: Callable[[Any], Any]) -> None:
+    def __init__(self, fields: RuleFields, root: WrittenSchema, dump: Callable[[Json], Json]) -> None:
         self._fields = fields
         self._root = root
         self._dump = dump
 
-    def __call__(self, message: Any) -> Any:
+    def __call__(self, message: object) -> Json:
         """Return an encrypted copy of a message."""
         return self.after(message, MessageBeforeRules(message))
 
-    def after(self, message: Any, before: MessageBeforeRules) -> Any:
+    def after(self, message: object, before: MessageBeforeRules) -> Json:
         """Return an encrypted copy of a message; its branches are those of the message before other rules ran.
 
         What the message marks that the stage received is encrypted, and what it marks after the rules that changed it,
@@ -127,8 +126,11 @@ class Encryption:
             before.plain[str(place.text(place.count))] = before.plain.get(plain, plain)
         return as_written(sealed) if walk.found else sealed
 
-    def _decided(self, message: Any, before: MessageBeforeRules) -> Any:
-        plain = replaced(message, lambda text: before.plain.get(text, text), str)
+    def _decided(self, message: Json, before: MessageBeforeRules) -> Json:
+        def plain_text(text: str) -> str:
+            return before.plain.get(text, text)
+
+        plain = replaced(message, plain_text, str)
         return decided(message, (plain, before.message), self._dump)
 
 
@@ -139,7 +141,7 @@ class _Sealing(RuleWalk):
         super().__init__(*arguments)
         self.found: list[SealedPlace] = []
 
-    def scalar(self, described: Sequence[DescribedValue], value: Any, message: Any) -> Any:
+    def scalar(self, described: Sequence[DescribedValue], value: object, message: object) -> Json:
         """Return a scalar; a text that is encrypted knows its place."""
         known: list[tuple[Mark, Change]] = []
         beyond: list[Change] = []
@@ -178,7 +180,7 @@ class Decryption:
         self,
         fields: RuleFields,
         root: WrittenSchema,
-        dump: Callable[[Any], Any],
+        dump: Callable[[Json], Json],
         fields_of_all: list[RuleFields],
     ) -> None:
         self._fields = fields
@@ -186,11 +188,11 @@ class Decryption:
         self._dump = dump
         self._fields_of_all = fields_of_all
 
-    def __call__(self, message: Any) -> Any:
+    def __call__(self, message: object) -> Json:
         """Return a decrypted copy of a message; raise what the rule raises for a text that had to be encrypted."""
         return self.after(message, MessageBeforeRules(message))
 
-    def after(self, message: Any, before: MessageBeforeRules) -> Any:
+    def after(self, message: object, before: MessageBeforeRules) -> Json:
         """Return a decrypted copy of a message that other rules have decrypted in part, or will.
 
         Which texts had to be encrypted is decided by the message that all rules together decrypt. A text that only it
@@ -211,11 +213,11 @@ class Decryption:
         checking.known = noting.found
         return replaced(checking.changed(described, value, None), str, str)
 
-    def _opened(self, fields: RuleFields, message: Any) -> Any:
+    def _opened(self, fields: RuleFields, message: object) -> Json:
         described = [(self._root, fields.marks.at_root(self._root))]
         return _Opening(fields, Everything(), self._dump).changed(described, message, None)
 
-    def _decrypted(self, message: Any) -> Any:
+    def _decrypted(self, message: object) -> Json:
         """Return a message that all rules have decrypted; what one cannot decrypt stays as it is."""
         for fields in self._fields_of_all:
             try:
@@ -228,7 +230,7 @@ class Decryption:
 class _Opening(RuleWalk):
     """The walk that decrypts every text that may be marked and is a ciphertext."""
 
-    def scalar(self, described: Sequence[DescribedValue], value: Any, message: Any) -> Any:
+    def scalar(self, described: Sequence[DescribedValue], value: object, message: object) -> Json:
         """Return the decrypted text."""
         if not isinstance(value, str):
             return value
@@ -241,7 +243,7 @@ class _Opening(RuleWalk):
 class _Checking(RuleWalk):
     """The walk that applies the rule to marked texts that are not decrypted yet: there should be none."""
 
-    def scalar(self, described: Sequence[DescribedValue], value: Any, message: Any) -> Any:
+    def scalar(self, described: Sequence[DescribedValue], value: object, message: object) -> Json:
         """Return a scalar."""
         return value if isinstance(value, OpenedText) else super().scalar(described, value, message)
 
@@ -253,7 +255,7 @@ class _Noting(RuleWalk):
         super().__init__(*arguments)
         self.found: set[int] = set()
 
-    def scalar(self, described: Sequence[DescribedValue], value: Any, message: Any) -> Any:
+    def scalar(self, described: Sequence[DescribedValue], value: object, message: object) -> Json:
         """Return the scalar as it is."""
         del message
         for each in described:
@@ -271,7 +273,7 @@ class _CheckingLast(RuleWalk):
 
     known: AbstractSet[int] = frozenset()
 
-    def scalar(self, described: Sequence[DescribedValue], value: Any, message: Any) -> Any:
+    def scalar(self, described: Sequence[DescribedValue], value: object, message: object) -> Json:
         """Return a scalar."""
         if not isinstance(value, DecidedText):
             return super().scalar(described, value, message)
@@ -305,9 +307,9 @@ class JsonRuleValues:
         parsed: JsonSchema,
         tags: FieldTags,
         *,
-        dump: Callable[[Any], Any],
-        load: Callable[[Any], Any],
-        fill: Callable[[Any], None] | None,
+        dump: Callable[[Json], Json],
+        load: Callable[[Json], Json],
+        fill: Callable[[Json], None] | None,
         validates_writing: bool = True,
     ) -> None:
         self._parsed = parsed
@@ -321,11 +323,11 @@ class JsonRuleValues:
         self._encode = compile_encoder(None)
         self._decrypting: list[RuleFields] = []
 
-    def opened(self, value: Any, /) -> Any:
+    def opened(self, value: object, /) -> Json:
         """Return the value as dicts, lists and scalars."""
         return value if isinstance(value, (dict, list, str, int, float)) else self._dump(value)
 
-    def encoded(self, message: Any, /) -> bytes:
+    def encoded(self, message: object, /) -> bytes:
         """Return the body of a message that rules changed."""
         return self._encode(message, b"")
 
@@ -354,7 +356,7 @@ class JsonRuleValues:
         """Return the paths of the metadata that assign their tags to nothing."""
         return unnamed_paths(self._tags.by_path, lambda tags: places(self._parsed, tags))
 
-    def redacted(self, message: Any, hiding: Hiding, /) -> Any:
+    def redacted(self, message: object, hiding: Hiding, /) -> Json:
         """Return a copy of a value without what is to be hidden; tags of all branches count, whichever it fits."""
         if hiding.tags is None:
             return hiding.whole(self.opened(message))
@@ -362,7 +364,7 @@ class JsonRuleValues:
         walk = RuleWalk(fields, Everything(), self._dump)
         return walk.changed([(self._root, self._marks.at_root(self._root))], self.opened(message), None)
 
-    def inline_rules(self) -> Callable[[Any], Iterator[CheckedValue]] | None:
+    def inline_rules(self) -> Callable[[Json], Iterator[CheckedValue]] | None:
         """Return a function that finds the values to check; None without inline rules."""
         root = self._root
         if not _mentions_rules(root):
@@ -370,11 +372,11 @@ class JsonRuleValues:
         marks = JsonMarks(FieldTags({}, {}))
         return lambda message: _checked([(root, Mark())], message, ROOT, _Rules(marks, Fitting()))
 
-    def to_json(self, message: Any, /) -> Any:
+    def to_json(self, message: object, /) -> Json:
         """Return the message itself."""
         return message
 
-    def from_json(self, value: Any, /) -> Any:
+    def from_json(self, value: object, /) -> Json:
         """Return the value, with the defaults of the schema; it is validated when it becomes a value of the program."""
         if self._fill is None:
             return value
@@ -406,7 +408,7 @@ class _Rules(NamedTuple):
 
 
 def _checked(
-    described: Sequence[tuple[ConstrainedSchema, Mark]], value: Any, path: str, walk: _Rules
+    described: Sequence[tuple[ConstrainedSchema, Mark]], value: object, path: str, walk: _Rules
 ) -> Iterator[CheckedValue]:
     """Yield the values in ``value`` that have inline rules, each rule of a property with the property's path."""
     if value is None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from counterfoil.schema.languages.jsonschema.marks import EVERY, TYPE_BY_WORD, carrying
+from counterfoil.schema.datum import Json, JsonObject
+from counterfoil.schema.languages.jsonschema.marks import (
+    EVERY,
+    TYPE_BY_WORD,
+    BranchChoice,
+    DescribedValue,
+    JsonMarks,
+    carrying,
+)
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
+from counterfoil.schema.marks import Mark
 from counterfoil.sdk.serde.json.schemas import Fitting
-from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
+from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, FieldType, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from counterfoil.schema.languages.jsonschema.marks import BranchChoice, DescribedValue, JsonMarks
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
-    from counterfoil.schema.marks import Mark
-    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges
     from counterfoil.sdk.serde.rules.values import Hiding
 
 
@@ -74,13 +79,13 @@ class RuleWalk:
     Confluent's clients find its tags, as theirs does, and else once.
     """
 
-    def __init__(self, fields: RuleFields, fitting: ChoiceOf, dump: Callable[[Any], Any]) -> None:
+    def __init__(self, fields: RuleFields, fitting: ChoiceOf, dump: Callable[[Json], Json]) -> None:
         self.rule_fields = fields
         self._marks = fields.marks
         self._fitting = fitting
         self._dump = dump
 
-    def changed(self, described: Sequence[tuple[ConstrainedSchema, Mark]], value: Any, message: Any) -> Any:
+    def changed(self, described: Sequence[tuple[ConstrainedSchema, Mark]], value: object, message: object) -> Json:
         """Return a value of these schemas, changed by the rule; ``message`` is the object that contains it."""
         described = [each for each in described if self.rule_fields.may_change(each)]
         if value is None or not described:
@@ -95,7 +100,7 @@ class RuleWalk:
             return self._array(found, value, message, choice)
         return self.scalar(found, value, message)
 
-    def scalar(self, described: Sequence[DescribedValue], value: Any, message: Any) -> Any:
+    def scalar(self, described: Sequence[DescribedValue], value: object, message: object) -> Json:
         """Return a scalar, changed by the rule."""
         known: list[Change] = []
         beyond: list[Change] = []
@@ -110,9 +115,7 @@ class RuleWalk:
             value = change(value, message)
         return value
 
-    def _object(
-        self, described: Sequence[DescribedValue], value: dict[str, Any], choice: BranchChoice
-    ) -> dict[str, Any]:
+    def _object(self, described: Sequence[DescribedValue], value: JsonObject, choice: BranchChoice) -> JsonObject:
         found = value
         for name, old in value.items():
             schemas = [one for each in described for one in self._marks.of_property(each, name)]
@@ -122,9 +125,7 @@ class RuleWalk:
                 found[name] = new
         return self._with_keys(described, found, choice)
 
-    def _with_keys(
-        self, described: Sequence[DescribedValue], value: dict[str, Any], choice: BranchChoice
-    ) -> dict[str, Any]:
+    def _with_keys(self, described: Sequence[DescribedValue], value: JsonObject, choice: BranchChoice) -> JsonObject:
         """Return the object after the rule for the names of its properties: a redaction hides what no schema lists."""
         keys = [self._marks.of_key(each, choice) for each in described] if value else []
         hiding = self.rule_fields.hiding
@@ -145,8 +146,8 @@ class RuleWalk:
         }
 
     def _array(
-        self, described: Sequence[DescribedValue], value: list[Any], message: Any, choice: BranchChoice
-    ) -> list[Any]:
+        self, described: Sequence[DescribedValue], value: list[Json], message: object, choice: BranchChoice
+    ) -> list[Json]:
         found = value
         for index, old in enumerate(value):
             schemas = [one for each in described for one in self._marks.of_item(each, index, choice)]
@@ -157,7 +158,7 @@ class RuleWalk:
         return found
 
 
-def typed(described: DescribedValue, value: Any) -> tuple[Mark, FieldType]:
+def typed(described: DescribedValue, value: object) -> tuple[Mark, FieldType]:
     """Return the mark and the type of a scalar: the type that its schemas name, or else that of the value."""
     _, words, by_kind = next(found for found in _KINDS if isinstance(value, found[0]))
     word, is_known = described.type_word(words)
@@ -168,7 +169,7 @@ def typed(described: DescribedValue, value: Any) -> tuple[Mark, FieldType]:
 
 
 _JSON_KINDS: Final = (dict, list, str, int, float, Decimal)
-_KINDS: Final[tuple[tuple[Any, tuple[str, ...], FieldType], ...]] = (
+_KINDS: Final[tuple[tuple[Json, tuple[str, ...], FieldType], ...]] = (
     (bool, ("boolean",), FieldType.BOOLEAN),
     (int, ("integer", "number"), FieldType.INT),
     ((float, Decimal), ("number", "integer"), FieldType.DOUBLE),
@@ -180,14 +181,14 @@ _KINDS: Final[tuple[tuple[Any, tuple[str, ...], FieldType], ...]] = (
 class ChoiceOf(Protocol):
     """Decides which branches count for the values of one message."""
 
-    def choice(self, value: Any) -> BranchChoice:
+    def choice(self, value: Json) -> BranchChoice:
         """Return the choice for a value."""
 
 
 class Everything:
     """All branches count."""
 
-    def choice(self, value: Any) -> BranchChoice:
+    def choice(self, value: object) -> BranchChoice:
         """Return the choice of all branches."""
         del value
         return EVERY
@@ -205,13 +206,13 @@ _MISSING: Final = object()
 class DecidedObject(dict[str, Any]):
     """An object, and the values that decide about it."""
 
-    deciders: tuple[Any, ...] = ()
+    deciders: tuple[Json, ...] = ()
 
 
 class DecidedArray(list[Any]):
     """An array, and the values that decide about it."""
 
-    deciders: tuple[Any, ...] = ()
+    deciders: tuple[Json, ...] = ()
 
 
 class DecidedText(str):
@@ -219,10 +220,10 @@ class DecidedText(str):
 
     __slots__ = ("deciders",)
 
-    deciders: tuple[Any, ...]
+    deciders: tuple[Json, ...]
 
 
-def decided(value: Any, deciders: Sequence[Any], dump: Callable[[Any], Any]) -> Any:
+def decided(value: object, deciders: Sequence[object], dump: Callable[[Json], Json]) -> Json:
     """Return a copy of a value in which each object, array and text knows the parts of ``deciders`` at its place.
 
     A decider that has nothing at a place does not decide there. ``dump`` makes values of JSON of other values.
@@ -243,11 +244,11 @@ def decided(value: Any, deciders: Sequence[Any], dump: Callable[[Any], Any]) -> 
     return found
 
 
-def _parts(deciders: Iterable[Any], key: str | int) -> list[Any]:
+def _parts(deciders: Iterable[object], key: str | int) -> list[Json]:
     return [_part(each, key) for each in deciders]
 
 
-def _part(decider: Any, key: str | int) -> Any:
+def _part(decider: object, key: str | int) -> Json:
     if isinstance(decider, dict):
         return decider.get(key, _MISSING)
     if isinstance(decider, list) and isinstance(key, int) and key < len(decider):
@@ -255,7 +256,7 @@ def _part(decider: Any, key: str | int) -> Any:
     return _MISSING
 
 
-def decider(value: Any, which: int) -> Any:
+def decider(value: object, which: int) -> Json:
     """Return one of the values that decide about a value, or the value itself if there is none at its place."""
     known = value.deciders if isinstance(value, (DecidedObject, DecidedArray, DecidedText)) else ()
     found = known[which] if which < len(known) else _MISSING
@@ -272,7 +273,7 @@ class Deciding(Fitting):
         super().__init__()
         self._which = which
 
-    def choice(self, value: Any) -> BranchChoice:
+    def choice(self, value: object) -> BranchChoice:
         """Return the choice of schemas for a value."""
         first, *others = (decider(value, each) for each in self._which)
         choice = super().choice(first)
@@ -283,7 +284,7 @@ class Deciding(Fitting):
 class _Added:
     """The schemas that an earlier form of a value adds to those that describe the value."""
 
-    def __init__(self, fitting: Fitting, value: Any) -> None:
+    def __init__(self, fitting: Fitting, value: object) -> None:
         self._fitting = fitting
         self._value = value
         self._exact = fitting.exact(value)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.languages.jsonschema.document import UnresolvedReference
+from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.validator import (
     ROOT_URI,
     SchemaValidator,
@@ -20,6 +22,7 @@ from counterfoil.schema.languages.jsonschema.validator import (
     quote_exception,
 )
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
+from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
 from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.patterns.matching import is_too_large, spelled_pattern
 from counterfoil.schema.patterns.syntax import PatternDialect
@@ -28,11 +31,8 @@ from counterfoil.sdk.errors import SchemaUnusable, ValidationError, Violation
 from counterfoil.sdk.serde.json.text import TextOrder, exact_numbers, path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
+    from counterfoil.schema.datum import Json, JsonObject
     from counterfoil.schema.languages.jsonschema.marks import BranchChoice
-    from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-    from counterfoil.schema.languages.jsonschema.view.facts import ConstrainedSchema, KeywordFacts
 
 
 # Validation of values against a JSON schema, compiled once: by jsonschema-rs, or by jsonschema without it.
@@ -61,16 +61,16 @@ _OF_NAMES: Final = frozenset(
 class Validator(Protocol):
     """A validator of one schema."""
 
-    def is_valid(self, value: Any, /) -> bool:
+    def is_valid(self, value: Json, /) -> bool:
         """Return whether a value is valid; raise ``ValueError`` for a value that may have no form in JSON."""
 
-    def accepts(self, value: Any, /) -> bool:
+    def accepts(self, value: Json, /) -> bool:
         """Return whether a JSON value is valid; False for one that cannot be validated, such as one nested too deep."""
 
-    def violations(self, value: Any, /) -> list[Violation]:
+    def violations(self, value: Json, /) -> list[Violation]:
         """Return what is wrong with a JSON value; empty if it is valid."""
 
-    def first_violation(self, value: Any, /) -> Violation | None:
+    def first_violation(self, value: Json, /) -> Violation | None:
         """Return the violation whose place comes first in the text of a JSON value; None if it is valid.
 
         A value comes before its parts, so that the place does not depend on the order in which a package validates.
@@ -104,7 +104,7 @@ def compile_validator(schema: JsonSchema) -> Validator:
         raise SchemaUnusable(f"The schema cannot be used: {error}") from error
 
 
-def refuse_invalid(validator: Validator, value: Any) -> NoReturn:
+def refuse_invalid(validator: Validator, value: object) -> NoReturn:
     """Raise ``ValidationError`` for a value that is not valid."""
     violations = validator.violations(value)
     shown = "; ".join(f"{one.path or 'the value'}: {one.message}" for one in violations[:_SHOWN])
@@ -122,7 +122,7 @@ class RustValidator:
         self._pattern_by_spelling: dict[str, str] = {}
         bundled = bundle(schema, self._spelled)
 
-        def retrieve(uri: str) -> Any:
+        def retrieve(uri: str) -> Json:
             try:
                 return bundled.documents[uri]
             except KeyError:
@@ -145,21 +145,21 @@ class RustValidator:
         """The validator of values that jsonschema-rs does not take, such as those with more than 255 levels."""
         return PythonValidator(self._schema)
 
-    def accepts(self, value: Any) -> bool:
+    def accepts(self, value: object) -> bool:
         """Return whether a JSON value is valid; False for one that cannot be validated."""
         try:
             return bool(self.is_valid(value))
         except _NOT_TAKEN:
             return self._slower.is_valid(value)
 
-    def violations(self, value: Any) -> list[Violation]:
+    def violations(self, value: object) -> list[Violation]:
         """Return what is wrong with a JSON value, in the order of the schema."""
         try:
             return [*self._violations(self._validator.iter_errors(value))][:_MAX_VIOLATIONS]
         except _NOT_TAKEN:
             return self._slower.violations(value)
 
-    def first_violation(self, value: Any) -> Violation | None:
+    def first_violation(self, value: object) -> Violation | None:
         """Return the violation whose place comes first in the text of a JSON value; None if it is valid."""
         try:
             order = TextOrder(value)
@@ -169,7 +169,7 @@ class RustValidator:
         except _NOT_TAKEN:
             return self._slower.first_violation(value)
 
-    def _violations(self, errors: Iterable[Any], *, is_inner: bool = False) -> Iterator[Violation]:
+    def _violations(self, errors: Iterable[Json], *, is_inner: bool = False) -> Iterator[Violation]:
         for error in errors:
             keyword = _keyword_of(error.evaluation_path)
             yield Violation(path_text(error.instance_path), keyword, self._message(error, keyword), is_inner)
@@ -192,7 +192,7 @@ class PythonValidator:
     def __init__(self, schema: JsonSchema) -> None:
         self._validator = SchemaValidator(schema)
 
-    def is_valid(self, value: Any) -> bool:
+    def is_valid(self, value: object) -> bool:
         """Return whether a value is valid; False if that cannot be decided."""
         try:
             return self._validator.accepts(exact_numbers(value))
@@ -201,7 +201,7 @@ class PythonValidator:
 
     accepts = is_valid
 
-    def violations(self, value: Any) -> list[Violation]:
+    def violations(self, value: object) -> list[Violation]:
         """Return what is wrong with a JSON value, in the order of the schema."""
         try:
             failures = self._validator.failures(exact_numbers(value))
@@ -211,7 +211,7 @@ class PythonValidator:
             return [Violation("", "", "arrays and objects are nested too deep to be validated")]
         return [Violation(path_text(one.path), one.keyword, one.message, one.is_inner) for one in failures]
 
-    def first_violation(self, value: Any) -> Violation | None:
+    def first_violation(self, value: object) -> Violation | None:
         """Return the violation whose place comes first in the text of a JSON value; None if it is valid."""
         try:
             failures = self._validator.failures(exact_numbers(value))
@@ -241,7 +241,7 @@ MAX_STEPS: Final = 200_000
 """How many steps an evaluator takes at most to find the branches that a value fits."""
 
 
-def applicable(schema: ConstrainedSchema, value: Any, evaluator: Evaluator) -> Iterator[ConstrainedSchema]:
+def applicable(schema: ConstrainedSchema, value: object, evaluator: Evaluator) -> Iterator[ConstrainedSchema]:
     """Yield ``schema`` and the schemas beside it that certainly describe ``value``, each once."""
     found: dict[ConstrainedSchema, None] = {}
     waiting = [schema]
@@ -272,19 +272,19 @@ class Fitting:
 
     def __init__(self) -> None:
         self._evaluator = Evaluator(MAX_STEPS)
-        self._exact: list[Any] = []  # the evaluator knows values by identity, so that they must stay
+        self._exact: list[Json] = []  # the evaluator knows values by identity, so that they must stay
 
-    def choice(self, value: Any) -> BranchChoice:
+    def choice(self, value: object) -> BranchChoice:
         """Return the choice of schemas for a value."""
         return _Choice(self, value)
 
-    def exact(self, value: Any) -> Any:
+    def exact(self, value: object) -> Json:
         """Return a value with exact numbers, as the evaluator needs it."""
         exact = exact_numbers(value)
         self._exact.append(exact)
         return exact
 
-    def may_fit(self, schema: ConstrainedSchema, exact: Any) -> bool:
+    def may_fit(self, schema: ConstrainedSchema, exact: object) -> bool:
         """Return False only if a value certainly does not fit a schema."""
         try:
             return self._evaluator.accepts(schema, exact) is not False
@@ -295,13 +295,13 @@ class Fitting:
 class _Choice:
     """The schemas that describe one value."""
 
-    def __init__(self, fitting: Fitting, value: Any) -> None:
+    def __init__(self, fitting: Fitting, value: object) -> None:
         self._fitting = fitting
         self._value = value
-        self._known: Any = _UNKNOWN
+        self._known: Json = _UNKNOWN
 
     @property
-    def _exact(self) -> Any:
+    def _exact(self) -> Json:
         if self._known is _UNKNOWN:
             self._known = self._fitting.exact(self._value)
         return self._known
@@ -326,7 +326,7 @@ class _Choice:
         return self._fitting.may_fit(schema, self._exact[index])
 
 
-def _fits(schema: ConstrainedSchema, value: Any, evaluator: Evaluator) -> bool:
+def _fits(schema: ConstrainedSchema, value: object, evaluator: Evaluator) -> bool:
     try:
         return evaluator.accepts(schema, exact_numbers(value)) is True
     except (OutOfSteps, RecursionError):
@@ -344,14 +344,14 @@ def _fits(schema: ConstrainedSchema, value: Any, evaluator: Evaluator) -> bool:
 _NONE: Final = object()
 
 
-def compile_defaults(schema: JsonSchema) -> Callable[[Any], None] | None:
+def compile_defaults(schema: JsonSchema) -> Callable[[Json], None] | None:
     """Return a function that adds the defaults of ``schema`` to a value, in place; None if there are no defaults."""
     defaults = _Defaults()
     root = root_of(schema)
     if not defaults.are_below(root):
         return None
 
-    def fill(value: Any) -> None:
+    def fill(value: object) -> None:
         defaults.fill(root, value, Evaluator(MAX_STEPS))
 
     return fill
@@ -362,7 +362,7 @@ class _Defaults:
 
     def __init__(self) -> None:
         self._has_some: dict[ConstrainedSchema, bool] = {}
-        self._own: dict[ConstrainedSchema, dict[str, Any]] = {}
+        self._own: dict[ConstrainedSchema, JsonObject] = {}
 
     def are_below(self, schema: ConstrainedSchema) -> bool:
         """Return whether any schema that ``schema`` leads to has a property with a default."""
@@ -378,7 +378,7 @@ class _Defaults:
             known = self._has_some[schema] = any(self._of(each) for each in reached)
         return known
 
-    def _of(self, schema: ConstrainedSchema) -> dict[str, Any]:
+    def _of(self, schema: ConstrainedSchema) -> JsonObject:
         """Return the defaults of the schema's own properties."""
         own = self._own.get(schema)
         if own is None:
@@ -386,7 +386,7 @@ class _Defaults:
             own = self._own[schema] = {name: default for name, default in found if default is not _NONE}
         return own
 
-    def fill(self, schema: ConstrainedSchema, value: Any, evaluator: Evaluator) -> None:
+    def fill(self, schema: ConstrainedSchema, value: object, evaluator: Evaluator) -> None:
         """Add the defaults to ``value`` and to what is in it."""
         if not isinstance(value, dict | list) or not self.are_below(schema):
             return
@@ -401,7 +401,7 @@ class _Defaults:
                         value[name] = deepcopy(default)
 
 
-def _parts(schema: ConstrainedSchema, value: dict[str, Any] | list[Any]) -> Iterator[tuple[ConstrainedSchema, Any]]:
+def _parts(schema: ConstrainedSchema, value: JsonObject | list[Json]) -> Iterator[tuple[ConstrainedSchema, Json]]:
     """Yield the properties or items of a value with the schemas for them in ``schema``."""
     if isinstance(value, dict):
         for name, part in value.items():
@@ -426,7 +426,7 @@ def _leads_to(schema: ConstrainedSchema) -> Iterator[ConstrainedSchema]:
     )
 
 
-def _default_of(schema: ConstrainedSchema) -> Any:
+def _default_of(schema: ConstrainedSchema) -> Json:
     """Return the default of a property's schema, or of the schemas that it refers to; ``_NONE`` without one."""
     waiting, seen = [schema], set[int]()
     while waiting:
@@ -440,7 +440,7 @@ def _default_of(schema: ConstrainedSchema) -> Any:
     return _NONE
 
 
-def _as_read(value: Any) -> Any:
+def _as_read(value: Json) -> Json:
     """Return a value of a schema's text as a message's value would be read: other numbers than integers are floats."""
     match value:
         case list():

@@ -6,19 +6,20 @@ import json
 import logging
 import math
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
 from json.encoder import encode_basestring
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 from uuid import UUID
 
 from counterfoil.sdk.errors import DecodeError, EncodeError
-from counterfoil.sdk.serde.context import shown
+from counterfoil.sdk.serde import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from counterfoil.schema.datum import Json
 
 
 # The meaning of reading JSON: which texts are JSON, and what their values are.
@@ -31,7 +32,7 @@ _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
 
-def read_exactly(data: bytes, offset: int) -> Any:
+def read_exactly(data: bytes, offset: int) -> Json:
     """Return the value of the JSON text from ``offset`` to the end of ``data``. Raises ``DecodeError`` with offset."""
     text = _text(data, offset)
     try:
@@ -49,7 +50,7 @@ def read_exactly(data: bytes, offset: int) -> Any:
     return value
 
 
-def exact_numbers(value: Any) -> Any:
+def exact_numbers(value: object) -> Json:
     """Return a value with its floats as the decimals that their texts have, for comparisons with a schema's numbers."""
     match value:
         case float():
@@ -77,7 +78,7 @@ def _not_json(offset: int, reason: str) -> DecodeError:
     )
 
 
-def _is_printable(value: Any) -> bool:
+def _is_printable(value: object) -> bool:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -119,11 +120,11 @@ class TextOrder:
     [['a'], ['a', 2], ['b']]
     """
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Json) -> None:
         self._value = value
         self._places: dict[int, dict[str, int]] = {}
 
-    def key(self, steps: Iterable[str | int], wrong: Callable[[], Any] | None = None) -> tuple[int, ...]:
+    def key(self, steps: Iterable[str | int], wrong: Callable[[], Json] | None = None) -> tuple[int, ...]:
         """Return how many parts are before each part on the way to a place.
 
         ``wrong`` returns the value there, if the path may lack steps of empty names, as those of jsonschema-rs do.
@@ -149,13 +150,13 @@ class TextOrder:
             value = value[""]
         return tuple(found)
 
-    def _place(self, value: Mapping[str, Any], name: str) -> int:
+    def _place(self, value: Mapping[str, object], name: str) -> int:
         places = self._places.get(id(value))
         if places is None:
             places = self._places[id(value)] = {each: place for place, each in enumerate(value)}
         return places[name]
 
-    def _name(self, value: Any, step: str | int) -> str | None:
+    def _name(self, value: object, step: str | int) -> str | None:
         """Return the name of a step; jsonschema-rs has a whole number for a name that is the text of one."""
         if not isinstance(value, dict):
             return None
@@ -185,7 +186,7 @@ _EXPECTED: Final = (
 )
 
 
-def write_exactly(value: Any) -> bytes:
+def write_exactly(value: object) -> bytes:
     """Return the JSON text of ``value``: compact, UTF-8, characters unescaped. Raises ``EncodeError`` with the path."""
     writing = _Writing()
     try:
@@ -203,7 +204,7 @@ class _Writing:
         self.parts: list[str] = []
         self.path: list[str | int] = []
 
-    def write(self, value: Any) -> None:
+    def write(self, value: object) -> None:
         for kinds, write in _BY_TYPE:
             if isinstance(value, kinds):
                 write(self, value)
@@ -249,7 +250,7 @@ class _Writing:
             self._refuse("a time without a time zone, or a datetime", value)
         self.write_text(value.isoformat())
 
-    def write_array(self, value: list[Any] | tuple[Any, ...]) -> None:
+    def write_array(self, value: list[Json] | tuple[Json, ...]) -> None:
         if isinstance(value, tuple) and type(value) is not tuple:
             self._refuse("a list, a tuple or a dict, since a named tuple may be either", value)
         self._check_depth(value)
@@ -262,7 +263,7 @@ class _Writing:
             self.path.pop()
         self.parts.append("]" if value else "[]")
 
-    def write_dict(self, value: dict[Any, Any]) -> None:
+    def write_dict(self, value: dict[Json, Json]) -> None:
         self._check_depth(value)
         separator = "{"
         for name, item in value.items():
@@ -299,7 +300,7 @@ def _float_text(value: float) -> str:
     return f"{digits}e-{exponent.removeprefix('0')}" if separator else text
 
 
-_BY_TYPE: Final[tuple[tuple[Any, Callable[[_Writing, Any], None]], ...]] = (
+_BY_TYPE: Final[tuple[tuple[Json, Callable[[_Writing, Json], None]], ...]] = (
     ((bool, type(None)), _Writing.write_constant),
     (Enum, _Writing.write_enum),
     (str, _Writing.write_text),
@@ -334,12 +335,12 @@ _MSGPACK_NOT_FINITE = (b"\xcb\x7f", b"\xcb\xff")
 """How a float that is not finite begins in MessagePack; a very large float may begin so, too, but no text holds it."""
 
 
-def compiled_reader() -> Callable[[bytes], Any]:
+def compiled_reader() -> Callable[[bytes], Json]:
     """Return the compiled reader of JSON texts, which raises ``ValueError`` or ``RecursionError``."""
     return msgspec.json.Decoder().decode
 
 
-def fast_reader() -> Callable[[bytes], Any]:
+def fast_reader() -> Callable[[bytes], Json]:
     """Return ``orjson.loads``, which reads integers beyond 64 bits as floats; it raises ``ValueError``."""
     return orjson.loads
 
@@ -352,14 +353,14 @@ def compiled_writer() -> Callable[..., bytes]:
     return orjson.dumps
 
 
-def form_of(value: object) -> Any:
+def form_of(value: object) -> Json:
     """Return how orjson writes a value of a type that it does not know."""
     if isinstance(value, Decimal) and value.is_finite():
         return orjson.Fragment(str(value))
     raise TypeError(type(value).__name__)
 
 
-def refuse_not_finite(value: Any, nulls: int) -> None:
+def refuse_not_finite(value: object, nulls: int) -> None:
     """Raise ``ValueError`` if a number in ``value`` may be NaN or infinite, for which both packages write null.
 
     ``nulls`` is how often the text of the value has ``null`` in it. Often these are the properties that are None; else

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import combinations
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
+from typing import Any, Final, Literal, NoReturn
 from uuid import UUID
 
+from counterfoil.schema.datum import Datum, Json, JsonObject
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.languages.avro.attributes import max_precision
 from counterfoil.schema.languages.avro.schema import parse_avro
@@ -29,25 +31,20 @@ from counterfoil.sdk.serde.models.description import (
     NO_DEFAULT,
     AnyNode,
     EnumNode,
+    FieldNode,
     LiteralNode,
     MapNode,
     ModelKind,
     ModelListNode,
     ModelNode,
     ModelScalarNode,
+    Node,
     RootNode,
     UnionNode,
     branch_of,
     is_null,
 )
 from counterfoil.sdk.serde.models.markers import AvroType, TypeName
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from counterfoil.schema.datum import Json
-    from counterfoil.sdk.serde.models.description import FieldNode, Node
-
 
 _UUID_BYTES: Final = 16
 _DURATION_BYTES: Final = 12
@@ -111,7 +108,7 @@ class _Deriving:
             case AnyNode():
                 raise refusal(self._place, Any, "a type, since Avro has no type for any value")
 
-    def _refuse(self, python: Any, expected: str) -> NoReturn:
+    def _refuse(self, python: object, expected: str) -> NoReturn:
         raise refusal(self._place, python, expected)
 
     # --- named types ---------------------------------------------------------------------------------------------
@@ -143,7 +140,7 @@ class _Deriving:
                 raise ModelError(problem, model=self._place[0], field=self._place[1], type_text=full)
             return full
         self._declared[full] = identity
-        declaration: dict[str, Json] = {"type": kind, "name": name.name}
+        declaration: JsonObject = {"type": kind, "name": name.name}
         if own != namespace:
             declaration["namespace"] = own
         if name.aliases:
@@ -169,7 +166,7 @@ class _Deriving:
             first = branch_of(inner.branches, value)
             if first is None:
                 self._refuse(f"{default!r} by default", "a default of one of its types")
-        written: dict[str, Json] = {
+        written: JsonObject = {
             "name": field.name,
             **_doc(field.doc),
             "type": self.type_of(field.type, namespace, first=first),
@@ -253,7 +250,7 @@ class _Deriving:
 
     # --- defaults ------------------------------------------------------------------------------------------------
 
-    def _default(self, node: Node, value: Any) -> Json:
+    def _default(self, node: Node, value: Datum) -> Json:
         node, value = _without_root(node, value)
         match node:
             case ModelScalarNode():
@@ -280,7 +277,7 @@ class _Deriving:
     def _refuse_default(self, value: object) -> NoReturn:
         self._refuse(f"{value!r} by default", "a default of the field's type")
 
-    def _scalar_default(self, node: ModelScalarNode, value: Any) -> Json:
+    def _scalar_default(self, node: ModelScalarNode, value: object) -> Json:
         is_whole_float = node.python is float and value.__class__ is int
         if value.__class__ is not node.python and not is_whole_float:
             self._refuse_default(value)
@@ -300,7 +297,7 @@ class _Deriving:
         return base.decode("latin-1") if isinstance(base, bytes) else base
 
 
-def _without_root(node: Node, default: Any) -> tuple[Node, Any]:
+def _without_root(node: Node, default: object) -> tuple[Node, Datum]:
     """Return a type and its default as they are in messages, without a ``RootModel`` around them."""
     while isinstance(node, RootNode):
         default = getattr(default, "root", default)

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import AvroType
 from counterfoil.sdk.errors import EncodeError, ModelError, SerdeError
 from counterfoil.sdk.processes import PickledByArguments
+from counterfoil.sdk.serde import shown
 from counterfoil.sdk.serde.avro.plan import TYPE_KEY, PythonSource
-from counterfoil.sdk.serde.context import shown
+from counterfoil.sdk.serde.codec import Decode, Encode
 from counterfoil.sdk.serde.models.avro_schema import avro_schema
 from counterfoil.sdk.serde.models.describe import describe
 from counterfoil.sdk.serde.models.description import (
     EnumNode,
+    FieldNode,
     MapNode,
     ModelKind,
     ModelListNode,
     ModelNode,
     ModelScalarNode,
+    Node,
     RootNode,
     UnionNode,
     models_in,
@@ -34,14 +38,6 @@ from counterfoil.sdk.serde.models.making_walk import (
     moment_of,
     validator_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from counterfoil.schema.languages.avro.types import AvroType
-    from counterfoil.sdk.serde.codec import Decode, Encode
-    from counterfoil.sdk.serde.models.description import FieldNode, Node
-
 
 # What the two writers of code for models have in common: a function for each class, and for a union of several types.
 #
@@ -65,13 +61,13 @@ class ModelWriter(ABC):
         self._function_by_model: dict[ModelNode, str] = {}
         self._pending: list[tuple[str, ModelNode]] = []
 
-    def compile(self, root: Node) -> Callable[[Any], Any]:
+    def compile(self, root: Node) -> Callable[[Datum], Datum]:
         """Return the function for values of a type."""
         self._write(self._verb, [f"return {self._converted(root, 'v')}"])
         while self._pending:
             name, node = self._pending.pop()
             self._write(name, self._model(node))
-        function: Callable[[Any], Any] = self._out.run(f"{self._verb} of a model")[self._verb]
+        function: Callable[[Datum], Datum] = self._out.run(f"{self._verb} of a model")[self._verb]
         return function
 
     @abstractmethod
@@ -132,7 +128,7 @@ class ModelWriter(ABC):
 # which has the path.
 
 
-def compile_taking(root: Node, name_of: Callable[[ModelNode], str]) -> Callable[[Any], Any]:
+def compile_taking(root: Node, name_of: Callable[[ModelNode], str]) -> Callable[[Datum], Datum]:
     """Return a function that makes a plain value of an object.
 
     ``name_of`` returns the name of a class among several in a union. Raises ``ModelError``. The function raises
@@ -149,7 +145,7 @@ def _is_entries(value: object) -> bool:
     return isinstance(value, Mapping)
 
 
-def _choose(take_by_class: Mapping[type, Callable[[Any], Any]], value: object) -> Any:
+def _choose(take_by_class: Mapping[type, Callable[[Datum], Datum]], value: object) -> Datum:
     """Return the plain value of an object whose class is a subclass of one in a union."""
     fitting = [cls for cls in take_by_class if isinstance(value, cls)]
     closest = [cls for cls in fitting if not any(other is not cls and issubclass(other, cls) for other in fitting)]
@@ -260,7 +256,7 @@ def _class_of(node: Node) -> type:
 # then :mod:`.making_walk` makes the object again and either returns it or raises the error that has the place.
 
 
-def compile_making(root: Node, names: Names) -> Callable[[Any], Any]:
+def compile_making(root: Node, names: Names) -> Callable[[Datum], Datum]:
     """Return a function that makes an object of a plain value.
 
     Raises ``IncompatibleReader`` for a class with a field that no value has. The function raises ``DecodeError`` with
@@ -268,7 +264,7 @@ def compile_making(root: Node, names: Names) -> Callable[[Any], Any]:
     """
     make = _MakingWriter(names).compile(root)
 
-    def make_or_explain(value: Any) -> Any:
+    def make_or_explain(value: object) -> Datum:
         try:
             return make(value)
         except Exception:  # noqa: BLE001 - constructors and validators of the program may raise anything
@@ -393,18 +389,18 @@ class ModelConverter(PickledByArguments):
     :meth:`from_dict` needs the name under the key ``-type``. Raises ``ModelError``.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: object) -> None:
         root = describe(model)
         names = Names({}, is_sparse=True)
         self._take = compile_taking(root, names.name_of)
         self._make = compile_making(root, names)
 
-    def to_dict(self, value: Any, ctx: object = None) -> Any:
+    def to_dict(self, value: object, ctx: object = None) -> Datum:
         """Return the plain value of an object; a value that is of no model is returned as it is."""
         del ctx
         return self._take(value)
 
-    def from_dict(self, value: Any, ctx: object = None) -> Any:
+    def from_dict(self, value: object, ctx: object = None) -> Datum:
         """Return the object of a plain value, in which fields that are null or have a default may be missing.
 
         Raises ``DecodeError`` with the path.
@@ -416,7 +412,7 @@ class ModelConverter(PickledByArguments):
 class AvroModel:
     """A model whose objects are written and read as Avro. Raises ``ModelError``."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: object) -> None:
         self._root = describe(model)
         self._shown = getattr(model, "__name__", str(model))
 
@@ -440,11 +436,11 @@ class AvroModel:
         make = self.making(schema)
         return lambda data, offset, /: make(decode(data, offset))
 
-    def taking(self, schema: AvroType) -> Callable[[Any], Any]:
+    def taking(self, schema: AvroType) -> Callable[[Datum], Datum]:
         """Return the function from objects to plain values of ``schema``; it raises ``EncodeError``."""
         take = compile_taking(self._root, Names(match_records(self._root, schema)).name_of)
 
-        def take_object(value: Any, /) -> Any:
+        def take_object(value: object, /) -> Datum:
             try:
                 return take(value)
             except SerdeError:
@@ -456,6 +452,6 @@ class AvroModel:
 
         return take_object
 
-    def making(self, schema: AvroType) -> Callable[[Any], Any]:
+    def making(self, schema: AvroType) -> Callable[[Datum], Datum]:
         """Return the function from plain values of ``schema`` to objects."""
         return compile_making(self._root, Names(match_records(self._root, schema)))

@@ -60,7 +60,7 @@ _EXPECTED: Final = (
 )
 
 
-def describe(model: Any) -> Node:
+def describe(model: object) -> Node:
     """Return the description of a model, or of a union of models.
 
     Raises ``ModelError``, which names class, field and type, for what no schema can describe.
@@ -69,7 +69,7 @@ def describe(model: Any) -> Node:
     return _Describing().node(model, ())
 
 
-def shown_type(python: Any) -> str:
+def shown_type(python: object) -> str:
     """Return a type as a program writes it."""
     return _text_of(python)
 
@@ -122,10 +122,10 @@ class _Describing:
         self._open.discard(cls)
         return RootNode(cls, inner)
 
-    def _refuse(self, annotation: Any, expected: str) -> NoReturn:
+    def _refuse(self, annotation: object, expected: str) -> NoReturn:
         raise refusal(self._place, annotation, expected)
 
-    def _scalar(self, python: type, markers: tuple[Any, ...]) -> ModelScalarNode:
+    def _scalar(self, python: type, markers: tuple[object, ...]) -> ModelScalarNode:
         avro = next((one for one in reversed(markers) if isinstance(one, AvroType)), None)
         limits = limits_in(markers, python)
         if avro is None and python is Decimal and limits.digits is not None:
@@ -143,7 +143,7 @@ class _Describing:
             self._refuse(annotation, "tuple[T, ...], since arrays have items of one type")
         return ModelListNode(self.node(inner[0] if inner else Any, ()), _LISTS[container], limits)
 
-    def _union(self, annotations: tuple[Any, ...], markers: tuple[Any, ...]) -> Node:
+    def _union(self, annotations: tuple[object, ...], markers: tuple[object, ...]) -> Node:
         branches: list[Node] = []
         for each in annotations:
             branch = self.node(each, () if each in (None, NoneType) else markers)
@@ -154,7 +154,7 @@ class _Describing:
                 self._refuse(branch.python, "a model with fields, since a union has the types of its root in messages")
         return found
 
-    def _literal(self, values: tuple[Any, ...]) -> Node:
+    def _literal(self, values: tuple[object, ...]) -> Node:
         by_type: dict[type, list[Any]] = {}
         for value in values:
             by_type.setdefault(type(value), []).append(value)
@@ -217,7 +217,7 @@ class _Describing:
         return found
 
 
-def refusal(place: tuple[str | None, str | None], annotation: Any, expected: str) -> ModelError:
+def refusal(place: tuple[str | None, str | None], annotation: object, expected: str) -> ModelError:
     """Return the error for a type at a class and a field."""
     shown = _text_of(annotation)
     where = ".".join(filter(None, place))
@@ -235,7 +235,7 @@ def _make_absence_null(field: FieldNode) -> None:
         field.default = None
 
 
-def _unwrapped(annotation: Any, markers: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+def _unwrapped(annotation: object, markers: tuple[object, ...]) -> tuple[Any, tuple[Any, ...]]:
     """Return a type without ``Annotated``, ``NewType`` and aliases around it, and the markers of all of them."""
     while True:
         if get_origin(annotation) is Annotated:
@@ -251,7 +251,7 @@ def _unwrapped(annotation: Any, markers: tuple[Any, ...]) -> tuple[Any, tuple[An
             return annotation, markers
 
 
-def _doc_in(marker: Any) -> str | None:
+def _doc_in(marker: object) -> str | None:
     """Return the description of pydantic's ``Field``, msgspec's ``Meta`` or PEP 727's ``Doc``."""
     text = getattr(marker, "description", None) or getattr(marker, "documentation", None)
     return text if isinstance(text, str) else None
@@ -266,7 +266,7 @@ def _doc_of(cls: type) -> str | None:
     return inspect.cleandoc(text)
 
 
-def _text_of(annotation: Any) -> str:
+def _text_of(annotation: object) -> str:
     if isinstance(annotation, type) and get_origin(annotation) is None:
         return annotation.__name__
     return str(annotation).replace("typing.", "")

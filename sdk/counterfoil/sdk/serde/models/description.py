@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from types import UnionType
@@ -21,11 +22,10 @@ from typing import (
 )
 
 from counterfoil.sdk.errors import ModelError
-from counterfoil.sdk.serde.context import shown
+from counterfoil.sdk.serde import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
+    from counterfoil.schema.datum import Datum, Json
     from counterfoil.sdk.serde.models.markers import AvroType, TypeName
 
 
@@ -64,7 +64,7 @@ class ModelScalarNode:
 
     python: type
     avro: AvroType | None = None
-    limits: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
@@ -72,7 +72,7 @@ class LiteralNode:
     """One of several values, all of the type ``python``; ``name`` is made of the field's name."""
 
     python: type
-    values: tuple[Any, ...]
+    values: tuple[Datum, ...]
     name: str
 
 
@@ -97,7 +97,7 @@ class ModelListNode:
 
     items: Node
     python: type
-    limits: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
@@ -105,7 +105,7 @@ class MapNode:
     """A dict with text keys and values of one type."""
 
     values: Node
-    limits: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
@@ -139,7 +139,7 @@ class FieldNode:
     name: str
     argument: str
     type: Node
-    default: Any = NO_DEFAULT
+    default: Datum = NO_DEFAULT
     is_optional: bool = False
     may_be_absent: bool = False
     is_null_absence: bool = False
@@ -156,7 +156,7 @@ class ModelNode:
     name: TypeName
     doc: str | None
     fields: list[FieldNode] = field(default_factory=list)
-    tag: tuple[str, Any] | None = None
+    tag: tuple[str, Json] | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -236,7 +236,7 @@ class WrittenField:
     annotation: Any
     name: str | None = None
     argument: str | None = None
-    default: Any = NO_DEFAULT
+    default: Datum = NO_DEFAULT
     is_optional: bool = False
     may_be_absent: bool = False
     markers: tuple[Any, ...] = ()
@@ -257,16 +257,16 @@ def kind_of(cls: object) -> ModelKind | None:
     return ModelKind.TYPED_DICT if is_typeddict(cls) else None
 
 
-def _union_branches(model: Any) -> tuple[Any, ...]:
+def _union_branches(model: object) -> tuple[Any, ...]:
     return get_args(model) if get_origin(model) in (Union, UnionType) else (model,)
 
 
-def classes_of(model: Any) -> tuple[type, ...]:
+def classes_of(model: object) -> tuple[type, ...]:
     """Return the classes of the values of a model: one, or those of a union."""
     return tuple(dict if is_typeddict(branch) else branch for branch in _union_branches(model))
 
 
-def model_kinds(model: Any) -> set[ModelKind]:
+def model_kinds(model: object) -> set[ModelKind]:
     """Return the kinds of the classes of a model: one, or those of a union. Raises ``ModelError``."""
     branches = _union_branches(model)
     kinds = [kind_of(branch) for branch in branches]
@@ -290,7 +290,7 @@ def written_fields(cls: type, kind: ModelKind) -> Iterator[WrittenField]:
     return _READERS[kind](cls)
 
 
-def tag_of(cls: type) -> tuple[str, Any] | None:
+def tag_of(cls: type) -> tuple[str, Json] | None:
     """Return the property by which msgspec recognises a Struct, and its value; None without one."""
     config = getattr(cls, "__struct_config__", None)
     return (config.tag_field, config.tag) if config is not None and config.tag is not None else None
@@ -316,7 +316,7 @@ def _hints(cls: type) -> dict[str, Any]:
     return get_type_hints(cls, localns={cls.__name__: cls}, include_extras=True)
 
 
-def _default(default: Any, factory: Callable[[], Any] | None) -> Any:
+def _default(default: object, factory: Callable[[], Datum] | None) -> Datum:
     """Return the default as a constant; that of a factory only if it makes an empty container."""
     return factory() if factory in _CONSTANT_FACTORIES and factory is not None else default
 
@@ -392,7 +392,7 @@ def _pydantic_fields(cls: Any) -> Iterator[WrittenField]:
         )
 
 
-def _pydantic_argument(name: str, alias: Any) -> str:
+def _pydantic_argument(name: str, alias: object) -> str:
     if alias is None:
         return name
     candidates = [alias, *getattr(alias, "choices", ())]

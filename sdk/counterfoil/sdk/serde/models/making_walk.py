@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
-from counterfoil.schema.languages.avro.types import AvroArray, AvroMap, AvroRecord, AvroUnion
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.avro.types import AvroArray, AvroMap, AvroRecord, AvroType, AvroUnion
 from counterfoil.sdk.errors import DecodeError, IncompatibleReader, ModelError
+from counterfoil.sdk.serde import shown
 from counterfoil.sdk.serde.avro.logical_types import EPOCH, LOCAL_EPOCH
 from counterfoil.sdk.serde.avro.plan import TYPE_KEY
-from counterfoil.sdk.serde.context import shown
 from counterfoil.sdk.serde.models.description import (
     EnumNode,
     FieldNode,
@@ -23,12 +25,6 @@ from counterfoil.sdk.serde.models.description import (
     UnionNode,
     models_in,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.languages.avro.types import AvroType
-
 
 # Which record of an Avro schema each class of a model is, where the schema is not the derived one.
 
@@ -152,9 +148,9 @@ def moment_of(node: ModelScalarNode) -> Callable[[int], datetime] | None:
     return moment
 
 
-def validator_of(cls: Any) -> Callable[[Any], Any]:
+def validator_of(cls: Any) -> Callable[[Datum], Datum]:
     """Return the function of a pydantic model that makes an object of a dict."""
-    validate: Callable[[Any], Any] = cls.__pydantic_validator__.validate_python
+    validate: Callable[[Datum], Datum] = cls.__pydantic_validator__.validate_python
     return validate
 
 
@@ -165,7 +161,7 @@ class MakingWalk:
         self._names = names
         self._path: list[str] = []
 
-    def make(self, node: Node, value: Any) -> Any:
+    def make(self, node: Node, value: object) -> Datum:
         """Return the object. Raises ``DecodeError`` with the path."""
         try:
             return self._make(node, value)
@@ -176,13 +172,13 @@ class MakingWalk:
         path = "".join(self._path).removeprefix(".")
         raise DecodeError(f"{path or 'The value'}: expected {expected}; got {shown(value)}", path=path)
 
-    def _under(self, part: str, node: Node, value: Any) -> Any:
+    def _under(self, part: str, node: Node, value: object) -> Datum:
         self._path.append(part)
         made = self._make(node, value)
         self._path.pop()
         return made
 
-    def _make(self, node: Node, value: Any) -> Any:
+    def _make(self, node: Node, value: object) -> Datum:
         match node:
             case EnumNode(symbols=symbols, python=python):
                 if not isinstance(value, str) or value not in symbols:
@@ -204,7 +200,7 @@ class MakingWalk:
                 return self._model(node, value)
         return self._constructed(node, self._make(node.root, value)) if isinstance(node, RootNode) else value
 
-    def _scalar(self, node: ModelScalarNode, value: Any) -> Any:
+    def _scalar(self, node: ModelScalarNode, value: object) -> Datum:
         moment = moment_of(node)
         if moment is None or not isinstance(value, int):
             return value
@@ -213,7 +209,7 @@ class MakingWalk:
         except (ValueError, OverflowError):
             self._fail("whole microseconds, or the field to be an int, which holds nanoseconds", value)
 
-    def _union(self, node: UnionNode, value: Any) -> Any:
+    def _union(self, node: UnionNode, value: object) -> Datum:
         if value is None:
             return None
         if len(node.not_null) == 1:
@@ -227,7 +223,7 @@ class MakingWalk:
             return self._make(named[name], value)
         return self._make(next((one for one in node.not_null if _may_be(one, value)), _AS_IT_IS), value)
 
-    def _model(self, node: ModelNode, value: Any) -> Any:
+    def _model(self, node: ModelNode, value: object) -> Datum:
         if not isinstance(value, dict):
             self._fail(f"a dict for {node.python.__name__}", value)
         values = {}
@@ -242,7 +238,7 @@ class MakingWalk:
                 self._fail(f"a value, since {node.python.__name__} has no default for it", None)
         return self._constructed(node, values)
 
-    def _constructed(self, node: ModelNode | RootNode, values: Any) -> Any:
+    def _constructed(self, node: ModelNode | RootNode, values: Datum) -> Datum:
         kind = ModelKind.PYDANTIC if isinstance(node, RootNode) else node.kind
         if kind is ModelKind.TYPED_DICT:
             return values

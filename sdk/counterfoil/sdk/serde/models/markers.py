@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Final, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
+from counterfoil.schema.datum import Datum
 
 # What a program may write beside its types, so that a schema says more than Python's types do.
 #
@@ -117,14 +116,14 @@ _KEYWORDS_BY_TYPE: Final[Mapping[type, Mapping[str, str]]] = {
 class ValueLimits:
     """Keywords of JSON schemas, and how many digits a Decimal has: in all, and behind the point."""
 
-    keywords: Mapping[str, Any]
+    keywords: Mapping[str, Datum]
     digits: int | None
     places: int | None
 
 
-def limits_in(markers: Iterable[Any], python: type) -> ValueLimits:
+def limits_in(markers: Iterable[object], python: type) -> ValueLimits:
     """Return the limits that markers set for values of a type."""
-    keywords: dict[str, Any] = {}
+    keywords: dict[str, Datum] = {}
     digits: int | None = None
     places: int | None = None
     table = _KEYWORDS_BY_TYPE.get(python, {})
@@ -138,7 +137,7 @@ def limits_in(markers: Iterable[Any], python: type) -> ValueLimits:
     return ValueLimits(keywords, digits, places)
 
 
-def _set_by(marker: Any, attribute: str, otherwise: Any) -> Any:
+def _set_by(marker: object, attribute: str, otherwise: object) -> Datum:
     if callable(marker) or isinstance(marker, str):
         return otherwise
     value = getattr(marker, attribute, None)

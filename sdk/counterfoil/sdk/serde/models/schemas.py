@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Final, Literal
 from uuid import UUID
 
+from counterfoil.schema.datum import Datum
 from counterfoil.sdk.errors import InvalidSettings, ModelError
 from counterfoil.sdk.serde.models.avro_schema import avro_schema
 from counterfoil.sdk.serde.models.describe import describe, refusal
@@ -25,6 +27,7 @@ from counterfoil.sdk.serde.models.description import (
     ModelListNode,
     ModelNode,
     ModelScalarNode,
+    Node,
     RootNode,
     UnionNode,
     branch_of,
@@ -32,19 +35,13 @@ from counterfoil.sdk.serde.models.description import (
     nodes_of,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from counterfoil.sdk.serde.models.description import Node
-
-
 # The JSON schema of a model: draft-07, in the form in which msgspec and pydantic write its values.
 #
 # Classes inside are in ``definitions`` by name, and so is a class that contains itself. Objects have no other
 # properties than those of their class, so that a property can be added compatibly.
 
 _DRAFT: Final = "http://json-schema.org/draft-07/schema#"
-_SCALARS: Final[Mapping[type, Mapping[str, Any]]] = {
+_SCALARS: Final[Mapping[type, Mapping[str, Datum]]] = {
     NoneType: {"type": "null"},
     bool: {"type": "boolean"},
     int: {"type": "integer"},
@@ -77,7 +74,7 @@ class _Deriving:
     """One walk over a description. ``_place`` is the class and the field that are written."""
 
     def __init__(self, root: Node) -> None:
-        self.definitions: dict[str, Any] = {}
+        self.definitions: dict[str, Datum] = {}
         self._root = root
         is_root = any(isinstance(each, RootNode) for each in (root, *getattr(root, "branches", ())))
         self._is_of_pydantic = is_root or any(one.kind is ModelKind.PYDANTIC for one in models_in(root))
@@ -92,7 +89,7 @@ class _Deriving:
             problem = f"Two classes are named {node.name.name}; name one of them with type_name"
             raise ModelError(problem, model=node.name.name)
 
-    def type_of(self, node: Node) -> dict[str, Any]:
+    def type_of(self, node: Node) -> dict[str, Datum]:
         """Return the schema of a type."""
         match node:
             case AnyNode():
@@ -115,7 +112,7 @@ class _Deriving:
             case ModelNode():
                 return {"$ref": "#"} if node is self._root else self._defined(node)
 
-    def _scalar(self, node: ModelScalarNode) -> dict[str, Any]:
+    def _scalar(self, node: ModelScalarNode) -> dict[str, Datum]:
         found = _SCALARS.get(node.python)
         if found is None:
             raise refusal(self._place, node.python, "another type, since JSON has no form of it")
@@ -123,7 +120,7 @@ class _Deriving:
             found = {"type": "string"}
         return {**found, **node.limits}
 
-    def _defined(self, node: ModelNode | EnumNode) -> dict[str, Any]:
+    def _defined(self, node: ModelNode | EnumNode) -> dict[str, Datum]:
         name = node.name.name
         if name not in self.definitions:
             self.definitions[name] = {}
@@ -131,12 +128,12 @@ class _Deriving:
             self.definitions[name] = made
         return {"$ref": f"#/definitions/{name.replace('~', '~0').replace('/', '~1')}"}
 
-    def model(self, node: ModelNode) -> dict[str, Any]:
+    def model(self, node: ModelNode) -> dict[str, Datum]:
         """Return the schema of a class itself."""
         if getattr(getattr(node.python, "__struct_config__", None), "array_like", False):
             raise refusal((node.python.__name__, None), "a Struct with array_like", "one that is an object in JSON")
         outside = self._place
-        properties: dict[str, Any] = {}
+        properties: dict[str, Datum] = {}
         required = []
         if node.tag is not None:
             properties[node.tag[0]] = {"const": node.tag[1]}
@@ -162,9 +159,9 @@ class _Deriving:
             expected = f"{field.attribute!r}: in JSON, fields of a {node.kind.value} have their names in Python"
             raise refusal(self._place, repr(field.name), expected)
 
-    def _property(self, field: FieldNode) -> dict[str, Any]:
+    def _property(self, field: FieldNode) -> dict[str, Datum]:
         found = self.type_of(_present(field))
-        more: dict[str, Any] = {"description": field.doc} if field.doc else {}
+        more: dict[str, Datum] = {"description": field.doc} if field.doc else {}
         if field.default is not NO_DEFAULT and not field.may_be_absent:
             default = _default(field.type, field.default)
             more |= {} if default is NO_DEFAULT else {"default": default}
@@ -173,13 +170,13 @@ class _Deriving:
         return {**found, **more}
 
 
-def _has_others(cls: Any) -> bool:
+def _has_others(cls: object) -> bool:
     """Return whether objects of a pydantic model have other properties than its fields."""
     computed = getattr(getattr(cls, "__pydantic_decorators__", None), "computed_fields", None)
     return bool(computed) or getattr(cls, "model_config", {}).get("extra") == "allow"
 
 
-def _enum(node: EnumNode) -> dict[str, Any]:
+def _enum(node: EnumNode) -> dict[str, Datum]:
     values = [one.value for one in node.symbols.values()]
     return {"title": node.name.name, **({"description": node.doc} if node.doc else {}), "enum": values}
 
@@ -192,7 +189,7 @@ def _present(field: FieldNode) -> Node:
     return field.type
 
 
-def _default(node: Node, value: Any) -> Any:
+def _default(node: Node, value: object) -> Datum:
     """Return a default in JSON; ``NO_DEFAULT`` for one whose form in JSON is left to the packages that write it."""
     match node:
         case RootNode(root=root):
@@ -218,7 +215,7 @@ def _default(node: Node, value: Any) -> Any:
 _DERIVE: Final[Mapping[str, Callable[[Node], str]]] = {"avro": avro_schema, "json": json_schema}
 
 
-def schema_of(model: Any, *, language: Literal["avro", "json"] = "avro") -> str:
+def schema_of(model: object, *, language: Literal["avro", "json"] = "avro") -> str:
     """Return the text of the schema that a serializer with this ``model`` registers.
 
     ``model`` is a dataclass, a ``msgspec.Struct``, a pydantic model, an attrs class, a ``TypedDict``, or a union of

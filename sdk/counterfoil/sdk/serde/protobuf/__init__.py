@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
 
@@ -12,11 +12,14 @@ from google.protobuf.message import DecodeError as RuntimeDecodeError
 from google.protobuf.message import EncodeError as RuntimeEncodeError
 from google.protobuf.message import Message
 
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.protobuf.runtime import MessageClass
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.wire import ID_PREFIX_BYTES
 from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.serde import MessageContext, field_of, header_name, read_header
 from counterfoil.sdk.serde.base import with_entry
-from counterfoil.sdk.serde.codec import OutOfRange, checked_flag, reads_numbers
+from counterfoil.sdk.serde.codec import Decode, OutOfRange, checked_flag, reads_numbers
 from counterfoil.sdk.serde.confluent_settings import (
     ConfluentOption,
     deserializer_settings,
@@ -26,29 +29,20 @@ from counterfoil.sdk.serde.confluent_settings import (
     optional,
     serializer_settings,
 )
-from counterfoil.sdk.serde.context import field_of, header_name, read_header
 from counterfoil.sdk.serde.deserializer import Deserializer
+from counterfoil.sdk.serde.plans import ReadPlan
 from counterfoil.sdk.serde.protobuf.codec import ProtobufCodec
 from counterfoil.sdk.serde.protobuf.decode import parser_of
-from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
-from counterfoil.sdk.serde.serializer import SchemaImport, Serializer
-from counterfoil.sdk.subjects import TOPIC
+from counterfoil.sdk.serde.reading import Latest, OnForbidden
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, Rules
+from counterfoil.sdk.serde.serializer import Register, SchemaImport, Serializer
+from counterfoil.sdk.serde.sources import AnyRegistry
+from counterfoil.sdk.subjects import TOPIC, SubjectNaming
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from google.protobuf.descriptor import FileDescriptor
 
-    from counterfoil.schema.languages.protobuf.runtime import MessageClass
-    from counterfoil.sdk.serde.codec import Decode
-    from counterfoil.sdk.serde.context import MessageContext
-    from counterfoil.sdk.serde.plans import ReadPlan
-    from counterfoil.sdk.serde.reading import Latest, OnForbidden
-    from counterfoil.sdk.serde.rules.settings import Rules
-    from counterfoil.sdk.serde.serializer import Register
-    from counterfoil.sdk.serde.sources import AnyRegistry
-    from counterfoil.sdk.subjects import SubjectNaming
-    from counterfoil.sdk.usage.observation import Usage
+    from counterfoil.sdk.usage import Usage
 
 
 # The schema of a generated class, with the files that it imports: what a serializer registers.
@@ -139,8 +133,8 @@ _READ_OPTIONS: Final = (_DEPRECATED,)
 
 
 def confluent_writing(
-    conf: Mapping[str, Any] | None, rule_conf: Mapping[str, Any] | None = None, rule_registry: Any = None
-) -> dict[str, Any]:
+    conf: Mapping[str, object] | None, rule_conf: Mapping[str, object] | None = None, rule_registry: object = None
+) -> dict[str, Datum]:
     """Return the arguments of :class:`ProtobufSerializer` for the settings of confluent-kafka's.
 
     Raises ``InvalidSettings``.
@@ -155,8 +149,8 @@ def confluent_writing(
 
 
 def confluent_reading(
-    conf: Mapping[str, Any] | None, rule_conf: Mapping[str, Any] | None = None, rule_registry: Any = None
-) -> dict[str, Any]:
+    conf: Mapping[str, object] | None, rule_conf: Mapping[str, object] | None = None, rule_registry: object = None
+) -> dict[str, Datum]:
     """Return the arguments of :class:`ProtobufDeserializer` for the settings of confluent-kafka's.
 
     Raises ``InvalidSettings``.
@@ -169,7 +163,7 @@ def _adapted(theirs: Callable[..., str]) -> ReferenceSubject:
     return lambda path: theirs(None, SimpleNamespace(name=path))
 
 
-class ProtobufSerializer(Serializer[Any]):
+class ProtobufSerializer(Serializer["Datum"]):
     """Writes messages and dicts as Protobuf, framed with the registry's id of their schema and their message indexes.
 
     ``model`` is a generated class: its file is registered, after the files that it imports. Without a class, ``schema``
@@ -196,7 +190,7 @@ class ProtobufSerializer(Serializer[Any]):
         reference_subject: ReferenceSubject = IMPORT_PATH,
         skip_known_types: bool = True,
         id_location: Literal["prefix", "header"] = "prefix",
-        to_dict: Callable[[Any, Any], Any] | None = None,
+        to_dict: Callable[[Datum, Datum], Datum] | None = None,
         latest_ttl_s: float = 60.0,
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
@@ -230,9 +224,9 @@ class ProtobufSerializer(Serializer[Any]):
         )
 
         self._class = classes[0] if classes and not (self._is_more or self._is_refreshed) else None
-        self._direct: dict[tuple[Any, Any], tuple[Any, Any, bytes]] = {}
+        self._direct: dict[tuple[Datum, Datum], tuple[Datum, Datum, bytes]] = {}
 
-    def __call__(self, value: Any, ctx: MessageContext | None = None) -> bytes | None:
+    def __call__(self, value: Datum, ctx: MessageContext | None = None) -> bytes | None:
         """Return the message for ``value``; None for None, a tombstone. See :meth:`Serializer.__call__`."""
         try:
             class_, serialize, prefix = self._direct[ctx.topic, ctx.field]  # type: ignore[union-attr]  # None: below
@@ -259,10 +253,10 @@ class ProtobufSerializer(Serializer[Any]):
         cls,
         msg_type: type[Message],
         schema_registry_client: AnyRegistry,
-        conf: Mapping[str, Any] | None = None,
+        conf: Mapping[str, object] | None = None,
         *,
-        rule_conf: Mapping[str, Any] | None = None,
-        rule_registry: Any = None,
+        rule_conf: Mapping[str, object] | None = None,
+        rule_registry: object = None,
     ) -> Self:
         """Return the serializer that confluent-kafka's ``ProtobufSerializer`` would be with the same arguments.
 
@@ -272,7 +266,7 @@ class ProtobufSerializer(Serializer[Any]):
         return cls(schema_registry_client, model=msg_type, **confluent_writing(conf, rule_conf, rule_registry))
 
 
-class ProtobufDeserializer(Deserializer[Any]):
+class ProtobufDeserializer(Deserializer["Datum"]):
     """Reads framed Protobuf with the schema that the frame or a header names.
 
     ``model`` is a generated class, or several, of which the one with the message's full name is used; a message of
@@ -296,7 +290,7 @@ class ProtobufDeserializer(Deserializer[Any]):
         latest: Latest = False,
         subject: SubjectNaming | str = TOPIC,
         id_location: Literal["any", "prefix"] = "any",
-        from_dict: Callable[[Any, Any], Any] | None = None,
+        from_dict: Callable[[Datum, Datum], Datum] | None = None,
         on_error: Literal["raise", "return"] = "raise",
         on_forbidden: OnForbidden = "raise",
         latest_ttl_s: float = 60.0,
@@ -332,12 +326,12 @@ class ProtobufDeserializer(Deserializer[Any]):
         )
 
         self._is_direct = self._is_plain and values == "message"
-        self._direct: dict[bytes, Any] = {}
-        self._direct_named: dict[bytes, Any] = {}
+        self._direct: dict[bytes, Datum] = {}
+        self._direct_named: dict[bytes, Datum] = {}
         self._size = _FIRST
         """The size of the prefix that is looked up first: that of the first message that was read."""
 
-    def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> Any:
+    def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> Datum:
         """Return the value of a message; None for None, a tombstone. See :meth:`Deserializer.__call__`."""
         size = self._size
         try:
@@ -360,7 +354,7 @@ class ProtobufDeserializer(Deserializer[Any]):
             self._direct, self._direct_named = map(_parsers, (self._ready, self._named_ready))
             self._size = next(map(len, self._direct), _FIRST)
 
-    def _other(self, data: Any, ctx: Any) -> tuple[Any, Any]:
+    def _other(self, data: Any, ctx: Any) -> tuple[Datum, Datum]:
         """Return the function that reads a message with another size of prefix, or with a header, and the body."""
         headers = None if ctx is None else ctx.headers
         if headers:
@@ -385,11 +379,11 @@ class ProtobufDeserializer(Deserializer[Any]):
     def from_confluent(
         cls,
         message_type: type[Message],
-        conf: Mapping[str, Any] | None = None,
+        conf: Mapping[str, object] | None = None,
         schema_registry_client: AnyRegistry | None = None,
         *,
-        rule_conf: Mapping[str, Any] | None = None,
-        rule_registry: Any = None,
+        rule_conf: Mapping[str, object] | None = None,
+        rule_registry: object = None,
     ) -> Self:
         """Return the deserializer that confluent-kafka's ``ProtobufDeserializer`` would be with the same arguments.
 
@@ -399,12 +393,12 @@ class ProtobufDeserializer(Deserializer[Any]):
         return cls(schema_registry_client, model=message_type, **confluent_reading(conf, rule_conf, rule_registry))
 
 
-def _parsers(ready: Mapping[bytes, Decode]) -> dict[bytes, Any]:
+def _parsers(ready: Mapping[bytes, Decode]) -> dict[bytes, Datum]:
     """Return the functions of the runtime that read messages of one class, by prefix or header."""
     return {prefix: parse for prefix, each in ready.items() if (parse := parser_of(each)) is not None}
 
 
-def _message_name(classes: Sequence[Any], message: str | None) -> str | None:
+def _message_name(classes: Sequence[Datum], message: str | None) -> str | None:
     names = [each.DESCRIPTOR.full_name for each in classes]
     if message is not None and names and names != [message]:
         problem = f"message is {message!r}, and the class is {' or '.join(names)}; one of the two is enough"

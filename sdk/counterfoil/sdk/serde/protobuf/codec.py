@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.languages.protobuf.runtime import PoolRefuses, pooled_file
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, MessageClass, PoolRefuses, pooled_file
 from counterfoil.schema.languages.protobuf.schema import parse_protobuf
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import encode_message_indexes, read_message_indexes
 from counterfoil.sdk.errors import DecodeError, EncodeError, IncompatibleReader
-from counterfoil.sdk.serde.codec import changed
+from counterfoil.sdk.serde.codec import Decode, Encode, RowSource, changed
 from counterfoil.sdk.serde.protobuf.decode import compile_choice, compile_decoder
 from counterfoil.sdk.serde.protobuf.encode import compile_encoder
 from counterfoil.sdk.serde.protobuf.message_types import MessageTypes, class_of, find_misreading, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, MessageClass
     from counterfoil.schema.marks import FieldTags
-    from counterfoil.schema.model import ResolvedReference, Schema
-    from counterfoil.schema.parsed import Validation
-    from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.protobuf.rule_values import ProtobufRuleValues
 
 
@@ -150,7 +147,7 @@ class ProtobufCodec:
 
     def row_source(self, writer: MessageTypes | None, reader: MessageTypes | None, suffix: bytes) -> RowSource:
         """Return what makes rows of messages as dicts."""
-        from counterfoil.sdk.serde.arrow.tables import DictRowSource
+        from counterfoil.sdk.serde.arrow import DictRowSource
 
         return DictRowSource(lambda: self._with_values(as_dict=True).decoder(writer, reader, suffix))
 
@@ -189,7 +186,7 @@ def _types_at(types: MessageTypes, suffix: bytes) -> list[AnyDescriptor]:
 def _refusal(problem: str) -> Decode:
     """Return a decoder for messages of a type that is not read, as they occur in topics with several types."""
 
-    def decode(data: bytes, offset: int, /) -> Any:
+    def decode(data: bytes, offset: int, /) -> Datum:
         del data
         raise DecodeError(problem, offset=offset)
 

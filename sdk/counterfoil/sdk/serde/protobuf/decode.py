@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn, TypeAlias
 
 from google.protobuf.message import DecodeError as RuntimeDecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from counterfoil.schema.languages.protobuf.runtime import is_map
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, MessageClass, is_map
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.protobuf.message_types import class_of, find_fault
 from counterfoil.sdk.serde.protobuf.well_known import ANY, CONVERSION_BY_NAME, TIMES, WRAPPERS, or_nanoseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, MessageClass
-
 
 # Messages as dicts of Python values.
 #
@@ -25,7 +20,7 @@ if TYPE_CHECKING:
 # when it is set. Enums are their symbols, or numbers that have none; keys of extensions are ``[full.name]``. Unknown
 # fields are only in messages.
 
-Read: TypeAlias = Callable[[Any], Any]
+Read: TypeAlias = "Callable[[Datum], Datum]"
 """Returns a message, or a value of a field, as a Python value. Raises ``DecodeError`` with the path."""
 
 
@@ -58,8 +53,8 @@ class DictReader:
     def _read_fields(self, descriptor: AnyDescriptor) -> Read:
         fields = [(field.name, field.has_presence, self._value_of(field)) for field in descriptor.fields]
 
-        def read(message: AnyMessage) -> dict[str, Any]:
-            value: dict[str, Any] = {}
+        def read(message: AnyMessage) -> dict[str, Datum]:
+            value: dict[str, Datum] = {}
             name = ""
             try:
                 for name, has_presence, convert in fields:
@@ -95,12 +90,12 @@ class DictReader:
     def _message_of(self, descriptor: AnyDescriptor) -> Read:
         """Return the function for an inner message, which is built with the first such message: types may be cyclic."""
 
-        def read(message: AnyMessage) -> Any:
+        def read(message: AnyMessage) -> Datum:
             return self.read(descriptor)(message)
 
         return read
 
-    def _read_any(self, message: AnyMessage) -> dict[str, Any]:
+    def _read_any(self, message: AnyMessage) -> dict[str, Datum]:
         url = message.type_url
         try:
             inner = message.DESCRIPTOR.file.pool.FindMessageTypeByName(url.rpartition("/")[2])
@@ -115,7 +110,7 @@ class DictReader:
 
 
 def _guarded(convert: Read) -> Read:
-    def read(message: AnyMessage) -> Any:
+    def read(message: AnyMessage) -> Datum:
         try:
             return convert(message)
         except (ValueError, ArithmeticError) as error:
@@ -124,7 +119,7 @@ def _guarded(convert: Read) -> Read:
     return read
 
 
-def _unchanged(value: Any) -> Any:
+def _unchanged(value: object) -> Datum:
     return value
 
 
@@ -137,7 +132,7 @@ _PARSER: Final = "parser"
 
 def compile_decoder(
     class_: MessageClass, *, as_dict: bool = False, far_as_numbers: bool = False
-) -> Callable[[bytes, int], Any]:
+) -> Callable[[bytes, int], Datum]:
     """Return a function ``(data, offset)`` that reads the message after ``offset``.
 
     Unknown fields are kept in the message. ``far_as_numbers`` is that of :class:`DictReader`. Raises ``DecodeError``
@@ -145,7 +140,7 @@ def compile_decoder(
     """
     parse = class_.FromString
 
-    def decode(data: bytes, offset: int, /) -> Any:
+    def decode(data: bytes, offset: int, /) -> Datum:
         try:
             return parse(data[offset:])
         except (RuntimeDecodeError, ValueError) as error:
@@ -157,15 +152,15 @@ def compile_decoder(
     return decode
 
 
-def parser_of(decode: Callable[[bytes, int], Any]) -> Callable[[bytes], Any] | None:
+def parser_of(decode: Callable[[bytes, int], Datum]) -> Callable[[bytes], Datum] | None:
     """Return the runtime's own function that a decoder of one class calls with the body; None for any other decoder."""
-    parse: Callable[[bytes], Any] | None = getattr(decode, _PARSER, None)
+    parse: Callable[[bytes], Datum] | None = getattr(decode, _PARSER, None)
     return parse
 
 
 def compile_choice(
-    descriptors: Sequence[AnyDescriptor], decoder_of: Callable[[AnyDescriptor], Callable[[bytes, int], Any]]
-) -> Callable[[bytes, int], Any]:
+    descriptors: Sequence[AnyDescriptor], decoder_of: Callable[[AnyDescriptor], Callable[[bytes, int], Datum]]
+) -> Callable[[bytes, int], Datum]:
     """Return a function that reads messages of one of several types: the one that declares all fields of the bytes.
 
     Raises ``DecodeError`` if none or several do.
@@ -173,7 +168,7 @@ def compile_choice(
     candidates = [(class_of(each).FromString, decoder_of(each)) for each in descriptors]
     names = " or ".join(each.full_name for each in descriptors)
 
-    def decode(data: bytes, offset: int, /) -> Any:
+    def decode(data: bytes, offset: int, /) -> Datum:
         fitting = [read for parse, read in candidates if _fits(parse, data[offset:])]
         if len(fitting) == 1:
             return fitting[0](data, offset)
@@ -186,7 +181,7 @@ def compile_choice(
     return decode
 
 
-def _fits(parse: Callable[[bytes], Any], body: bytes) -> bool:
+def _fits(parse: Callable[[bytes], Datum], body: bytes) -> bool:
     try:
         return len(UnknownFieldSet(parse(body))) == 0
     except (RuntimeDecodeError, ValueError):
@@ -194,11 +189,11 @@ def _fits(parse: Callable[[bytes], Any], body: bytes) -> bool:
 
 
 def _as_dict(
-    decode: Callable[[bytes, int], Any], descriptor: AnyDescriptor, reader: DictReader
-) -> Callable[[bytes, int], Any]:
+    decode: Callable[[bytes, int], Datum], descriptor: AnyDescriptor, reader: DictReader
+) -> Callable[[bytes, int], Datum]:
     read = reader.read(descriptor)
 
-    def decode_dict(data: bytes, offset: int, /) -> Any:
+    def decode_dict(data: bytes, offset: int, /) -> Datum:
         message = decode(data, offset)
         try:
             return read(message)

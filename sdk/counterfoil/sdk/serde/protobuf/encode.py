@@ -5,30 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from math import isinf
 from operator import index as as_index
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import EncodeError as RuntimeEncodeError
 from google.protobuf.message import Message
 
-from counterfoil.schema.languages.protobuf.runtime import is_map
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, MessageClass, is_map
 from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.serde import misfit, placed
 from counterfoil.sdk.serde.codec import is_rounded
-from counterfoil.sdk.serde.context import misfit, placed
 from counterfoil.sdk.serde.protobuf.message_types import NAME_BY_TYPE, class_of
 from counterfoil.sdk.serde.protobuf.well_known import ANY, CONVERSION_BY_NAME, NULLABLE, WRAPPERS
-
-if TYPE_CHECKING:
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, MessageClass
-
 
 # Messages filled from dicts, with the place of a value that does not fit.
 #
 # Keys are the names of fields, or their JSON names, or ``[full.name]`` for an extension. None leaves a field unset.
 
-Fill: TypeAlias = Callable[[Any, Any], None]
+Fill: TypeAlias = "Callable[[Datum, Datum], None]"
 """Fills a message from a value. Raises ``EncodeError`` with the path inside the message."""
-Check: TypeAlias = Callable[[Any], Any]
+Check: TypeAlias = "Callable[[Datum], Datum]"
 """Returns the value for a scalar field. Raises ``EncodeError``; the runtime may refuse the value still."""
 
 _TYPE_URL: Final = "@type"
@@ -67,7 +64,7 @@ class DictWriter:
         class_ = class_of(descriptor)
         expected = _expected(descriptor)
 
-        def fill(message: AnyMessage, value: Any) -> None:
+        def fill(message: AnyMessage, value: object) -> None:
             if value.__class__ is class_:
                 message.CopyFrom(value)
             elif isinstance(value, Message) and value.DESCRIPTOR.full_name == descriptor.full_name:  # of another pool
@@ -82,11 +79,11 @@ class DictWriter:
 
         return fill
 
-    def _conversion(self, descriptor: AnyDescriptor) -> Callable[[AnyMessage, Any], bool] | None:
+    def _conversion(self, descriptor: AnyDescriptor) -> Callable[[AnyMessage, Datum], bool] | None:
         if descriptor.full_name in WRAPPERS:
             check = self._check_of(descriptor.fields_by_name["value"])
 
-            def wrap(message: AnyMessage, value: Any) -> bool:
+            def wrap(message: AnyMessage, value: object) -> bool:
                 if isinstance(value, Mapping):
                     return False
                 message.value = check(value)
@@ -99,7 +96,7 @@ class DictWriter:
         known = CONVERSION_BY_NAME.get(descriptor.full_name)
         return None if known is None else known.write
 
-    def _from_fields(self, descriptor: AnyDescriptor) -> Callable[[AnyMessage, Mapping[Any, Any]], None]:
+    def _from_fields(self, descriptor: AnyDescriptor) -> Callable[[AnyMessage, Mapping[Datum, Datum]], None]:
         puts: dict[object, Fill] = {}
         union_by_key: dict[object, str] = {}
         for field in descriptor.fields:
@@ -109,9 +106,9 @@ class DictWriter:
                 if field.containing_oneof is not None and len(field.containing_oneof.fields) > 1:
                     union_by_key[key] = field.containing_oneof.name
 
-        def fill(message: AnyMessage, value: Mapping[Any, Any]) -> None:
+        def fill(message: AnyMessage, value: Mapping[object, object]) -> None:
             message.SetInParent()
-            chosen: dict[str, Any] = {}
+            chosen: dict[str, Datum] = {}
             for key, item in value.items():
                 put = puts.get(key) or self._put_extension(descriptor, key, puts)
                 try:
@@ -151,14 +148,14 @@ class DictWriter:
         if field.message_type is not None:
             is_nullable = field.message_type.full_name == NULLABLE
 
-            def put_message(message: AnyMessage, value: Any) -> None:
+            def put_message(message: AnyMessage, value: object) -> None:
                 if value is not None or is_nullable:
                     self.fill(field.message_type)(get(message), value)
 
             return put_message
         check, assign = self._check_of(field), _setter(field)
 
-        def put(message: AnyMessage, value: Any) -> None:
+        def put(message: AnyMessage, value: object) -> None:
             if value is None:
                 return
             checked = check(value)
@@ -172,7 +169,7 @@ class DictWriter:
     def _put_items(self, field: AnyField) -> Fill:
         get, check = _getter(field), self._check_of(field)
 
-        def put(message: AnyMessage, value: Any) -> None:
+        def put(message: AnyMessage, value: object) -> None:
             if value is None:
                 return
             if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
@@ -197,7 +194,7 @@ class DictWriter:
         key_field, value_field = parts["key"], parts["value"]
         check_key, check_value = self._check_of(key_field), self._check_of(value_field)
 
-        def put(message: AnyMessage, value: Any) -> None:
+        def put(message: AnyMessage, value: object) -> None:
             if value is None:
                 return
             if not isinstance(value, Mapping):
@@ -223,7 +220,7 @@ class DictWriter:
             return check
         size = _REAL_SIZE[field.cpp_type]
 
-        def check_exactly(value: Any) -> float:
+        def check_exactly(value: object) -> float:
             number: float = check(value)
             if value.__class__ is not float and is_rounded(value, size):
                 raise misfit(f"{_described(field)} without rounding; allow_rounding=True rounds it", value)
@@ -231,7 +228,7 @@ class DictWriter:
 
         return check_exactly
 
-    def _fill_any(self, message: AnyMessage, value: Any) -> bool:
+    def _fill_any(self, message: AnyMessage, value: object) -> bool:
         if isinstance(value, Message):
             message.type_url = f"{_URL_PREFIX}{value.DESCRIPTOR.full_name}"
             message.value = value.SerializeToString(deterministic=True)
@@ -258,7 +255,7 @@ def _expected(descriptor: AnyDescriptor) -> str:
     return f"a dict or a message of {descriptor.full_name}" if known is None else known.expected
 
 
-def _converted(convert: Callable[[AnyMessage, Any], bool], message: AnyMessage, value: Any) -> bool:
+def _converted(convert: Callable[[AnyMessage, Datum], bool], message: AnyMessage, value: object) -> bool:
     try:
         return convert(message, value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -272,21 +269,21 @@ def _packed_type(message: AnyMessage, url: object) -> AnyDescriptor | None:
         return None
 
 
-def _entry(entries: Any, checked: Any, key: object, field: AnyField) -> AnyMessage:
+def _entry(entries: Datum, checked: Datum, key: object, field: AnyField) -> AnyMessage:
     try:
         return entries[checked]
     except (TypeError, ValueError):
         raise misfit(f"a key of {_described(field)}", key) from None
 
 
-def _getter(field: AnyField) -> Callable[[AnyMessage], Any]:
+def _getter(field: AnyField) -> Callable[[AnyMessage], Datum]:
     name = field.name
     if field.is_extension:
         return lambda message: message.Extensions[field]
     return lambda message: getattr(message, name)
 
 
-def _setter(field: AnyField) -> Callable[[AnyMessage, Any], None]:
+def _setter(field: AnyField) -> Callable[[AnyMessage, Datum], None]:
     name = field.name
     if field.is_extension:
         return lambda message, value: message.Extensions.__setitem__(field, value)
@@ -311,13 +308,13 @@ def _check_of(field: AnyField) -> Check:
     return lambda value: _of_class(field, value, str)
 
 
-def _of_class(field: AnyField, value: Any, class_: type) -> Any:
+def _of_class(field: AnyField, value: object, class_: type) -> Datum:
     if isinstance(value, class_):
         return value
     raise misfit(_described(field), value)
 
 
-def _whole_number(field: AnyField, value: Any) -> int:
+def _whole_number(field: AnyField, value: Datum) -> int:
     if isinstance(value, bool):
         raise misfit(_described(field), value)
     try:
@@ -326,7 +323,7 @@ def _whole_number(field: AnyField, value: Any) -> int:
         raise misfit(_described(field), value) from None
 
 
-def _number(field: AnyField, value: Any) -> float:
+def _number(field: AnyField, value: Datum) -> float:
     try:
         if isinstance(value, (bool, str, bytes)):
             raise misfit(_described(field), value)
@@ -343,7 +340,7 @@ _TOO_LARGE_FOR_FLOAT: Final = 2.0**128 - 2.0**103
 """The smallest number that is rounded to an infinite float of 32 bits."""
 
 
-def _enum_number(field: AnyField, value: Any) -> int:
+def _enum_number(field: AnyField, value: object) -> int:
     if isinstance(value, str):
         # Names of symbols are ASCII; Google's runtime ends with a SystemError for texts that UTF-8 cannot have.
         found = field.enum_type.values_by_name.get(value) if value.isascii() else None
@@ -377,10 +374,10 @@ def compile_encoder(
     ``EncodeError`` with path, expected and got.
     """
     class_ = class_of(descriptor) if class_ is None else class_
-    serialize: Callable[[Any], bytes] = class_.SerializeToString
+    serialize: Callable[[Datum], bytes] = class_.SerializeToString
     build = _builder(descriptor, class_, DictWriter(exact=exact))
 
-    def encode(value: Any, prefix: bytes = b"", /) -> bytes:
+    def encode(value: object, prefix: bytes = b"", /) -> bytes:
         message = value if type(value) is class_ else build(value)  # slower: value.__class__, which may be a field
         try:
             return prefix + serialize(message)
@@ -390,11 +387,11 @@ def compile_encoder(
     return encode
 
 
-def _builder(descriptor: AnyDescriptor, class_: MessageClass, writer: DictWriter) -> Callable[[Any], AnyMessage]:
+def _builder(descriptor: AnyDescriptor, class_: MessageClass, writer: DictWriter) -> Callable[[Datum], AnyMessage]:
     name = descriptor.full_name
     fill = writer.fill(class_.DESCRIPTOR)
 
-    def build(value: Any) -> AnyMessage:
+    def build(value: object) -> AnyMessage:
         if isinstance(value, class_):
             return value
         if not isinstance(value, Mapping) and not _is_named(value, name):

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor import FieldDescriptor, FileDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from google.protobuf.descriptor import FileDescriptor
-
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, MessageClass
-
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, MessageClass
 
 # The message types of one schema in Google's runtime, and their places in the schema's file.
 #

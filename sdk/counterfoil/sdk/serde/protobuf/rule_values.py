@@ -6,12 +6,14 @@ may have other names. Well-known types are values without fields of their own.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from google.protobuf.message import Message
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.languages.protobuf.marks import (
     TYPE_BY_NUMBER,
     ProtobufMarks,
@@ -22,23 +24,14 @@ from counterfoil.schema.languages.protobuf.marks import (
     places_of,
     value_field,
 )
-from counterfoil.schema.languages.protobuf.runtime import is_map
-from counterfoil.schema.tags import unnamed_paths
+from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, MessageClass, is_map
+from counterfoil.schema.marks import FieldTags, Mark
+from counterfoil.schema.tags import UnnamedPath, unnamed_paths
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.protobuf.decode import DictReader
 from counterfoil.sdk.serde.protobuf.encode import compile_encoder
-from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
-from counterfoil.sdk.serde.rules.values import Aim, CheckedValue, InlineRule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from counterfoil.schema.languages.protobuf.runtime import AnyDescriptor, AnyField, AnyMessage, MessageClass
-    from counterfoil.schema.marks import FieldTags, Mark
-    from counterfoil.schema.tags import UnnamedPath
-    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
-    from counterfoil.sdk.serde.rules.values import Hiding
-
+from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, FieldType, SchemaField, Transform
+from counterfoil.sdk.serde.rules.values import Aim, CheckedValue, Hiding, InlineRule
 
 _TYPE: Final = {number: FieldType[name] for number, name in TYPE_BY_NUMBER.items()}
 _TEXTS: Final = (FieldType.STRING, FieldType.BYTES)
@@ -69,16 +62,16 @@ class ProtobufRuleValues:
         reader = DictReader(far_as_numbers=far_as_numbers)
         self._read = reader.read(class_.DESCRIPTOR) if as_dict else None
 
-    def opened(self, value: Any, /) -> Any:
+    def opened(self, value: object, /) -> Datum:
         """Return a message: the value itself, or the message of a dict."""
         return value if isinstance(value, Message) else self._class.FromString(self._encode(value, b""))
 
-    def closed(self, message: Any, /) -> Any:
+    def closed(self, message: object, /) -> Datum:
         """Return a value of the program."""
         opened = self.opened(message)
         return opened if self._read is None else self._read(opened)
 
-    def encoded(self, message: Any, /) -> bytes:
+    def encoded(self, message: object, /) -> bytes:
         """Return the body of a message that rules changed."""
         return self._encode(message, b"")
 
@@ -98,7 +91,7 @@ class ProtobufRuleValues:
         """Return the paths of the metadata that assign their tags to nothing, in any message type of the file."""
         return unnamed_paths(self._tags.by_path, lambda tags: places_in(self._descriptor, tags))
 
-    def redacted(self, message: Any, hiding: Hiding, /) -> Any:
+    def redacted(self, message: object, hiding: Hiding, /) -> Datum:
         """Return a copy of a message: of what is to be hidden, texts and bytes are replaced, the rest is left out."""
         if hiding.tags is None:
             opened = self.opened(message)
@@ -107,7 +100,7 @@ class ProtobufRuleValues:
         return self._changing(_Walk(hiding.changes, self._marks, hiding=hiding))(message)
 
     def _changing(self, walk: _Walk) -> Transform:
-        def apply(value: Any) -> Any:
+        def apply(value: object) -> Datum:
             message = self.opened(value)
             copy = type(message)()
             copy.CopyFrom(message)
@@ -116,17 +109,17 @@ class ProtobufRuleValues:
 
         return apply
 
-    def inline_rules(self) -> Callable[[Any], Iterator[CheckedValue]] | None:
+    def inline_rules(self) -> Callable[[Datum], Iterator[CheckedValue]] | None:
         """Return a function that finds the values to check; None without inline rules."""
         if not _has_rules(self._descriptor, set()):
             return None
         return lambda value: _checked(self.opened(value), self._descriptor, "")
 
-    def to_json(self, message: Any, /) -> Any:
+    def to_json(self, message: object, /) -> Datum:
         """Return the JSON form of a message, with every field that has no presence."""
         return MessageToDict(self.opened(message), always_print_fields_with_no_presence=True)
 
-    def from_json(self, value: Any, /) -> Any:
+    def from_json(self, value: Datum, /) -> Datum:
         """Return the message of a JSON form."""
         try:
             return ParseDict(value, self._class())
@@ -145,7 +138,7 @@ class _Walk:
         self._changes = changes
         self._marks = marks
         self._hiding = hiding
-        self._steps_by_type: dict[tuple[Any, Any, Mark], list[tuple[AnyField, _Step]]] = {}
+        self._steps_by_type: dict[tuple[Datum, Datum, Mark], list[tuple[AnyField, _Step]]] = {}
 
     def change(self, message: AnyMessage, schema: AnyDescriptor, mark: Mark) -> None:
         """Change the fields of a message that the schema's type declares; ``mark`` is that of the message."""
@@ -207,11 +200,11 @@ class _Walk:
 _Step: TypeAlias = "Callable[[AnyMessage], None]"
 
 
-def _get(field: AnyField, message: AnyMessage) -> Any:
+def _get(field: AnyField, message: AnyMessage) -> Datum:
     return message.Extensions[field] if field.is_extension else getattr(message, field.name)
 
 
-def _items(field: AnyField, value: Any) -> list[Any]:
+def _items(field: AnyField, value: Datum) -> list[Datum]:
     if not field.is_repeated:
         return [value]
     return [value[key] for key in value] if is_map(field) else list(value)
@@ -243,7 +236,7 @@ def _scalars(field: AnyField, change: Change, message: AnyMessage) -> None:
         value[:] = [change(item, message) for item in value]
 
 
-def _rules_of(descriptor: Any) -> list[InlineRule]:
+def _rules_of(descriptor: object) -> list[InlineRule]:
     return [
         InlineRule(rule.name or "unnamed", rule.expr, rule.doc or rule.sql or None)
         for rule in meta_of(descriptor).rules
@@ -279,13 +272,13 @@ def _checked(message: AnyMessage, schema: AnyDescriptor, path: str) -> Iterator[
                 yield from _checked(item, inner, f"{where}{step}")
 
 
-def _plain(field: AnyField, value: Any) -> Any:
+def _plain(field: AnyField, value: Datum) -> Datum:
     if not field.is_repeated:
         return value
     return {key: value[key] for key in value} if is_map(field) else list(value)
 
 
-def _placed(field: AnyField, value: Any) -> Iterator[tuple[str, Any]]:
+def _placed(field: AnyField, value: Datum) -> Iterator[tuple[str, Datum]]:
     if not field.is_repeated:
         yield "", value
     elif is_map(field):

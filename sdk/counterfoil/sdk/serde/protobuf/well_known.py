@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.languages.protobuf.runtime import AnyMessage
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.context import misfit, placed
-
-if TYPE_CHECKING:
-    from datetime import tzinfo
-
-    from counterfoil.schema.languages.protobuf.runtime import AnyMessage
-
+from counterfoil.sdk.serde import misfit, placed
 
 # Points in time and durations of Python with nanoseconds, which ``datetime`` and ``timedelta`` do not have.
 #
@@ -49,7 +45,7 @@ class DatetimeWithNanoseconds(datetime):
     def __repr__(self) -> str:
         return f"{type(self).__name__}.of({self._plain!r}, {self.nanosecond})"
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: object) -> tuple[Datum, ...]:
         return type(self).of, (self._plain, self.nanosecond)
 
     def __eq__(self, other: object) -> bool:
@@ -60,20 +56,20 @@ class DatetimeWithNanoseconds(datetime):
 
     __hash__ = datetime.__hash__
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: Datum) -> bool:
         if super().__eq__(other):
             return bool(self.nanosecond < getattr(other, "nanosecond", 0))
         return super().__lt__(other)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: Datum) -> bool:
         if super().__eq__(other):
             return bool(self.nanosecond > getattr(other, "nanosecond", 0))
         return super().__gt__(other)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: object) -> bool:
         return not self > other
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: object) -> bool:
         return not self < other
 
     def isoformat(self, sep: str = "T", timespec: str = "auto") -> str:
@@ -88,7 +84,7 @@ class DatetimeWithNanoseconds(datetime):
         """Return the same point in time in another zone."""
         return type(self).of(self._plain.astimezone(tz), self.nanosecond)
 
-    def replace(self, *parts: Any, **named: Any) -> Any:
+    def replace(self, *parts: Any, **named: Any) -> Datum:
         """Return the value with other parts, and the same nanoseconds."""
         return type(self).of(self._plain.replace(*parts, **named), self.nanosecond)
 
@@ -116,7 +112,7 @@ class TimedeltaWithNanoseconds(timedelta):
     def __repr__(self) -> str:
         return f"{type(self).__name__}.of({self._plain!r}, {self.nanoseconds})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Datum, ...]:
         return type(self).of, (self._plain, self.nanoseconds)
 
     def __eq__(self, other: object) -> bool:
@@ -127,20 +123,20 @@ class TimedeltaWithNanoseconds(timedelta):
 
     __hash__ = timedelta.__hash__
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: Datum) -> bool:
         if super().__eq__(other):
             return bool(self.nanoseconds < getattr(other, "nanoseconds", 0))
         return super().__lt__(other)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: Datum) -> bool:
         if super().__eq__(other):
             return bool(self.nanoseconds > getattr(other, "nanoseconds", 0))
         return super().__gt__(other)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: object) -> bool:
         return not self > other
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: object) -> bool:
         return not self < other
 
 
@@ -188,7 +184,7 @@ NULLABLE: Final = "google.protobuf.Value"
 """The type of JSON values, for which None is a value."""
 
 
-def _write_timestamp(message: AnyMessage, value: Any) -> bool:
+def _write_timestamp(message: AnyMessage, value: object) -> bool:
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise misfit("a datetime with a time zone", value)
@@ -198,7 +194,7 @@ def _write_timestamp(message: AnyMessage, value: Any) -> bool:
     return _write_json_text(message, value, _TIME)
 
 
-def _write_duration(message: AnyMessage, value: Any) -> bool:
+def _write_duration(message: AnyMessage, value: object) -> bool:
     if isinstance(value, timedelta):
         if not getattr(value, "nanoseconds", 0):
             message.FromTimedelta(value)
@@ -217,7 +213,7 @@ def _nanoseconds_of(value: timedelta) -> int:
     return micros * 1000 + int(getattr(value, "nanoseconds", 0))
 
 
-def _write_json_text(message: AnyMessage, value: Any, expected: str) -> bool:
+def _write_json_text(message: AnyMessage, value: object, expected: str) -> bool:
     if not isinstance(value, str):
         return False
     try:
@@ -227,7 +223,7 @@ def _write_json_text(message: AnyMessage, value: Any, expected: str) -> bool:
     return True
 
 
-def _write_field_mask(message: AnyMessage, value: Any) -> bool:
+def _write_field_mask(message: AnyMessage, value: object) -> bool:
     if isinstance(value, (str, Mapping)) or not isinstance(value, Sequence):
         return False
     for index, path in enumerate(value):
@@ -237,7 +233,7 @@ def _write_field_mask(message: AnyMessage, value: Any) -> bool:
     return True
 
 
-def _write_struct(message: AnyMessage, value: Any) -> bool:
+def _write_struct(message: AnyMessage, value: object) -> bool:
     if not isinstance(value, Mapping):
         return False
     message.SetInParent()
@@ -251,7 +247,7 @@ def _write_struct(message: AnyMessage, value: Any) -> bool:
     return True
 
 
-def _write_list(message: AnyMessage, value: Any) -> bool:
+def _write_list(message: AnyMessage, value: object) -> bool:
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
         return False
     message.SetInParent()
@@ -263,7 +259,7 @@ def _write_list(message: AnyMessage, value: Any) -> bool:
     return True
 
 
-def _write_value(message: AnyMessage, value: Any) -> bool:
+def _write_value(message: AnyMessage, value: object) -> bool:
     match value:
         case None:
             message.null_value = 0
@@ -278,7 +274,7 @@ def _write_value(message: AnyMessage, value: Any) -> bool:
     return True
 
 
-def _write_struct_or_list(message: AnyMessage, value: Any) -> bool:
+def _write_struct_or_list(message: AnyMessage, value: object) -> bool:
     if isinstance(value, Mapping):
         return _write_struct(message.struct_value, value)
     return _write_list(message.list_value, value)
@@ -294,7 +290,7 @@ def _exact_number(value: float) -> float:
     return number
 
 
-def _write_confluent_decimal(message: AnyMessage, value: Any) -> bool:
+def _write_confluent_decimal(message: AnyMessage, value: object) -> bool:
     if not isinstance(value, Decimal):
         return False
     sign, digits, exponent = value.as_tuple()
@@ -308,7 +304,7 @@ def _write_confluent_decimal(message: AnyMessage, value: Any) -> bool:
     return True
 
 
-def _write_google_decimal(message: AnyMessage, value: Any) -> bool:
+def _write_google_decimal(message: AnyMessage, value: object) -> bool:
     if not isinstance(value, Decimal):
         return False
     if not value.is_finite():
@@ -345,10 +341,10 @@ def _read_duration(message: AnyMessage) -> timedelta:
     return TimedeltaWithNanoseconds.of(timedelta(microseconds=micros), nanoseconds)
 
 
-def or_nanoseconds(read: Callable[[AnyMessage], Any]) -> Callable[[AnyMessage], Any]:
+def or_nanoseconds(read: Callable[[AnyMessage], Datum]) -> Callable[[AnyMessage], Datum]:
     """Return a function that reads a ``Timestamp`` or ``Duration``, as nanoseconds where Python has no value for it."""
 
-    def read_any(message: AnyMessage) -> Any:
+    def read_any(message: AnyMessage) -> Datum:
         try:
             return read(message)
         except (ValueError, ArithmeticError):
@@ -357,15 +353,15 @@ def or_nanoseconds(read: Callable[[AnyMessage], Any]) -> Callable[[AnyMessage], 
     return read_any
 
 
-def _read_struct(message: AnyMessage) -> dict[str, Any]:
+def _read_struct(message: AnyMessage) -> dict[str, Datum]:
     return {key: _read_value(value) for key, value in message.fields.items()}
 
 
-def _read_list(message: AnyMessage) -> list[Any]:
+def _read_list(message: AnyMessage) -> list[Datum]:
     return [_read_value(value) for value in message.values]
 
 
-def _read_value(message: AnyMessage) -> Any:
+def _read_value(message: AnyMessage) -> Datum:
     kind = message.WhichOneof("kind")
     if kind is None or kind == "null_value":
         return None
@@ -385,8 +381,8 @@ class WellKnownConversion:
     ``write`` returns whether the value is of the right kind; ``expected`` describes these values.
     """
 
-    read: Callable[[AnyMessage], Any]
-    write: Callable[[AnyMessage, Any], bool]
+    read: Callable[[AnyMessage], Datum]
+    write: Callable[[AnyMessage, Datum], bool]
     expected: str
 
 

@@ -18,19 +18,16 @@ import logging
 import struct
 from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import MissingExtra, needed_by
 from counterfoil.sdk.errors import EncryptionError, RuleConditionFailed, RuleError, RuleTypeMissing
-from counterfoil.sdk.serde.rules.protocol import RuleMode
+from counterfoil.sdk.serde.rules.protocol import RuleMode, RuleRun
 from counterfoil.sdk.serde.rules.settings import NEED
 from counterfoil.sdk.serde.rules.stages import refuse
 from counterfoil.sdk.serde.rules.values import REDACTED, mentions, tags_to_hide
-
-if TYPE_CHECKING:
-    from counterfoil.sdk.serde.rules.protocol import RuleRun
-
 
 Send: TypeAlias = Callable[[str, bytes | None, bytes | None, list[tuple[str, bytes | None]]], object]
 """Sends a record: topic, key, value, headers."""
@@ -39,7 +36,7 @@ _LOG: Final = logging.getLogger(__name__)
 _REDACTED: Final = ("ENCRYPT", "ENCRYPT_PAYLOAD")
 _PREFIX: Final = "__rule."
 _INT64: Final = range(-(2**63), 2**63)
-_PRODUCER: Final[Mapping[str, Any]] = {
+_PRODUCER: Final[Mapping[str, Datum]] = {
     "acks": "all",
     "enable.idempotence": False,
     "max.in.flight.requests.per.connection": 1,
@@ -53,7 +50,7 @@ class DeadLetterAction:
     Settings of ``conf`` whose names do not begin with ``dlq.`` are those of the producer.
     """
 
-    def __init__(self, conf: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, conf: Mapping[str, object] | None = None) -> None:
         self._conf = dict(conf or {})
         self._producer: Any = None
         self._lock = Lock()
@@ -81,7 +78,7 @@ class DeadLetterAction:
         if producer is not None:
             producer.flush()
 
-    def _send(self, run: RuleRun, conf: Mapping[str, Any], topic: str) -> None:
+    def _send(self, run: RuleRun, conf: Mapping[str, Datum], topic: str) -> None:
         try:
             key, value, headers = _redacted(run, conf)
         except Exception as error:  # noqa: BLE001 - its text may contain what must not be seen
@@ -101,7 +98,7 @@ class DeadLetterAction:
         if str(conf.get("dlq.auto.flush")).lower() == "true":
             producer.flush()
 
-    def _own_producer(self, conf: Mapping[str, Any]) -> Any:
+    def _own_producer(self, conf: Mapping[str, Datum]) -> Datum:
         """Return the producer, made when it is first needed."""
         with self._lock:
             if self._producer is None:
@@ -115,17 +112,17 @@ class DeadLetterAction:
             return self._producer
 
 
-def _listed(value: Any, default: tuple[str, ...]) -> tuple[str, ...]:
+def _listed(value: object, default: tuple[str, ...]) -> tuple[str, ...]:
     return default if value is None else tuple(part.strip() for part in str(value).split(","))
 
 
 def _redacted(
-    run: RuleRun, conf: Mapping[str, Any]
+    run: RuleRun, conf: Mapping[str, object]
 ) -> tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]:
     """Return the key, the value and the headers of a record without what rules encrypt."""
     types = _listed(conf.get("dlq.redact.rule.types"), _REDACTED)
     tags = tags_to_hide(run.scope.rule_set, types)
-    found: list[Any] = []
+    found: list[Datum] = []
     key, value = run.key, run.value
     if run.scope.field == "key":
         key = run.redact(key, tags, found)
@@ -138,13 +135,13 @@ def _redacted(
     return _bytes_of(key), _bytes_of(value), _headers(run, None if seen is None else [*found, *seen])
 
 
-def _report(error: Any, message: Any) -> None:
+def _report(error: Any, message: Datum) -> None:
     if error is not None:
         topic = message.topic() if message is not None else "unknown"
         _LOG.error("The record could not be sent to the dead letter topic %s: %s", topic, error)
 
 
-def _headers(run: RuleRun, hidden: list[Any] | None) -> list[tuple[str, bytes | None]]:
+def _headers(run: RuleRun, hidden: list[Datum] | None) -> list[tuple[str, bytes | None]]:
     """Return the headers of the record, and those that say what failed, without a text that mentions hidden values.
 
     If these are not known, the text of no error is included that may quote a value.
@@ -163,20 +160,20 @@ def _headers(run: RuleRun, hidden: list[Any] | None) -> list[tuple[str, bytes | 
     return [(name, _header(value)) for name, value in (*pairs, *own)]
 
 
-def _reason(error: Exception, hidden: list[Any] | None) -> str:
+def _reason(error: Exception, hidden: list[Datum] | None) -> str:
     text = str(error)
     is_fixed = isinstance(error, (RuleConditionFailed, EncryptionError))
     quotes = not is_fixed if hidden is None else mentions(text, hidden)
     return f"{type(error).__name__} ({REDACTED})" if quotes else text
 
 
-def _header(value: Any) -> bytes | None:
+def _header(value: object) -> bytes | None:
     if value is None:
         return None
     return bytes(value) if isinstance(value, (bytes, bytearray, memoryview)) else str(value).encode()
 
 
-def _bytes_of(value: Any) -> bytes | None:
+def _bytes_of(value: object) -> bytes | None:
     """Return a key or a value as bytes: as it is, as Kafka's own serializers write it, or else as JSON."""
     match value:
         case None:
@@ -192,7 +189,7 @@ def _bytes_of(value: Any) -> bytes | None:
     return _json(value)
 
 
-def _json(value: Any) -> bytes:
+def _json(value: Datum) -> bytes:
     if hasattr(value, "DESCRIPTOR"):
         from google.protobuf.json_format import MessageToJson
 
@@ -200,5 +197,5 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, default=_as_text).encode()
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     return bytes(value).decode("latin-1") if isinstance(value, (bytes, bytearray)) else str(value)

@@ -6,10 +6,11 @@ Evaluations are limited in time and depth, since an expression may never end. Th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import jsonata
 
+from counterfoil.schema.datum import Datum
 from counterfoil.sdk.errors import RuleError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class JsonataRuleExecutor:
         timeout_ms, depth = _limit(scope, TIMEOUT, _DEFAULT_TIMEOUT_MS), _limit(scope, DEPTH, _DEFAULT_DEPTH)
         expression = _parsed(source)
 
-        def evaluate(message: Any) -> Any:
+        def evaluate(message: object) -> Datum:
             frame = expression.create_frame()
             frame.set_runtime_bounds(timeout_ms, depth)
             try:
@@ -51,7 +52,7 @@ class JsonataRuleExecutor:
         """Do nothing."""
 
 
-def _parsed(source: str) -> Any:
+def _parsed(source: str) -> Datum:
     try:
         expression = jsonata.Jsonata(source)
     except jsonata.JException as error:

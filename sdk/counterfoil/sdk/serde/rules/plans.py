@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound
 from counterfoil.schema.marks import FieldTags
-from counterfoil.schema.model import SchemaType
-from counterfoil.schema.rest.versions import Visibility
+from counterfoil.schema.model import ResolvedReference, RuleSet, Schema, SchemaType
+from counterfoil.schema.rest.versions import RegisteredSchema, Visibility
 from counterfoil.sdk.errors import DecodeError, EncodeError, RuleError, SerdeError, ValidationError, Violation
-from counterfoil.sdk.serde.codec import resolve_references
-from counterfoil.sdk.serde.rules.protocol import RuleMode, RulePhase
-from counterfoil.sdk.serde.rules.stages import RuleRecord, compile_stage, has_rules, marking, quote_nothing, redaction
+from counterfoil.sdk.serde import MessageContext
+from counterfoil.sdk.serde.codec import AnyCodec, Decode, Encode, RowSource, resolve_references
+from counterfoil.sdk.serde.rules.protocol import RedactKey, RuleMode, RulePhase
+from counterfoil.sdk.serde.rules.settings import Rules
+from counterfoil.sdk.serde.rules.stages import (
+    Marked,
+    RulePlace,
+    RuleRecord,
+    Stage,
+    compile_stage,
+    has_rules,
+    marking,
+    quote_nothing,
+    redaction,
+)
+from counterfoil.sdk.serde.rules.values import CheckedValue, InlineRule, RuleValues
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from counterfoil.schema.marks import EntityKind
-    from counterfoil.schema.model import ResolvedReference, RuleSet, Schema
-    from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.codec import Codec, Decode, Encode, RowSource
-    from counterfoil.sdk.serde.context import MessageContext
-    from counterfoil.sdk.serde.rules.protocol import RedactKey
-    from counterfoil.sdk.serde.rules.settings import Rules
-    from counterfoil.sdk.serde.rules.stages import Marked, RulePlace, Stage
-    from counterfoil.sdk.serde.rules.values import CheckedValue, InlineRule, RuleValues
 
 
 # Inline rules of a schema, ``confluent:rules``: conditions in CEL beside records and fields, about the value ``this``.
@@ -40,14 +45,14 @@ if TYPE_CHECKING:
 _SHOWN: Final = 3
 
 
-def compile_check(values: RuleValues, *, fail_fast: bool) -> Callable[[Any], None] | None:
+def compile_check(values: RuleValues, *, fail_fast: bool) -> Callable[[Datum], None] | None:
     """Return a function that raises ``ValidationError`` for a message; None if the schema has no inline rules."""
     found = values.inline_rules()
     if found is None:
         return None
-    programs: dict[InlineRule, Callable[[dict[str, Any]], Any]] = {}
+    programs: dict[InlineRule, Callable[[dict[str, Datum]], Datum]] = {}
 
-    def check(message: Any) -> None:
+    def check(message: object) -> None:
         violations: list[Violation] = []
         for each in found(message):
             violation = _violation(each, programs)
@@ -68,7 +73,7 @@ def refuse(violations: list[Violation]) -> None:
     raise ValidationError(f"The value violates rules of its schema: {shown}{more}", violations=tuple(violations))
 
 
-def _violation(each: CheckedValue, programs: dict[InlineRule, Callable[[dict[str, Any]], Any]]) -> Violation | None:
+def _violation(each: CheckedValue, programs: dict[InlineRule, Callable[[dict[str, Datum]], Datum]]) -> Violation | None:
     rule = each.rule
     try:
         program = programs.get(rule)
@@ -134,15 +139,15 @@ class ReadRules:
 
     encoding: Stage | None
     decode: Decode
-    migrate: Callable[[Any, RuleRecord], Any] | None
+    migrate: Callable[[Datum, RuleRecord], Datum] | None
     domain: Stage | None
-    closed: Callable[[Any], Any]
-    encoded: Callable[[Any], bytes]
+    closed: Callable[[Datum], Datum]
+    encoded: Callable[[Datum], bytes]
     row_source: Callable[[], RowSource]
     rule_set: RuleSet | None
     marked: Marked
 
-    def read(self, data: bytes, offset: int, ctx: MessageContext | None) -> Any:
+    def read(self, data: bytes, offset: int, ctx: MessageContext | None) -> Datum:
         """Return the value of a message. Raises ``RuleError`` and the errors of decoding."""
         message = self._message(data, offset, ctx)
         try:
@@ -161,7 +166,7 @@ class ReadRules:
             problem = f"What the rules returned is no value of the reader's schema: {error.problem}"
             raise DecodeError(problem, path=error.path) from error
 
-    def _message(self, data: bytes, offset: int, ctx: MessageContext | None) -> Any:
+    def _message(self, data: bytes, offset: int, ctx: MessageContext | None) -> Datum:
         record = RuleRecord.of(ctx, data)
         if self.encoding is not None:
             data, offset = self.encoding.run(data[offset:], record), 0
@@ -180,7 +185,7 @@ class WriterAndReader:
     ``latest`` is the version of the subject that is the reader's schema, if it is one.
     """
 
-    codec: Codec[Any]
+    codec: AnyCodec
     writer: Schema
     parsed_writer: Any
     reader: Schema | None
@@ -230,7 +235,7 @@ def compile_read_rules(reading: WriterAndReader, place: RulePlace) -> Script[Rea
     return ReadRules(encoding, decode, migrate, domain, values.closed, values.encoded, row_source, *hidden)
 
 
-def _tags(reading: WriterAndReader, place: RulePlace) -> Script[Any]:
+def _tags(reading: WriterAndReader, place: RulePlace) -> Script[Datum]:
     """Return the tags of the fields in both schemas."""
     tags = None
     for schema in (each for each in (reading.writer, reading.reader) if each is not None):
@@ -241,9 +246,9 @@ def _tags(reading: WriterAndReader, place: RulePlace) -> Script[Any]:
 
 
 def _migration(
-    stages: list[Stage], to_json: Callable[[Any], Any], from_json: Callable[[Any], Any]
-) -> Callable[[Any, RuleRecord], Any]:
-    def migrate(message: Any, record: RuleRecord) -> Any:
+    stages: list[Stage], to_json: Callable[[Datum], Datum], from_json: Callable[[Datum], Datum]
+) -> Callable[[Datum, RuleRecord], Datum]:
+    def migrate(message: object, record: RuleRecord) -> Datum:
         value = to_json(message)
         for stage in stages:
             value = stage.run(value, record)
@@ -297,17 +302,17 @@ class WriteRules:
     in no error.
     """
 
-    opened: Callable[[Any], Any]
+    opened: Callable[[Datum], Datum]
     encode: Encode
-    before: Callable[[Any], None] | None
+    before: Callable[[Datum], None] | None
     domain: Stage | None
-    after: Callable[[Any], None] | None
+    after: Callable[[Datum], None] | None
     encoding: Stage | None
     redact_key: RedactKey
     rule_set: RuleSet | None
     marked: Marked
 
-    def write(self, value: Any, prefix: bytes, ctx: MessageContext | None) -> bytes:
+    def write(self, value: object, prefix: bytes, ctx: MessageContext | None) -> bytes:
         """Return the message for a value. Raises ``RuleError``, ``ValidationError``, and the errors of encoding."""
         try:
             return self._written(value, prefix, ctx)
@@ -315,7 +320,7 @@ class WriteRules:
             quote_nothing(error, self.rule_set, lambda tags: self.marked(value, tags))
             raise
 
-    def _written(self, value: Any, prefix: bytes, ctx: MessageContext | None) -> bytes:
+    def _written(self, value: object, prefix: bytes, ctx: MessageContext | None) -> bytes:
         record = RuleRecord.of(ctx, value)
         message = self.opened(value)
         if self.before is not None:
@@ -330,7 +335,7 @@ class WriteRules:
         return prefix + body
 
 
-def compile_write_rules(codec: Codec[Any], parsed: Any, schema: Schema, place: RulePlace) -> Script[WriteRules | None]:
+def compile_write_rules(codec: AnyCodec, parsed: object, schema: Schema, place: RulePlace) -> Script[WriteRules | None]:
     """Return the rules of ``schema`` for values of ``parsed``; None if none of them runs when values are written.
 
     Raises ``RuleError`` for a rule that cannot be run.
@@ -363,7 +368,7 @@ def _key_redaction(values: RuleValues, schema: Schema) -> RedactKey:
     """Return what removes, from a key that has this schema, what its rules encrypt."""
     redact = redaction(values, RuleMode.WRITE)
 
-    def redact_key(key: Any, types: Iterable[str], /, found: list[Any] | None = None) -> Any:
+    def redact_key(key: object, types: Iterable[str], /, found: list[Datum] | None = None) -> Datum:
         from counterfoil.sdk.serde.rules.values import tags_to_hide
 
         return redact(key, tags_to_hide(schema.rule_set, types), found)

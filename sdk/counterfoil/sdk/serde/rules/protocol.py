@@ -11,18 +11,16 @@ Source: the rules of data contracts in Confluent's documentation, and the public
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from counterfoil.schema.marks import ROOT
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.marks import ROOT, Mark
 from counterfoil.sdk.errors import SchemaNotCached
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from counterfoil.schema.marks import Mark
     from counterfoil.schema.model import Rule, RuleSet, Schema
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.sources import RegistrySource, SchemaCalls
@@ -139,26 +137,26 @@ class OpenedText(str):
     __slots__ = ()
 
 
-Transform: TypeAlias = Callable[[Any], Any]
+Transform: TypeAlias = "Callable[[Datum], Datum]"
 """A compiled rule: from the message to the new message (TRANSFORM), or to whether it is valid (CONDITION).
 
 In the encoding phase messages are bytes. It must not change its argument, which belongs to the program.
 """
 
-Change: TypeAlias = Callable[[Any, Any], Any]
+Change: TypeAlias = "Callable[[Datum, Datum], Datum]"
 """A compiled rule for one field, ``(value, message)``: as :data:`Transform` for a value of the field.
 
 ``message`` is the value of the record that contains the field.
 """
 
-FieldChanges: TypeAlias = Callable[[SchemaField], Change | None]
+FieldChanges: TypeAlias = "Callable[[SchemaField], Change | None]"
 """Returns the compiled rule for a field; None if the rule leaves its values as they are. Called once for each field."""
 
 
 class Redact(Protocol):
     """Returns copies of values without what tags mark; bytes of messages that are read stay as they are."""
 
-    def __call__(self, value: Any, tags: frozenset[str] | None, /, found: list[Any] | None = None) -> Any:
+    def __call__(self, value: Datum, tags: frozenset[str] | None, /, found: list[Datum] | None = None) -> Datum:
         """Return a copy of a value; for None as the tags, without anything. What is hidden is added to ``found``."""
 
 
@@ -179,7 +177,7 @@ class RuleScope:
     schema: Schema
     rules: tuple[Rule, ...]
     index: int
-    conf: Mapping[str, Any]
+    conf: Mapping[str, Datum]
     source: RegistrySource
 
     @property
@@ -264,7 +262,7 @@ AnyExecutor: TypeAlias = Executor | FieldExecutor
 class RedactKey(Protocol):
     """Returns a copy of a key without what the rules of its schema encrypt."""
 
-    def __call__(self, key: Any, types: Iterable[str], /, found: list[Any] | None = None) -> Any:
+    def __call__(self, key: Datum, types: Iterable[str], /, found: list[Datum] | None = None) -> Datum:
         """Return a copy without what is marked by rules of these types. What is hidden is added to ``found``."""
 
 
@@ -281,12 +279,12 @@ class RuleRun:
 
     scope: RuleScope
     error: Exception | None
-    key: Any
-    value: Any
-    headers: Any
+    key: Datum
+    value: Datum
+    headers: Datum
     redact: Redact
     redact_key: RedactKey | None = None
-    marked: Callable[[frozenset[str] | None], list[Any] | None] | None = None
+    marked: Callable[[frozenset[str] | None], list[Datum] | None] | None = None
 
 
 @runtime_checkable

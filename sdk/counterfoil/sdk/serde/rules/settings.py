@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock
@@ -12,12 +12,10 @@ from weakref import WeakSet
 from counterfoil.schema.errors import MissingExtra, needed_by
 from counterfoil.sdk.errors import InvalidSettings, RuleTypeMissing
 from counterfoil.sdk.processes import PickledByArguments
-from counterfoil.sdk.serde.context import field_of, topic_of
+from counterfoil.sdk.serde import MessageContext, field_of, topic_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from counterfoil.sdk.serde.context import MessageContext
+    from counterfoil.schema.datum import Datum
     from counterfoil.sdk.serde.rules.protocol import Action, AnyExecutor, RedactKey
 
 
@@ -26,7 +24,9 @@ if TYPE_CHECKING:
 # Serializers see keys and values in separate calls, the key first, in one thread or task. Keeping a key takes time for
 # every record, so that it is done only once an action that needs keys was made.
 
-_KEPT: ContextVar[tuple[str | None, Any, RedactKey | None] | None] = ContextVar("counterfoil_record_key", default=None)
+_KEPT: ContextVar[tuple[str | None, Datum, RedactKey | None] | None] = ContextVar(
+    "counterfoil_record_key", default=None
+)
 
 
 class KeepsKeys(Protocol):
@@ -57,7 +57,7 @@ class _Need:
 NEED: Final = _Need()
 
 
-def keep(ctx: MessageContext | None, key: Any, redact: RedactKey | None = None) -> None:
+def keep(ctx: MessageContext | None, key: object, redact: RedactKey | None = None) -> None:
     """Keep a key for the value of the same record; after a value, forget its key.
 
     ``redact`` removes from the key what the rules of its schema encrypt.
@@ -65,7 +65,7 @@ def keep(ctx: MessageContext | None, key: Any, redact: RedactKey | None = None) 
     _KEPT.set((topic_of(ctx), key, redact) if field_of(ctx) == "key" else None)
 
 
-def kept_key(ctx: MessageContext | None) -> tuple[Any, RedactKey | None]:
+def kept_key(ctx: MessageContext | None) -> tuple[Datum, RedactKey | None]:
     """Return the key of the record of ``ctx`` and what redacts it; None if it was not serialized before its value."""
     kept = _KEPT.get()
     return kept[1:] if kept is not None and kept[0] == topic_of(ctx) else (None, None)
@@ -112,7 +112,7 @@ class Rules(PickledByArguments):
         executors: Mapping[str, AnyExecutor] | None = None,
         actions: Mapping[str, Action] | None = None,
         overrides: Mapping[str, Override] | None = None,
-        conf: Mapping[str, Any] | None = None,
+        conf: Mapping[str, object] | None = None,
         check: Checked = None,
         fail_fast: bool = False,
     ) -> None:
@@ -125,7 +125,7 @@ class Rules(PickledByArguments):
             if not isinstance(each, Override):
                 problem = f"overrides[{name!r}] is a {type(each).__name__}; expected an Override"
                 raise InvalidSettings(problem, setting="overrides")
-        self.conf: Mapping[str, Any] = dict(conf or {})
+        self.conf: Mapping[str, Datum] = dict(conf or {})
         self.check = check
         self.fail_fast = fail_fast
         self._overrides = dict(overrides or {})
@@ -178,7 +178,7 @@ def _named(known: dict[str, T], name: str, group: str, what: str) -> T:
     return found
 
 
-def _installed(name: str, group: str, what: str, known: Iterable[str]) -> Any:
+def _installed(name: str, group: str, what: str, known: Iterable[str]) -> Datum:
     from importlib import metadata
 
     entries = metadata.entry_points(group=group)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
+from counterfoil.schema.datum import Datum
 from counterfoil.sdk.errors import (
     EncryptionError,
     NotEncrypted,
@@ -13,22 +15,29 @@ from counterfoil.sdk.errors import (
     RuleConditionFailed,
     RuleError,
     SchemaNotCached,
+    SerdeError,
 )
-from counterfoil.sdk.serde.context import field_of, headers_of, read_header
-from counterfoil.sdk.serde.rules.protocol import FieldExecutor, PlaceExecutor, RuleMode, RulePhase, RuleRun, RuleScope
-from counterfoil.sdk.serde.rules.settings import kept_key
-from counterfoil.sdk.serde.rules.values import Aim, DecidesByTexts, MessageBeforeRules
+from counterfoil.sdk.serde import MessageContext, field_of, headers_of, read_header
+from counterfoil.sdk.serde.rules.protocol import (
+    Action,
+    Change,
+    FieldExecutor,
+    PlaceExecutor,
+    Redact,
+    RedactKey,
+    RuleMode,
+    RulePhase,
+    RuleRun,
+    RuleScope,
+    SchemaField,
+    Transform,
+)
+from counterfoil.sdk.serde.rules.settings import Rules, kept_key
+from counterfoil.sdk.serde.rules.values import Aim, DecidesByTexts, MessageBeforeRules, RuleValues
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from counterfoil.schema.model import Rule, RuleSet, Schema
-    from counterfoil.sdk.errors import SerdeError
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.context import MessageContext
-    from counterfoil.sdk.serde.rules.protocol import Action, Change, Redact, RedactKey, SchemaField, Transform
-    from counterfoil.sdk.serde.rules.settings import Rules
-    from counterfoil.sdk.serde.rules.values import RuleValues
     from counterfoil.sdk.serde.sources import RegistrySource
     from counterfoil.sdk.subjects import Field
 
@@ -51,7 +60,7 @@ _SECOND: Final = (RuleMode.READ, RuleMode.DOWNGRADE)
 _AIMS: Final = {RuleMode.WRITE: Aim.ENCRYPT, RuleMode.READ: Aim.DECRYPT}
 _IN_CLIENTS: Final = (None, "ALL", "CLIENT")
 
-Marked: TypeAlias = "Callable[[Any, frozenset[str] | None], list[Any] | None]"
+Marked: TypeAlias = "Callable[[Datum, frozenset[str] | None], list[Datum] | None]"
 """Returns the values in a message that tags mark, for None as the tags all; None if they are not known."""
 
 
@@ -70,13 +79,13 @@ class RulePlace:
 class RuleRecord:
     """The record whose value runs through the rules, as actions see it."""
 
-    key: Any
-    value: Any
-    headers: Any
+    key: Datum
+    value: Datum
+    headers: Datum
     redact_key: RedactKey | None = None
 
     @classmethod
-    def of(cls, ctx: MessageContext | None, value: Any) -> RuleRecord:
+    def of(cls, ctx: MessageContext | None, value: object) -> RuleRecord:
         """Return the record of a call, with the key that was serialized before its value."""
         if field_of(ctx) == "key":
             return cls(value, None, headers_of(ctx))
@@ -96,7 +105,7 @@ class _Compiled:
     apply: Transform
     on_success: Action | None
     on_failure: Action | None
-    after: Callable[[Any, MessageBeforeRules], Any] | None = None
+    after: Callable[[Datum, MessageBeforeRules], Datum] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +119,7 @@ class Stage:
     redact: Redact
     marked: Marked
 
-    def run(self, message: Any, record: RuleRecord) -> Any:
+    def run(self, message: object, record: RuleRecord) -> Datum:
         """Return the message after all rules. Raises ``RuleError`` and ``RegistryUnavailable``."""
         skipped = record.rule_to_skip
         before = MessageBeforeRules(message)
@@ -128,12 +137,12 @@ class Stage:
         return message
 
     def _act(
-        self, each: _Compiled, action: Action | None, error: Exception | None, record: RuleRecord, message: Any
+        self, each: _Compiled, action: Action | None, error: Exception | None, record: RuleRecord, message: object
     ) -> None:
         if action is None:
             return
 
-        def marked(tags: frozenset[str] | None) -> list[Any] | None:
+        def marked(tags: frozenset[str] | None) -> list[Datum] | None:
             return self.marked(message, tags)
 
         try:
@@ -150,7 +159,7 @@ class Stage:
             raise RuleError(problem, rule=each.scope.rule.name) from failure
 
 
-def _outcome(each: _Compiled, message: Any, before: MessageBeforeRules) -> tuple[Any, Exception | None]:
+def _outcome(each: _Compiled, message: object, before: MessageBeforeRules) -> tuple[Datum, Exception | None]:
     """Return the message after a rule, or the error of the rule.
 
     The error is handled by the caller, so that it is no context of errors of actions, which are logged.
@@ -163,7 +172,7 @@ def _outcome(each: _Compiled, message: Any, before: MessageBeforeRules) -> tuple
         return None, error
 
 
-def _applied(each: _Compiled, message: Any, before: MessageBeforeRules) -> Any:
+def _applied(each: _Compiled, message: object, before: MessageBeforeRules) -> Datum:
     result = each.apply(message) if each.after is None else each.after(message, before)
     if each.scope.is_condition:
         if not result:
@@ -315,7 +324,7 @@ def _wanted(fields: Iterable[SchemaField], wanted: frozenset[str]) -> Iterator[S
 
 
 def _holding(check: Transform) -> Transform:
-    def holds(message: Any) -> bool:
+    def holds(message: object) -> bool:
         check(message)
         return True
 
@@ -323,7 +332,7 @@ def _holding(check: Transform) -> Transform:
 
 
 def _condition_on(rule: Rule, field: SchemaField, holds: Change) -> Change:
-    def check(value: Any, message: Any) -> Any:
+    def check(value: object, message: object) -> Datum:
         if not holds(value, message):
             raise condition_failed(rule, field.full_name)
         return value
@@ -355,7 +364,7 @@ def _action_name(scope: RuleScope, name: str | None) -> str | None:
 def redaction(values: RuleValues | None, mode: RuleMode) -> Redact:
     """Return what removes values from records; those that are read are bytes, which stay as they are."""
 
-    def redact(value: Any, tags: frozenset[str] | None, /, found: list[Any] | None = None) -> Any:
+    def redact(value: object, tags: frozenset[str] | None, /, found: list[Datum] | None = None) -> Datum:
         from counterfoil.sdk.serde.rules.values import Hiding
 
         if values is None or tags == frozenset() or mode is not RuleMode.WRITE:
@@ -368,10 +377,10 @@ def redaction(values: RuleValues | None, mode: RuleMode) -> Redact:
 def marking(values: RuleValues | None) -> Marked:
     """Return what finds, in messages as rules see them, the values that tags mark; for None as the tags, all."""
 
-    def marked(message: Any, tags: frozenset[str] | None) -> list[Any] | None:
+    def marked(message: object, tags: frozenset[str] | None) -> list[Datum] | None:
         from counterfoil.sdk.serde.rules.values import Hiding
 
-        found: list[Any] = []
+        found: list[Datum] = []
         if values is None:
             return None
         if tags != frozenset():
@@ -385,7 +394,7 @@ def marking(values: RuleValues | None) -> Marked:
 
 
 def quote_nothing(
-    error: SerdeError, rule_set: RuleSet | None, marked: Callable[[frozenset[str] | None], list[Any] | None]
+    error: SerdeError, rule_set: RuleSet | None, marked: Callable[[frozenset[str] | None], list[Datum] | None]
 ) -> None:
     """Remove from an error what tags of rules ENCRYPT mark; ``marked`` returns these values, if they are known.
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from counterfoil.sdk.errors import EncodeError, RuleError, ValidationError
-from counterfoil.sdk.serde.rules.protocol import FieldType
+from counterfoil.schema.datum import Datum
+from counterfoil.sdk.errors import EncodeError, RuleError, SerdeError, ValidationError
+from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, FieldType, SchemaField, Transform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from counterfoil.schema.model import RuleSet
     from counterfoil.schema.tags import UnnamedPath
-    from counterfoil.sdk.errors import SerdeError
-    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, SchemaField, Transform
 
 
 # How rules see the values of a schema: what a codec provides for them.
@@ -44,16 +42,16 @@ class MessageBeforeRules:
     ciphertexts. ``decrypted`` is the message as all rules together decrypt it; None until one of them needs it.
     """
 
-    message: Any
+    message: Datum
     plain: dict[str, str] = field(default_factory=dict)
-    decrypted: Any = None
+    decrypted: Datum = None
 
 
 @runtime_checkable
 class DecidesByTexts(Protocol):
     """A compiled field rule that needs to know what a message was before other rules changed it."""
 
-    def after(self, message: Any, before: MessageBeforeRules, /) -> Any:
+    def after(self, message: Datum, before: MessageBeforeRules, /) -> Datum:
         """Return the message after this rule."""
 
 
@@ -72,19 +70,19 @@ class CheckedValue:
 
     rule: InlineRule
     path: str
-    value: Any
+    value: Datum
 
 
 class RuleValues(Protocol):
     """The values of one schema, as rules see them: dicts and lists (Avro, JSON), or messages (Protobuf)."""
 
-    def opened(self, value: Any, /) -> Any:
+    def opened(self, value: Datum, /) -> Datum:
         """Return a value of the program as a message that rules can work on."""
 
-    def closed(self, message: Any, /) -> Any:
+    def closed(self, message: Datum, /) -> Datum:
         """Return a message that rules changed as a value of the program; raise ``ValidationError`` if it is not one."""
 
-    def encoded(self, message: Any, /) -> bytes:
+    def encoded(self, message: Datum, /) -> bytes:
         """Return the body of a message that rules changed; raise ``SerdeError`` if it is no value of the schema."""
 
     def fields(
@@ -101,19 +99,19 @@ class RuleValues(Protocol):
     def unnamed_paths(self) -> list[UnnamedPath]:
         """Return the paths of the metadata that assign their tags to nothing."""
 
-    def redacted(self, message: Any, hiding: Hiding, /) -> Any:
+    def redacted(self, message: Datum, hiding: Hiding, /) -> Datum:
         """Return a copy of a value of the program without what is to be hidden.
 
         It fails closed: what does not fit the schema is hidden as a whole.
         """
 
-    def inline_rules(self) -> Callable[[Any], Iterator[CheckedValue]] | None:
+    def inline_rules(self) -> Callable[[Datum], Iterator[CheckedValue]] | None:
         """Return a function that finds the values to check in a message; None if the schema has no inline rules."""
 
-    def to_json(self, message: Any, /) -> Any:
+    def to_json(self, message: Datum, /) -> Datum:
         """Return the message as a value of JSON, for migration rules."""
 
-    def from_json(self, value: Any, /) -> Any:
+    def from_json(self, value: Datum, /) -> Datum:
         """Return the message of a value of JSON that migration rules returned."""
 
 
@@ -145,7 +143,7 @@ class Hiding:
     It fails closed: a value that does not fit its schema is hidden as a whole.
     """
 
-    def __init__(self, tags: frozenset[str] | None, found: list[Any] | None = None) -> None:
+    def __init__(self, tags: frozenset[str] | None, found: list[Datum] | None = None) -> None:
         self.tags = tags
         self.found = [] if found is None else found
 
@@ -159,7 +157,7 @@ class Hiding:
             return None
         placeholder = _BYTES if field.type is FieldType.BYTES else REDACTED
 
-        def hide(value: Any, message: Any) -> Any:
+        def hide(value: object, message: object) -> Datum:
             del message
             if value is None:
                 return None
@@ -168,14 +166,14 @@ class Hiding:
 
         return hide
 
-    def whole(self, value: Any) -> Any:
+    def whole(self, value: object) -> Datum:
         """Return what stands for a value of which nothing may be seen."""
         if value is None:
             return None
         self.found.append(value)
         return REDACTED
 
-    def key(self, index: int, name: Any) -> str:
+    def key(self, index: int, name: object) -> str:
         """Return what stands for a key of a map of which nothing may be seen; keys stay different."""
         self.found.append(name)
         return REDACTED if index == 0 else f"{REDACTED} {index + 1}"
@@ -189,7 +187,7 @@ def tags_to_hide(rule_set: RuleSet | None, types: Iterable[str]) -> frozenset[st
     return frozenset(tag for rule in rules for tag in rule.tags)
 
 
-def mentions(text: str, values: Iterable[Any]) -> bool:
+def mentions(text: str, values: Iterable[object]) -> bool:
     """Return whether a sentence contains one of the values, or a text or a number inside one of them."""
     return any(_is_in(text, leaf) for value in values for leaf in _leaves(value))
 
@@ -206,7 +204,7 @@ def _written(leaf: str) -> Iterator[str]:
     yield from dict.fromkeys(each[:_CUT_OFF] for each in forms)
 
 
-def without_values(error: SerdeError, hidden: Iterable[Any]) -> None:
+def without_values(error: SerdeError, hidden: Iterable[object]) -> None:
     """Remove the sentence of an error that mentions one of the values, and each of its causes that does."""
     hidden = [*hidden]
     facts = (error.problem, getattr(error, "got", None), *(each.message for each in getattr(error, "violations", ())))
@@ -237,7 +235,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
             waiting += [each.__cause__, each.__context__]
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _leaves(value: object) -> Iterator[str]:
     waiting = [value]
     while waiting:
         each = waiting.pop()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from counterfoil.sdk.confluent.rules.installed import InstalledRulePart
+from counterfoil.sdk.confluent.rules import InstalledRulePart
 
 __all__ = ["DlqAction"]
 

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from celpy import celtypes
 from celpy.evaluation import celstr
 
+from counterfoil.schema.datum import Datum
+
 if TYPE_CHECKING:
     import lark
 
 
-Direct: TypeAlias = Callable[[dict[str, Any]], Any]
+Direct: TypeAlias = "Callable[[dict[str, Datum]], Datum]"
 """Returns the value of an expression with variables; raises ``NotDirect``."""
 
 _INT_MIN: Final = -(2**63)
@@ -35,11 +37,11 @@ class NotDirect(Exception):
     """An expression, or values, that only cel-python evaluates."""
 
 
-def compile_direct(tree: lark.Tree[Any]) -> Direct:
+def compile_direct(tree: lark.Tree[object]) -> Direct:
     """Return the function that evaluates a parsed expression. Raises ``NotDirect`` for one that is not simple."""
     evaluate = _compiled(tree)
 
-    def run(variables: dict[str, Any]) -> Any:
+    def run(variables: dict[str, Datum]) -> Datum:
         _check(variables)
         result = evaluate(variables)
         if type(result) not in _RESULTS:
@@ -49,7 +51,7 @@ def compile_direct(tree: lark.Tree[Any]) -> Direct:
     return run
 
 
-def _check(value: Any) -> None:
+def _check(value: Datum) -> None:
     """Refuse values that cel-python converts, or refuses, even if the evaluation does not reach them."""
     kind = type(value)
     if kind is dict:
@@ -76,7 +78,7 @@ def _compiled(tree: Any) -> Direct:
 # --- literals, variables, members ------------------------------------------------------------------------------------
 
 
-def _literal(children: list[Any]) -> Direct:
+def _literal(children: list[Datum]) -> Direct:
     read = _READ_BY_LITERAL.get(children[0].type)
     if read is None:
         raise NotDirect
@@ -87,7 +89,7 @@ def _literal(children: list[Any]) -> Direct:
     return lambda _: value
 
 
-_READ_BY_LITERAL: Final[dict[str, Callable[[Any], Any]]] = {
+_READ_BY_LITERAL: Final[dict[str, Callable[[Datum], Datum]]] = {
     "INT_LIT": lambda token: int(celtypes.IntType(token.value)),
     "FLOAT_LIT": lambda token: float(token.value),
     "STRING_LIT": lambda token: str(celstr(token)),
@@ -97,10 +99,10 @@ _READ_BY_LITERAL: Final[dict[str, Callable[[Any], Any]]] = {
 }
 
 
-def _variable(children: list[Any]) -> Direct:
+def _variable(children: list[Datum]) -> Direct:
     name = str(children[0].value)
 
-    def read(variables: dict[str, Any]) -> Any:
+    def read(variables: dict[str, Datum]) -> Datum:
         if name not in variables:
             raise NotDirect
         return variables[name]
@@ -108,17 +110,17 @@ def _variable(children: list[Any]) -> Direct:
     return read
 
 
-def _member(children: list[Any]) -> Direct:
+def _member(children: list[Datum]) -> Direct:
     name = str(children[1].value)
     return _item(_compiled(children[0]), lambda _: name)
 
 
-def _index(children: list[Any]) -> Direct:
+def _index(children: list[Datum]) -> Direct:
     return _item(*map(_compiled, children))
 
 
 def _item(of: Direct, key: Direct) -> Direct:
-    def read(variables: dict[str, Any]) -> Any:
+    def read(variables: dict[str, Datum]) -> Datum:
         value, name = of(variables), key(variables)
         if type(value) is not dict or type(name) is not str or name not in value:
             raise NotDirect
@@ -127,7 +129,7 @@ def _item(of: Direct, key: Direct) -> Direct:
     return read
 
 
-def _list(children: list[Any]) -> Direct:
+def _list(children: list[Datum]) -> Direct:
     if not children or children[0] is None:
         return lambda _: []
     items = list(map(_compiled, children[0].children))
@@ -137,27 +139,27 @@ def _list(children: list[Any]) -> Direct:
 # --- conditions -----------------------------------------------------------------------------------------------------
 
 
-def _truth(value: Any) -> bool:
+def _truth(value: object) -> bool:
     if type(value) is not bool:
         raise NotDirect
     return value
 
 
-def _conditional(children: list[Any]) -> Direct:
+def _conditional(children: list[Datum]) -> Direct:
     if len(children) == 1:
         return _compiled(children[0])
     condition, then, otherwise = map(_compiled, children)
     return lambda variables: (then if _truth(condition(variables)) else otherwise)(variables)
 
 
-def _and(children: list[Any]) -> Direct:
+def _and(children: list[Datum]) -> Direct:
     if len(children) == 1:
         return _compiled(children[0])
     left, right = map(_compiled, children)
     return lambda variables: _truth(left(variables)) and _truth(right(variables))
 
 
-def _or(children: list[Any]) -> Direct:
+def _or(children: list[Datum]) -> Direct:
     if len(children) == 1:
         return _compiled(children[0])
     left, right = map(_compiled, children)
@@ -167,7 +169,7 @@ def _or(children: list[Any]) -> Direct:
 # --- operators ------------------------------------------------------------------------------------------------------
 
 
-def _are_equal(left: Any, right: Any) -> bool:
+def _are_equal(left: object, right: object) -> bool:
     """Return whether two scalars are equal: numbers by value, and else values of one type alone."""
     kind, other = type(left), type(right)
     if kind not in _SCALARS or other not in _SCALARS:
@@ -175,8 +177,8 @@ def _are_equal(left: Any, right: Any) -> bool:
     return bool((kind is other or (kind in _NUMBERS and other in _NUMBERS)) and left == right)
 
 
-def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    def ordered(left: Any, right: Any) -> bool:
+def _ordered(compare: Callable[[Datum, Datum], bool]) -> Callable[[Datum, Datum], bool]:
+    def ordered(left: object, right: object) -> bool:
         kind, other = type(left), type(right)
         if (kind in _NUMBERS and other in _NUMBERS) or (kind is str and other is str):
             return compare(left, right)
@@ -185,14 +187,14 @@ def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     return ordered
 
 
-def _is_in(item: Any, container: Any) -> bool:
+def _is_in(item: object, container: object) -> bool:
     if type(container) is not list:
         raise NotDirect
     return any(_are_equal(item, each) for each in container)
 
 
-def _calculated(calculate: Callable[[Any, Any], Any], *kinds: type) -> Callable[[Any, Any], Any]:
-    def calculated(left: Any, right: Any) -> Any:
+def _calculated(calculate: Callable[[Datum, Datum], Datum], *kinds: type) -> Callable[[Datum, Datum], Datum]:
+    def calculated(left: object, right: object) -> Datum:
         kind = type(left)
         if kind is not type(right) or kind not in kinds:
             raise NotDirect
@@ -201,19 +203,19 @@ def _calculated(calculate: Callable[[Any, Any], Any], *kinds: type) -> Callable[
     return calculated
 
 
-def _in_range(value: Any) -> Any:
+def _in_range(value: object) -> Datum:
     if type(value) is int and not _INT_MIN <= value <= _INT_MAX:
         raise NotDirect
     return value
 
 
-def _negative(value: Any) -> Any:
+def _negative(value: Datum) -> Datum:
     if type(value) not in _NUMBERS:
         raise NotDirect
     return _in_range(-value)
 
 
-_OPERATOR_BY_RULE: Final[dict[str, Callable[[Any, Any], Any]]] = {
+_OPERATOR_BY_RULE: Final[dict[str, Callable[[Datum, Datum], Datum]]] = {
     "relation_eq": _are_equal,
     "relation_ne": lambda left, right: not _are_equal(left, right),
     "relation_lt": _ordered(operator.lt),
@@ -227,7 +229,7 @@ _OPERATOR_BY_RULE: Final[dict[str, Callable[[Any, Any], Any]]] = {
 }
 
 
-def _operation(children: list[Any]) -> Direct:
+def _operation(children: list[Datum]) -> Direct:
     """Return the function of ``[left operator] right``, whose left operand is the operator's child."""
     if len(children) == 1:
         return _compiled(children[0])
@@ -238,7 +240,7 @@ def _operation(children: list[Any]) -> Direct:
     return lambda variables: operate(left(variables), right(variables))
 
 
-def _unary(children: list[Any]) -> Direct:
+def _unary(children: list[Datum]) -> Direct:
     if len(children) == 1:
         return _compiled(children[0])
     operand = _compiled(children[1])
@@ -250,14 +252,14 @@ def _unary(children: list[Any]) -> Direct:
 # --- functions ------------------------------------------------------------------------------------------------------
 
 
-def _size(value: Any) -> int:
+def _size(value: Datum) -> int:
     if type(value) not in (str, list, dict):
         raise NotDirect
     return len(value)
 
 
-def _of_texts(call: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
-    def called(text: Any, part: Any) -> bool:
+def _of_texts(call: Callable[[str, str], bool]) -> Callable[[Datum, Datum], bool]:
+    def called(text: object, part: object) -> bool:
         if type(text) is not str or type(part) is not str:
             raise NotDirect
         return call(text, part)
@@ -265,7 +267,7 @@ def _of_texts(call: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
     return called
 
 
-_FUNCTION_BY_NAME: Final[dict[tuple[str, int], Callable[..., Any]]] = {
+_FUNCTION_BY_NAME: Final[dict[tuple[str, int], Callable[..., Datum]]] = {
     ("size", 1): _size,
     ("contains", 2): _of_texts(operator.contains),
     ("startsWith", 2): _of_texts(str.startswith),
@@ -274,15 +276,15 @@ _FUNCTION_BY_NAME: Final[dict[tuple[str, int], Callable[..., Any]]] = {
 """The functions by name and number of arguments, with what a method is called on as the first."""
 
 
-def _function_call(children: list[Any]) -> Direct:
+def _function_call(children: list[Datum]) -> Direct:
     return _call(str(children[0].value), [], children[1:])
 
 
-def _method_call(children: list[Any]) -> Direct:
+def _method_call(children: list[Datum]) -> Direct:
     return _call(str(children[1].value), [children[0]], children[2:])
 
 
-def _call(name: str, receiver: list[Any], more: list[Any]) -> Direct:
+def _call(name: str, receiver: list[Datum], more: list[Datum]) -> Direct:
     given = receiver + [argument for each in more if each is not None for argument in each.children]
     function = _FUNCTION_BY_NAME.get((name, len(given)))
     if function is None:
@@ -294,7 +296,7 @@ def _call(name: str, receiver: list[Any], more: list[Any]) -> Direct:
 _PASSING: Final = frozenset({"member", "primary", "paren_expr"})
 """The rules whose value is that of their one child."""
 
-_COMPILER_BY_RULE: Final[dict[str, Callable[[list[Any]], Direct]]] = {
+_COMPILER_BY_RULE: Final[dict[str, Callable[[list[Datum]], Direct]]] = {
     "expr": _conditional,
     "conditionalor": _or,
     "conditionaland": _and,

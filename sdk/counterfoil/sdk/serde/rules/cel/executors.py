@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import wraps
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import MissingExtra, needed_by
 from counterfoil.sdk.errors import RuleError, RuleTypeMissing
-from counterfoil.sdk.serde.rules.cel.expression import (
+from counterfoil.sdk.serde.rules.cel import (
+    CelExpression,
     Unsupported,
     convert,
     function_alias,
@@ -22,14 +24,11 @@ from counterfoil.sdk.serde.rules.cel.expression import (
     split_guard,
 )
 from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
+from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, RuleScope, SchemaField, Transform
 from counterfoil.sdk.serde.rules.values import mentions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.rules.cel.expression import CelExpression
-    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, RuleScope, SchemaField, Transform
 
 
 # The engine in Rust, imported without the rest of its package, whose command line takes far longer to import.
@@ -38,7 +37,7 @@ _PACKAGE: Final = "cel"
 _EXTENSION: Final = f"{_PACKAGE}.cel"
 
 
-def find_engine() -> Any:
+def find_engine() -> Datum:
     """Return the compiled module of the package ``cel``; None if it is not installed (the extra rules-fast has it).
 
     It is registered under its own name, so that a program which imports the package gets the same module.
@@ -66,17 +65,17 @@ def find_engine() -> Any:
 # numbers, and values with larger integers or decimals, are evaluated in Python, so that the result is the same with and
 # without it.
 
-Evaluate: TypeAlias = Callable[[dict[str, Any]], Any]
+Evaluate: TypeAlias = "Callable[[dict[str, Datum]], Datum]"
 """Evaluates an expression with variables; raises ``CelError``."""
 
 rust = find_engine()
 
 
-def _quoting_nothing(call: Callable[..., Any]) -> Callable[..., Any]:
+def _quoting_nothing(call: Callable[..., Datum]) -> Callable[..., Datum]:
     """Return a function whose errors quote no value: the engine in Rust writes them to its log."""
 
     @wraps(call)
-    def called(*arguments: Any) -> Any:
+    def called(*arguments: object) -> Datum:
         try:
             return call(*arguments)
         except Exception as error:  # noqa: BLE001 - whatever it is, its text may have the value
@@ -88,7 +87,7 @@ def _quoting_nothing(call: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-_OWN: Final[Mapping[str, Callable[..., Any]]] = {
+_OWN: Final[Mapping[str, Callable[..., Datum]]] = {
     function_alias(name): _quoting_nothing(call) for name, call in FUNCTIONS.items()
 }
 _EXACT: Final = frozenset(function_alias(name) for name in FUNCTIONS if name.startswith("decimal"))
@@ -117,7 +116,7 @@ def compile_program(expression: CelExpression, engine: str | None = None) -> Eva
         return program
     later: list[Evaluate] = []
 
-    def evaluate(variables: dict[str, Any]) -> Any:
+    def evaluate(variables: dict[str, Datum]) -> Datum:
         try:
             return program(variables)
         except OutOfRange:
@@ -136,7 +135,7 @@ def compile_rust(expression: CelExpression) -> Evaluate:
         raise _invalid(expression, error) from error
     functions = {name: _OWN[name] for name in expression.calls if name in _OWN}
 
-    def evaluate(variables: dict[str, Any]) -> Any:
+    def evaluate(variables: dict[str, Datum]) -> Datum:
         for value in variables.values():
             check_range(value)
         try:
@@ -155,8 +154,7 @@ def compile_python(expression: CelExpression, most_steps: int | None = None) -> 
     """
     try:
         with needed_by("A rule in CEL", extra="rules"):
-            from counterfoil.sdk.serde.rules.cel.counted import MOST_STEPS
-            from counterfoil.sdk.serde.rules.cel.python_engine import compile_text
+            from counterfoil.sdk.serde.rules.cel.python_engine import MOST_STEPS, compile_text
     except MissingExtra as missing:
         raise RuleTypeMissing(str(missing)) from missing
     functions = {name: _OWN[name] for name in expression.calls if name in _OWN}
@@ -165,7 +163,7 @@ def compile_python(expression: CelExpression, most_steps: int | None = None) -> 
     except Exception as error:
         raise _invalid(expression, error) from error
 
-    def evaluate(variables: dict[str, Any]) -> Any:
+    def evaluate(variables: dict[str, Datum]) -> Datum:
         try:
             return run(variables)
         except Exception as error:
@@ -174,7 +172,7 @@ def compile_python(expression: CelExpression, most_steps: int | None = None) -> 
     return evaluate
 
 
-def check_range(value: Any) -> None:
+def check_range(value: Datum) -> None:
     """Raise ``OutOfRange`` for a value with a number that the Rust engine would change."""
     kind = type(value)
     if kind is int:
@@ -252,7 +250,7 @@ class CelFieldRuleExecutor:
         """Do nothing."""
 
 
-def compile_rule(scope: RuleScope, variables: Sequence[str]) -> Callable[[Mapping[str, Any], Any], Any] | None:
+def compile_rule(scope: RuleScope, variables: Sequence[str]) -> Callable[[Mapping[str, Datum], Datum], Datum] | None:
     """Return the function ``(variables, value)`` that evaluates a rule; None for a rule without an expression.
 
     If the guard is false, it returns the value, and for a condition True.
@@ -265,7 +263,7 @@ def compile_rule(scope: RuleScope, variables: Sequence[str]) -> Callable[[Mappin
     guard = None if guard_source is None else _compiled(guard_source, variables)
     is_condition = scope.is_condition
 
-    def guarded(given: Mapping[str, Any], value: Any) -> Any:
+    def guarded(given: Mapping[str, object], value: object) -> Datum:
         if guard is not None and not guard(given):
             return True if is_condition else value
         return body(given)
@@ -273,23 +271,25 @@ def compile_rule(scope: RuleScope, variables: Sequence[str]) -> Callable[[Mappin
     return guarded
 
 
-def compile_check_of(source: str, variables: Sequence[str] = ("this",)) -> Callable[[Mapping[str, Any]], Any]:
+def compile_check_of(source: str, variables: Sequence[str] = ("this",)) -> Callable[[Mapping[str, Datum]], Datum]:
     """Return the function that evaluates a condition with the values of these variables, such as an inline rule."""
     return _compiled(source, (*variables, _NOW))
 
 
-def _compiled(source: str, variables: Sequence[str]) -> Callable[[Mapping[str, Any]], Any]:
+def _compiled(source: str, variables: Sequence[str]) -> Callable[[Mapping[str, Datum]], Datum]:
     expression = read_expression(source, variables, FUNCTIONS)
     return _bound(expression, compile_program(expression))
 
 
-def _bound(expression: CelExpression, evaluate: Callable[[dict[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
+def _bound(
+    expression: CelExpression, evaluate: Callable[[dict[str, Datum]], Datum]
+) -> Callable[[Mapping[str, Datum]], Datum]:
     """Return the function that evaluates an expression with what it reads of the given values."""
     reads = [(name, parts) for name, parts in expression.reads.items() if name != _NOW]
     presences = [(name, path[0], path[1:]) for name, path in expression.presences.items()]
     reads_now = _NOW in expression.reads
 
-    def run(given: Mapping[str, Any]) -> Any:
+    def run(given: Mapping[str, object]) -> Datum:
         try:
             passed = {name: convert(given[name], parts) for name, parts in reads}
         except Unsupported as error:

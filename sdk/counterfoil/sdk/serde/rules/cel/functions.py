@@ -5,16 +5,15 @@ from __future__ import annotations
 import decimal
 import ipaddress
 import re
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
+from counterfoil.schema.datum import Datum
 
 # Exact numbers in rules: ``decimal("1.50")``, and functions such as ``decimals.add``.
 #
@@ -28,7 +27,7 @@ _EXACT: Final = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Em
 _DIVIDING: Final = decimal.Context(38, decimal.ROUND_HALF_UP, decimal.MIN_EMIN, decimal.MAX_EMAX)
 
 
-def _number(value: Any, scale: Any = None) -> Decimal:
+def _number(value: object, scale: object = None) -> Decimal:
     """Return a decimal: of a text, a number, or two's complement bytes with a scale."""
     if isinstance(value, (bytes, bytearray)):
         if scale is None:
@@ -52,21 +51,21 @@ def _checked(number: Decimal) -> Decimal:
     return abs(number) if not number and number.is_signed() else number
 
 
-def _scale(scale: Any) -> int:
+def _scale(scale: object) -> int:
     if isinstance(scale, bool) or not isinstance(scale, int) or abs(scale) > _MOST_DECIMAL_DIGITS:
         raise ValueError(f"the scale is {scale!r}; expected a whole number up to {_MOST_DECIMAL_DIGITS:,}")
     return scale
 
 
-def _of_two(operate: Callable[[Decimal, Decimal], Any]) -> Callable[[Any, Any], Any]:
+def _of_two(operate: Callable[[Decimal, Decimal], Datum]) -> Callable[[Datum, Datum], Datum]:
     return lambda left, right: _result(operate(_number(left), _number(right)))
 
 
-def _of_one(operate: Callable[[Decimal], Any]) -> Callable[[Any], Any]:
+def _of_one(operate: Callable[[Decimal], Datum]) -> Callable[[Datum], Datum]:
     return lambda value: _result(operate(_number(value)))
 
 
-def _result(value: Any) -> Any:
+def _result(value: object) -> Datum:
     return _checked(value) if isinstance(value, Decimal) else value
 
 
@@ -88,12 +87,12 @@ def _root(number: Decimal) -> Decimal:
     return _DIVIDING.sqrt(number)
 
 
-def _rounded(rounding: str, value: Any, scale: Any = 0) -> Decimal:
+def _rounded(rounding: str, value: object, scale: object = 0) -> Decimal:
     number = _number(value)
     return _checked(number.quantize(Decimal(1).scaleb(-_scale(scale), context=_EXACT), rounding, context=_EXACT))
 
 
-def _truncated(value: Any, scale: Any = 0) -> Decimal:
+def _truncated(value: object, scale: object = 0) -> Decimal:
     number = _number(value)
     exponent = number.as_tuple().exponent
     is_short = isinstance(exponent, int) and _scale(scale) >= -exponent
@@ -104,7 +103,7 @@ def _sign(number: Decimal) -> int:
     return (number > 0) - (number < 0)
 
 
-DECIMAL_FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
+DECIMAL_FUNCTIONS: Final[Mapping[str, Callable[..., Datum]]] = {
     "decimal": _number,
     "decimals.eq": _of_two(lambda left, right: left == right),
     "decimals.lt": _of_two(lambda left, right: left < right),
@@ -141,7 +140,7 @@ _QUOTED: Final = str.maketrans(
 _DEFAULT_PRECISION: Final = 6
 
 
-def format_text(template: Any, arguments: Any) -> str:
+def format_text(template: object, arguments: object) -> str:
     """Return the template with its specifiers replaced by the arguments, in order."""
     if not isinstance(template, str) or not isinstance(arguments, list):
         raise TypeError("format needs a text and a list")
@@ -160,7 +159,7 @@ def format_text(template: Any, arguments: Any) -> str:
     return text
 
 
-def _formatted(kind: str | None, value: Any, precision: int) -> str:
+def _formatted(kind: str | None, value: object, precision: int) -> str:
     match kind:
         case "s":
             return _shown(value)
@@ -177,19 +176,19 @@ def _formatted(kind: str | None, value: Any, precision: int) -> str:
     raise ValueError(f"format has no specifier %{kind or ''}")
 
 
-def _whole(value: Any) -> int:
+def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"format needs a whole number; got {type(value).__name__}")
     return value
 
 
-def _hexadecimal(value: Any) -> str:
+def _hexadecimal(value: object) -> str:
     if isinstance(value, (str, bytes)):
         return (value.encode() if isinstance(value, str) else value).hex()
     return f"{_whole(value):x}"
 
 
-def _shown(value: Any, *, is_inside: bool = False) -> str:
+def _shown(value: object, *, is_inside: bool = False) -> str:
     match value:
         case str():
             return f'"{value.translate(_QUOTED)}"' if is_inside else value
@@ -238,8 +237,8 @@ def _is_email(value: object) -> bool:
     return bool(at and is_short and _LOCAL_PART.fullmatch(local) and _is_hostname(host))
 
 
-def _is_ip(parse: Callable[[Any], object]) -> Callable[[Any], bool]:
-    def is_ip(value: Any) -> bool:
+def _is_ip(parse: Callable[[Datum], object]) -> Callable[[Datum], bool]:
+    def is_ip(value: object) -> bool:
         if not isinstance(value, (str, bytes)):
             raise TypeError(f"expected a text or bytes; got {type(value).__name__}")
         try:
@@ -275,7 +274,7 @@ def _is_uuid(value: object) -> bool:
     return True
 
 
-def _timestamp(value: Any, digits: int = 0) -> datetime:
+def _timestamp(value: object, digits: int = 0) -> datetime:
     """Return a moment: RFC 3339 text, or a number since 1970 with so many decimal digits of a second."""
     if isinstance(value, datetime):
         return value
@@ -291,7 +290,7 @@ def _timestamp(value: Any, digits: int = 0) -> datetime:
     return _EPOCH + timedelta(microseconds=value * 10**_MICRO // 10**digits)
 
 
-FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
+FUNCTIONS: Final[Mapping[str, Callable[..., Datum]]] = {
     "format": format_text,
     "isEmail": _is_email,
     "isHostname": _is_hostname,

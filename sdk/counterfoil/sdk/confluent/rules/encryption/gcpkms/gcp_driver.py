@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from counterfoil.sdk.confluent.rules.installed import InstalledDriver
+from counterfoil.sdk.confluent.rules import InstalledDriver
 
 __all__ = ["GcpKmsDriver"]
 
