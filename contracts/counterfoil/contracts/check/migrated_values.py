@@ -16,9 +16,9 @@ from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.jsonschema.validator import SchemaValidator
 from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.paths import FieldPath, Step, StepKind, member, print_path
-from counterfoil.schema.plans.avro import base_schema, tree_of
+from counterfoil.schema.plans.avro import base_schema
 from counterfoil.schema.plans.jsonschema import NoValues, base_of_json, json_of_base
-from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, RecordType, UnionType, branch_of
+from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, RecordType, UnionType, branch_of, tree_of
 from counterfoil.schema.plans.types import NUMERIC
 from counterfoil.sdk.errors import EncodeError, RuleError
 from counterfoil.sdk.serde.avro.coders import compile_encoder

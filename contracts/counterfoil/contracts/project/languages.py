@@ -151,7 +151,7 @@ def subject_in_name(path: str) -> str | None:
 
 # The files of the same side that a schema file refers to, found by the names that it uses.
 #
-# Each language defines how (:mod:`counterfoil.schema.languages.language`): Avro types are found by their full names,
+# Each language defines how (:mod:`counterfoil.schema.languages.table`): Avro types are found by their full names,
 # Protobuf files by their import paths, JSON schemas by ``$id`` or relative path. If several files match, the nearest
 # one is used.
 
