@@ -70,6 +70,7 @@ class ReadContract:
     """A contract file that was read, with the subjects and contracts it is about."""
 
     contract: PublishedContract
+    agreement: Agreement
     subjects: tuple[str, ...] = ()
     reads: Mapping[str, list[Any]] = field(default_factory=dict)
     """The input ports of a consumer as JSON, by the contract that they read."""
@@ -194,7 +195,7 @@ class ContractFileReader:
         kind = ContractKind.ODCS if isinstance(agreement, Contract) else ContractKind.ODPS
         found = await self._reader.of_text(given.text, hash_of_file, schemas)
         contract = PublishedContract(agreement.id, kind, agreement.version or version, found, given.text, schemas)
-        return ReadContract(contract, subjects, reads or {})
+        return ReadContract(contract, agreement, subjects, reads or {})
 
 
 def _check_names(agreement: Agreement, version: str) -> None:

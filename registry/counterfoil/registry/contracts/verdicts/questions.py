@@ -153,7 +153,7 @@ class Checking:
         read = await self._files.read(given, version=PROPOSED, needs=AccessOperation.READ, permit=permit)
         prints = f"{given.text}{sorted(read.contract.schemas.items())}"
         contract = replace(read.contract, hash=hashlib.sha256(prints.encode()).hexdigest())
-        side = await self._sides.proposed(contract, proposal.application, PROPOSED)
+        side = await self._sides.proposed(contract, proposal.application, PROPOSED, agreement=read.agreement)
         contracts = {each.contract for each in side.offerings}
         before = await self._counterparts.writers(contracts, proposal.place)
         if not side.offerings and proposal.application and proposal.is_application_known:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.contracts.usage import ObservedReader
     from counterfoil.registry.judges.judging import LongJudgements
     from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.schema.agreements import Promise, SchemaLink
+    from counterfoil.schema.agreements import Agreement, Promise, SchemaLink
     from counterfoil.schema.agreements.findings import ReadFinding
     from counterfoil.schema.agreements.pairs import Numbered
     from counterfoil.schema.contexts import QualifiedSubject
@@ -141,10 +141,12 @@ class Sides:
         """Keep the findings about a pair."""
         self._judged.put(asked, found, weight=_FINDING_CHARS * (1 + len(found)))
 
-    async def proposed(self, contract: PublishedContract, application: str, version: str) -> Side:
-        """Return what a contract that is not published offers or reads."""
+    async def proposed(
+        self, contract: PublishedContract, application: str, version: str, *, agreement: Agreement | None = None
+    ) -> Side:
+        """Return what a contract that is not published offers or reads; ``agreement`` is its text's, if it was read."""
         proposal = ApplicationVersion(application, version, contracts=(contract.link,))
-        return _side(proposal, [(contract.link, await self._parsed(contract))])
+        return _side(proposal, [(contract.link, await self._parsed(contract, agreement))])
 
     async def majors_without(self, contract: str, subject: str) -> set[str]:
         """Return the published major versions of a contract, none of which is about a subject."""
@@ -170,8 +172,9 @@ class Sides:
             await asyncio.sleep(0)  # there may be a thousand
         return {link: subjects for link, subjects in found.items() if subjects is not None}
 
-    async def _parsed(self, contract: PublishedContract) -> _Content:
-        agreement = await self._reader.of_text(contract.text, stored_agreement)
+    async def _parsed(self, contract: PublishedContract, agreement: Agreement | None = None) -> _Content:
+        if agreement is None:
+            agreement = await self._reader.of_text(contract.text, stored_agreement)
         if isinstance(agreement, Contract):
             offered = [(promise, await self._offer(contract, promise)) for promise in agreement.promises]
             return tuple(offered), ()
