@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from counterfoil.schema.compatibility import Direction
-from counterfoil.schema.compatibility.findings import Sentence, SideNames
+from counterfoil.schema.compatibility.findings import SCHEMA_UNDECIDED, Sentence, SideNames
 from counterfoil.schema.languages.table import language_for
 
 # The names of the two sides of a comparison in reports, by the direction in which records are read.
@@ -34,7 +34,7 @@ class FileRule:
     fix: str = ""
 
 
-UNDECIDED: Final = "schema-undecided"
+UNDECIDED: Final = SCHEMA_UNDECIDED
 """The rule of a comparison that did not end within its limits: neither compatible nor broken."""
 
 FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {

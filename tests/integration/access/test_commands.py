@@ -10,9 +10,11 @@ import pytest
 
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
+from counterfoil.registry.access.administration import AccessAdministration
 from counterfoil.registry.access.file.values import read_htpasswd
 from counterfoil.registry.access.records import AccessBinding
 from counterfoil.registry.access.store_commands import over_store
+from counterfoil.registry.store.writes import NO_REQUEST
 
 ACCESS = """\
 admins: [User:root]
@@ -59,12 +61,13 @@ def test_check_knows_the_users_of_a_store_and_who_made_its_rules(auth, tmp_path)
     code, out, _ = auth("check", "named.yaml")
     assert (code, "unknown name: User:ana" in out) == (0, True)
 
-    async def fill(administration):
-        await administration.require("root", b"a long password")
-        await administration.put_user("ana", password=b"a long password")
+    async def fill(administration: AccessAdministration) -> None:
+        await administration.require("root", b"a long password", by=NO_REQUEST)
+        await administration.put_user("ana", password=b"a long password", by=NO_REQUEST)
         for name, words in (("User:ana", ("READ",)), ("User:root", ("WRITE",))):
             await administration.put_binding(
                 AccessBinding("", "User:eve", allows=True, operations=words, on="pay.*"),
+                by=NO_REQUEST,
                 maker=name,
                 permit=lambda _: None,
                 permit_held=lambda _: None,

@@ -16,8 +16,8 @@ from counterfoil.contracts.findings import CheckGate, CheckReport, FailOn, FileO
 from counterfoil.contracts.project import SchemaTree
 from counterfoil.contracts.project.model import Project, mapping_of, settings_at, settings_of
 from counterfoil.contracts.project.subjects import Subjects
-from counterfoil.schema.agreements.rules import UNDECIDED as UNDECIDED_READER
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.compatibility.findings import CONSUMER_UNDECIDED
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.texts import counted
@@ -285,4 +285,4 @@ def exit_code_of(report: CheckReport, *, fail_on: FailOn | None, is_empty_fine: 
 
 def _is_unknown(finding: Finding) -> bool:
     """Return whether a finding says that a comparison did not end within its limits."""
-    return finding.rule == UNDECIDED or (finding.rule == UNDECIDED_READER and not finding.is_observed)
+    return finding.rule == UNDECIDED or (finding.rule == CONSUMER_UNDECIDED and not finding.is_observed)

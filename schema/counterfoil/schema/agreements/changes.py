@@ -18,7 +18,7 @@ from counterfoil.schema.agreements import (
 )
 from counterfoil.schema.agreements.judge import judge_promises
 from counterfoil.schema.compatibility import CompatibilityLevel
-from counterfoil.schema.compatibility.findings import Earlier
+from counterfoil.schema.compatibility.findings import SCHEMA_UNDECIDED, Earlier
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.judgement import judge
 from counterfoil.schema.languages.table import find_changes
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 # What differs between two versions of a contract, and what of it breaks someone.
 
-_UNDECIDED = "schema-undecided"
 """The rule of a comparison that did not end within its limits."""
 
 
@@ -49,7 +48,7 @@ def compare_sides(before: Side, after: Side) -> tuple[tuple[ContractChange, ...]
             findings += _incompatibilities(subject, was.schema, now.schema)
         except (JudgementUndecided, InvalidSchema) as reason:  # what is not known is no yes
             text = f"what the change of the schema breaks is not known: {reason.message}"
-            findings.append(JudgedDifference(subject, _UNDECIDED, "", text, is_breaking=True))
+            findings.append(JudgedDifference(subject, SCHEMA_UNDECIDED, "", text, is_breaking=True))
         findings += (
             JudgedDifference(subject, each.rule, print_path(each.element), each.text, is_breaking=each.is_breaking)
             for each in judge_promises(was, now)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from counterfoil.schema.compatibility.findings import CONSUMER_UNDECIDED
+
 
 @dataclass(frozen=True, slots=True)
 class ReadRule:
@@ -17,7 +19,7 @@ class ReadRule:
     fix: str
 
 
-UNDECIDED: Final = "consumer-undecided"
+UNDECIDED: Final = CONSUMER_UNDECIDED
 """The rule of a comparison that did not end within its limits, so that the answer is unknown."""
 
 RULES: Final = (

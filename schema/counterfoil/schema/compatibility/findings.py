@@ -391,6 +391,9 @@ def without_message(path: FieldPath, schema: ParsedSchema) -> FieldPath:
 
 # The results of searches for witnesses and of confirmations.
 
+SCHEMA_UNDECIDED: Final = "schema-undecided"
+CONSUMER_UNDECIDED: Final = "consumer-undecided"
+"""The rules of comparisons of a schema, and of what a consumer reads, that did not end within their limits."""
 BEYOND_LIMITS: Final = "none was found within the limits of a search"
 """The reason of a search that has no steps left."""
 

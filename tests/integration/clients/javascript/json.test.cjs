@@ -9,7 +9,7 @@ const { HeaderSchemaIdSerializer, JsonDeserializer, JsonSerializer, SerdeType } 
 const { newClient, uniqueName } = require('./started.cjs');
 
 const { VALUE } = SerdeType;
-const MESSAGES = JSON.parse(readFileSync(join(__dirname, '..', '..', 'data', 'serde', 'json.json'), 'utf8'))
+const MESSAGES = JSON.parse(readFileSync(join(__dirname, '..', '..', '..', 'data', 'serde', 'json.json'), 'utf8'))
   .filter((one) => one.name !== 'integers of 64 bits'); // which are no numbers of JavaScript
 const bytesOf = (hex) => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 
