@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from decimal import Decimal
 from typing import Any
 
@@ -304,3 +307,32 @@ def test_values_confirm_a_verdict_or_refute_it():
 def test_few_values_are_printed_to_be_few():
     confirmation = confirm_compatible(parsed(of("boolean")), parsed(of("boolean")), 200)
     assert (confirmation.round_tripped, confirmation.reason) == (2, "no more values of an acceptable size are found")
+
+
+_OF_A_NUMBER = """
+from counterfoil.schema import CompatibilityLevel, Earlier, parse_schema
+from counterfoil.schema.judgement import judge
+from counterfoil.schema.model import SchemaType
+
+start = '{"$schema": "http://json-schema.org/draft-04/schema#", "properties": {"a": {'
+choice = '"additionalProperties": {"anyOf": [{"enum": [1.5, 1]}, {"multipleOf": 3}]}'
+earlier, later = (
+    parse_schema(start + each + "}}}", SchemaType.JSON)
+    for each in (choice + ', "required": ["z"]', choice + ', "properties": {"a": {"minimum": 0, "maximum": 7}}')
+)
+judgement = judge(later, [Earlier(earlier)], CompatibilityLevel.FULL)
+print([witness.datum_json for witness in judgement.witnesses().values()])
+"""
+
+
+@pytest.mark.slow
+def test_a_witness_is_the_same_in_every_process():
+    """The order of a set of texts is another one for each seed of Python's hashes."""
+    found = set()
+    for seed in range(4):
+        command = [sys.executable, "-c", _OF_A_NUMBER]
+        environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        found.add(done.stdout)
+    assert len(found) == 1
+    assert "2" in found.pop()

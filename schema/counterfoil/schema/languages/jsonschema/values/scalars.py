@@ -10,7 +10,7 @@ from math import ceil, floor, gcd, lcm
 from typing import Final
 
 from counterfoil.schema.datum import Json
-from counterfoil.schema.languages.jsonschema.json_values import are_equal
+from counterfoil.schema.languages.jsonschema.json_values import are_equal, type_of
 from counterfoil.schema.languages.jsonschema.values.literals import NoInteger, NoMatch, NoMultiple, asks_for_integers
 from counterfoil.schema.languages.jsonschema.values.state import Answering, ValueState
 from counterfoil.schema.languages.jsonschema.view.facts import KeywordFacts
@@ -130,8 +130,8 @@ def _limits(near: Sequence[KeywordFacts], between: NumberRange) -> Iterator[Frac
             away = -1 if limit is each.minimum else 1
             for number in () if limit is None else (Fraction(limit[0]),):
                 yield from (number, number + away, number + away * _LITTLE, number - away, number - away * _LITTLE)
-        for kind, value in each.scalars:
-            yield from (Fraction(value), Fraction(value) + 1) if kind == "number" else ()
+        for value in each.values or ():  # in their order: that of a set of them differs from process to process
+            yield from (Fraction(value), Fraction(value) + 1) if type_of(value) == "number" else ()
     yield from (limit + more for limit in (between.low, between.high) if limit is not None for more in _AROUND)
     yield from (Fraction(number) for number in _USUAL)
     for factor in (Fraction(each.multiple_of) for each in near if each.multiple_of is not None):
