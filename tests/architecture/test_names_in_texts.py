@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-# What looks like a name of ours and is none: a file, and a misspelled name whose error message is tested.
+# What looks like a name of ours and is none: a file, a logger, and misspelled names whose error messages are tested.
 ABSENT_NAMES: Final = frozenset(
     {
         "counterfoil.schema.json",
+        "counterfoil.schema.witness",
         "counterfoil.sdk.Regsitry",
         "counterfoil.sdk.there",
         "counterfoil.sdk.there.found",

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # A verdict does not depend on the record that proves it. So an exception in a search only means that there is no
 # record.
 
-LOGGER: Final = logging.getLogger("counterfoil.schema.compatibility.findings")
+LOGGER: Final = logging.getLogger("counterfoil.schema.witness")  # the name that settings of logging know
 """The logger of defects, each with its traceback and the two schemas."""
 
 _LONGEST_TEXT: Final = 20_000

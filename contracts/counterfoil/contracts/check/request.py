@@ -1,4 +1,4 @@
-"""What a check is asked: the files, what each is compared with and by which rules, and records of topics."""
+"""The request for a check: its files, the baseline and the rules of each comparison, and records of topics."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class WeighedSchema:
         return TopicRecords(triggering, total, is_exact=is_exact, unread=unread, is_sample=self._is_sample)
 
     def unreported(self, reported: Collection[str]) -> Iterator[Unreported]:
-        """Yield what some records trigger, and is not among the findings with these fingerprints, once each."""
+        """Yield the findings that some records trigger, once each, but none with one of these fingerprints."""
         seen: set[str] = set()
         for fingerprint, found in self._found:
             is_harmless = found.count is not None and found.count.most == 0

@@ -330,7 +330,7 @@ def _from_metadata() -> InstalledDistribution:
 # the page that click makes of the same table.
 
 SENTENCE: Final = "A schema registry and contract tests for event streams: serve, check, compare, convert."
-"""What the program is, above the commands."""
+"""The description of the program, above its commands in the help."""
 MAX_COLUMNS: Final = 100
 """The page is not wider than this, however wide the terminal is."""
 _GROUPS: Final = ("Check", "Registry", "Messages", "Contracts", "Bridges", "Administration")

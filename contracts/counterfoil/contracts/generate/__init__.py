@@ -201,7 +201,7 @@ class ExampleLimits:
         self._promise_by_path = {each.path: each for each in fields}
 
     def at(self, path: FieldPath) -> FieldPromise | None:
-        """Return what is promised of a field; None if nothing is."""
+        """Return the promise about a field; None if there is none."""
         return self._promise_by_path.get(tuple(step for step in path if step.kind is not StepKind.BRANCH))
 
     def is_required(self, path: FieldPath) -> bool:

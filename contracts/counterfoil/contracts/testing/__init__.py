@@ -1,4 +1,4 @@
-"""What is checked of records, the rules about them as a table, and which of their values are never shown."""
+"""The checks of records, their rules as a table, and which values of records are never shown."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ RECORD_RULE_BY_ID: Final[Mapping[str, LintRule]] = {rule.id: rule for rule in RE
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What every check has: ``text`` is its sentence about a record that fails, ``file`` and ``position`` its place.
+    """The members of every check. ``text`` is the sentence for a bad record, ``file`` and ``position`` are its place.
 
     ``element`` is the path that it is about; with ``is_hidden``, no value is ever shown.
     """
@@ -178,11 +178,11 @@ class CelCheck(Check):
 
 
 _UNSAID: Final = frozenset({"text", "file", "position", "severity", "is_hidden"})
-"""What does not identify a check: sentences, and where it is declared."""
+"""The members that do not identify a check: sentences, and where it is declared."""
 
 
 def facts_of(check: Check) -> Identity:
-    """Return what identifies a check: what it demands, and of what; never its sentence."""
+    """Return the members that identify a check: its demand, and the place of the values; never its sentence."""
     return _facts(check)
 
 

@@ -1,6 +1,4 @@
-"""The document of a bridge, read with the place of every mistake, and what a registry needs of it: its plans.
-
-The document of a bridge: read with the place of every mistake, and its grammar for editors.
+"""The document of a bridge, read with the place of every mistake, its grammar for editors, and its plans.
 
 It is YAML::
 

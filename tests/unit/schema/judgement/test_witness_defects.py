@@ -48,7 +48,7 @@ def test_a_search_that_fails_is_no_witness_and_is_logged(language: SchemaType, c
     )
     assert not search_for_witness(reader, writer, DIFFERENCE)
     record = caplog.records[0]
-    assert (record.name, record.levelname) == ("counterfoil.schema.compatibility.findings", "ERROR")
+    assert (record.name, record.levelname) == ("counterfoil.schema.witness", "ERROR")
     assert "a text of its own" in caplog.text  # the schemas, to repeat it with
     assert writer.text in caplog.text
     assert "Traceback" in caplog.text

@@ -366,9 +366,8 @@ def _mixed(descriptor: AnyDescriptor, random: Random, depth: int) -> AnyMessage:
 #
 # Fields are matched by number. A field that the reader does not have is no loss, unless it is the set member of a oneof
 # that the reader has. Symbols of enums are compared by name: a number with another name in the reader is read as
-# another
-# symbol, a number without a name there is kept as a number. Well-known types with different names have different
-# meanings.
+# another symbol, a number without a name there is kept as a number. Well-known types with different names have
+# different meanings.
 
 _WORDS_BY_TYPE: Final = {
     number: name.removeprefix("TYPE_").lower()

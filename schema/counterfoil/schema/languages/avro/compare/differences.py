@@ -30,10 +30,8 @@ from counterfoil.schema.languages.avro.types import (
 # The verdict of the pair walk alone, without its findings: whether a reader certainly reads everything of a writer.
 #
 # Of a union, the branch with the writer's name is compared first, and branches with other names are not compared, so
-# that
-# a large union costs one comparison for each branch. The walk itself compares each branch of the reader with each of
-# the
-# writer, since its findings have the paths of the first places, and is needed only where something is found.
+# that a large union costs one comparison for each branch. The walk itself compares each branch of the reader with each
+# of the writer, since its findings have the paths of the first places, and is needed only where something is found.
 #
 # A pair that occurs again inside itself counts as readable, as in the walk. If it is not, after all, the result is that
 # nothing is certain. What is certain here, the walk finds too: it counts at least as many pairs as readable.
@@ -201,8 +199,7 @@ def matching_fields(field: AvroField, writer_fields: Mapping[str, AvroField]) ->
 # - A missing field of an enum type that has an enum default is a type mismatch between the enum and the writer's
 #   record.
 # - A reader field that matches several fields of the writer makes the whole pair undecidable: one difference, without
-#   an
-#   error type.
+#   an error type.
 #
 # Source: Apache Avro 1.12, "Schema Resolution", and recorded answers of Confluent Schema Registry 8.5.
 

@@ -383,7 +383,7 @@ def read_name(cursor: Cursor, expected: str, *, is_field: bool = False) -> str:
     return cursor.advance()
 
 
-# Parsing of ``.proto`` text as a syntax tree.
+# Parsing of a whole file.
 #
 # Source: the Protocol Buffers language specifications, proto2, proto3 and editions 2023 and 2024.
 
