@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-ROOMS: Final = ("schema", "sdk", "contracts", "registry", "converter")
+ROOMS: Final = ("schema", "pages", "sdk", "contracts", "registry", "converter")
 FOLDERS: Final = (*ROOMS, "tests", "benchmarks", "examples", "deploy", "docs")
 
 _DEFINITION: Final = re.compile(r"^(?:(?:async )?def|class) (\w+)|^(\w+)(?:: .+)? = ", re.MULTILINE)

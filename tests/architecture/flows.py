@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests")]
-_ROOMS: Final = ("schema", "sdk", "contracts", "registry", "converter")
+_ROOMS: Final = ("schema", "pages", "sdk", "contracts", "registry", "converter")
 _OURS: Final = tuple(str(ROOT / room / "counterfoil") for room in _ROOMS)
 _TYPES: Final = ("int", "long", "float", "double")
 

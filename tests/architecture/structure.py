@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-ROOMS: Final = ("schema", "sdk", "contracts", "registry", "converter")
+ROOMS: Final = ("schema", "pages", "sdk", "contracts", "registry", "converter")
 _ANY: Final = re.compile(r"\bAny\b")
 _PUBLIC_CLASS: Final = re.compile(r"^class ([^_\W]\w*)", re.MULTILINE)
 _AVRO: Final = "counterfoil.schema.languages.avro."

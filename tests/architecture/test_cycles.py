@@ -5,7 +5,7 @@ from __future__ import annotations
 import grimp
 import pytest
 
-ROOMS = ("schema", "sdk", "contracts", "registry", "converter")
+ROOMS = ("schema", "pages", "sdk", "contracts", "registry", "converter")
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("schema", "sdk", "contracts", "registry", "converter")
+ROOMS = ("schema", "pages", "sdk", "contracts", "registry", "converter")
 MOST_WORDS = 1900
 """Of a page about what one does."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("schema", "sdk", "contracts", "registry", "converter")
+ROOMS = ("schema", "pages", "sdk", "contracts", "registry", "converter")
 WITH_EXAMPLES = sorted(
     ".".join(path.relative_to(ROOT / room).with_suffix("").parts).removesuffix(".__init__")
     for room in ROOMS

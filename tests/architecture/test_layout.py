@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 # "noqa: CODE" or "type: ignore[code]", and after it at least two words
 REASON = re.compile(r"# (?:noqa: [A-Z]+[0-9]+(?:, [A-Z]+[0-9]+)*|type: ignore\[[a-z, -]+\])\W+\w[\w']*\W+\w")
-ROOMS = ("schema", "sdk", "contracts", "registry", "converter")
+ROOMS = ("schema", "pages", "sdk", "contracts", "registry", "converter")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 CONTRACTS = PROJECT["tool"]["importlinter"]["contracts"]
 BESIDE = {"sdk": ["accelerator"]}  # a distribution of its own, in Rust
@@ -69,7 +69,7 @@ sys.meta_path.insert(0, Absent())
 names = ("aiokafka", "confluent_kafka", "faststream", "faust", "kafka_python")
 names += ("beavers", "bytewax", "pyspark", "quixstreams", "spark_usage")
 adapters = {f"counterfoil.sdk.adapters.{name}" for name in names}
-for room in ("schema", "sdk", "contracts"):
+for room in ("schema", "pages", "sdk", "contracts"):
     package = importlib.import_module(f"counterfoil.{room}")
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         if found.name.endswith("__main__") or found.name in adapters or found.name.startswith(only_with_an_extra):

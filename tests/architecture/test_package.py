@@ -64,7 +64,7 @@ def test_the_urls_are_those_of_one_repository(metadata: Message):
 
 def test_the_wheel_holds_every_room_and_its_data(wheel: zipfile.ZipFile):
     names = set(wheel.namelist())
-    for room in ("schema", "sdk", "contracts", "registry", "converter"):
+    for room in ("schema", "pages", "sdk", "contracts", "registry", "converter"):
         assert f"counterfoil/{room}/py.typed" in names
         files = {str(path.relative_to(ROOT / room)) for path in (ROOT / room).rglob("*.sql")}
         assert files <= names

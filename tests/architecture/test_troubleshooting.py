@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text()
-ROOMS = ("registry", "schema", "sdk", "contracts", "converter")
+ROOMS = ("registry", "schema", "pages", "sdk", "contracts", "converter")
 _LOUD = {"error", "exception", "critical"}
 
 
