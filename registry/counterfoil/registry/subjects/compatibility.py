@@ -49,7 +49,7 @@ BUDGET: Final = Budget(witnesses=10)
 """The limits of a judgement beside the event loop."""
 
 QUICK_BUDGETS: Final = {
-    SchemaType.AVRO: replace(BUDGET, comparison_steps=10_000, search_steps=2_000),
+    SchemaType.AVRO: replace(BUDGET, comparison_steps=15_000, search_steps=2_000),
     SchemaType.PROTOBUF: replace(BUDGET, comparison_steps=10_000, search_steps=5_000),
     SchemaType.JSON: replace(BUDGET, comparison_steps=3_000, search_steps=1_500),
 }
