@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from counterfoil.registry.access.identity import CallerIdentity
 from counterfoil.registry.access.resources import (
@@ -325,3 +325,35 @@ class Caller:
 
 NOBODY: Final = Caller(None, Rights((), ()))
 """The caller of a request to an open path without credentials."""
+
+
+# Who looks at what a use case returns.
+
+
+class Viewer(Protocol):
+    """The rights of a caller, for use cases whose results are made of what it may know."""
+
+    @property
+    def readable(self) -> Shown:
+        """The function that says whether the caller may read a subject."""
+
+    def filters(self) -> None:
+        """Declare that the result leaves out what the caller may not know."""
+
+    def may(self, operation: AccessOperation, resource: AccessResource) -> bool:
+        """Return whether the caller may do ``operation`` to ``resource``."""
+
+    def may_read(self, subject: QualifiedSubject) -> bool:
+        """Return whether the caller may read a subject."""
+
+    def may_describe(self, subject: QualifiedSubject) -> bool:
+        """Return whether the caller may know that a subject exists."""
+
+    def may_know_application(self, name: str) -> bool:
+        """Return whether the caller may know that an application exists."""
+
+    def may_see_context(self, context: str) -> bool:
+        """Return whether the caller has a right on a context, or on a subject in it."""
+
+    def visible(self, operation: AccessOperation) -> Visible | None:
+        """Return the subjects that the caller sees in lists; None if it sees all."""
