@@ -1,0 +1,135 @@
+"""Facts of elements, verdicts and rules in words, as pages write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from counterfoil.pages.links import Links, anchor
+from counterfoil.schema.rest.comparisons import CellAnswer
+from counterfoil.schema.rest.inspection import ElementKind, ElementRow, ReferenceName, VersionInspection
+from counterfoil.schema.texts import counted
+
+_MOST_SYMBOLS: Final = 12
+LANGUAGES: Final = MappingProxyType({"AVRO": "Avro", "PROTOBUF": "Protobuf", "JSON": "JSON Schema"})
+
+
+def element_facts(row: ElementRow) -> list[str]:
+    """Return what a table says of an element below its type."""
+    found = [] if row.kind in {ElementKind.FIELD, ElementKind.TYPE} else [row.kind.value]
+    if row.label:
+        found.append(row.label)
+    if row.number is not None:
+        found.append(f"number {row.number}")
+    if row.required is not None:
+        found.append("required" if row.required else "optional")
+    found += row.constraints
+    if row.symbols:
+        found.append(symbol_words(row.symbols))
+    if row.aliases:
+        found.append(f"{'alias' if len(row.aliases) == 1 else 'aliases'} {', '.join(row.aliases)}")
+    if row.reference:
+        found.append(f"from the reference {row.reference}")
+    return found
+
+
+def symbol_words(symbols: Sequence[str]) -> str:
+    """Return the symbols of an enum, the first ones if there are many.
+
+    >>> symbol_words(("NEW", "PAID"))
+    'NEW, PAID'
+    """
+    more = len(symbols) - _MOST_SYMBOLS
+    listed = ", ".join(symbols[:_MOST_SYMBOLS])
+    return f"{listed} and {more} more" if more > 0 else listed
+
+
+def type_addresses(version: VersionInspection, links: Links) -> dict[str, str]:
+    """Return the addresses of the types that a version declares or refers to, by their names."""
+    found = {each.path: f"#{anchor('t', each.path)}" for each in version.types if not each.reference}
+    by_name = {each.name: each for each in version.references}
+    for each in version.types:
+        reference = by_name.get(each.reference)
+        if reference is not None:
+            found[each.path] = _reference_address(reference, links)
+    for reference in version.references:
+        found.setdefault(reference.name, _reference_address(reference, links))
+    return {name: url for name, url in found.items() if url}
+
+
+def _reference_address(reference: ReferenceName, links: Links) -> str:
+    return links.version(reference.subject, reference.version)
+
+
+WINDOW: Final = 500
+"""The lines of a window of a source."""
+
+
+def window_of(line: int) -> str:
+    """Return the first line of the window that has a line, empty for the first window.
+
+    >>> window_of(500), window_of(501)
+    ('', '501')
+    """
+    first = (line - 1) // WINDOW * WINDOW + 1
+    return str(first) if first > 1 else ""
+
+
+def counts_of_step(added: int, removed: int, changed: int) -> list[tuple[str, str, str]]:
+    """Return the counts of a step as sign, word and class; zeros are left out.
+
+    >>> counts_of_step(2, 0, 1)
+    [('+', '2 added', 'added'), ('~', '1 changed', 'changed')]
+    """
+    counts = (("+", added, "added"), ("−", removed, "removed"), ("~", changed, "changed"))  # noqa: RUF001 (a minus sign)
+    return [(sign, f"{count} {word}", word) for sign, count, word in counts if count]
+
+
+def broken_directions(backward: bool | None, forward: bool | None) -> list[str]:
+    """Return the directions in which a step cannot be read.
+
+    >>> broken_directions(True, False)
+    ['forward']
+    """
+    return [name for name, answer in (("backward", backward), ("forward", forward)) if answer is False]
+
+
+def cell_words(answer: CellAnswer, findings: int) -> str:
+    """Return the answer of a cell in words."""
+    match answer:
+        case CellAnswer.READS:
+            return "reads"
+        case CellAnswer.BREAKS:
+            return counted(findings, "finding") if findings else "cannot read"
+        case CellAnswer.UNDECIDED:
+            return "cannot say"
+        case CellAnswer.IMPOSSIBLE:
+            return "not comparable"
+
+
+def scope_words(scope: str | None) -> str:
+    """Return where a setting comes from.
+
+    >>> scope_words(None), scope_words(""), scope_words(":.__GLOBAL:")
+    ('default of the server', 'the top level', 'the global level')
+    """
+    if scope is None:
+        return "default of the server"
+    if scope == "":
+        return "the top level"
+    return "the global level" if scope == ":.__GLOBAL:" else scope
+
+
+WORDS: Final[Mapping[str, object]] = MappingProxyType(
+    {
+        "languages": LANGUAGES,
+        "counted": counted,
+        "symbols": symbol_words,
+        "step_counts": counts_of_step,
+        "broken": broken_directions,
+        "cell": cell_words,
+        "scope": scope_words,
+    }
+)
+"""What templates use of this module."""
