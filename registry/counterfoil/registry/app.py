@@ -66,6 +66,7 @@ from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, M
 from counterfoil.registry.keys.routes import KEY_ROUTES
 from counterfoil.registry.keys.services import open_kms
 from counterfoil.registry.logs import LOGGER
+from counterfoil.registry.settings import NO_PAGES
 from counterfoil.registry.settings_reading import SettingsNotUsable
 from counterfoil.registry.store.committing import WriteLimits
 from counterfoil.registry.store.opening import open_store
@@ -75,6 +76,8 @@ from counterfoil.registry.subjects.schema_routes import SCHEMA_ROUTES
 from counterfoil.registry.telemetry import Counting, Gauges, Telemetry
 from counterfoil.registry.topics.routes import SKETCH_ROUTES
 from counterfoil.registry.use_cases import epoch_ms, use_cases
+from counterfoil.registry.web.answers import ErrorPages, site_of
+from counterfoil.registry.web.routes import BROWSER_ROUTE, PAGE_ROUTES, STATIC_ROUTE
 from counterfoil.schema.errors import MethodNotAllowed, NotFound, RegistryError
 from counterfoil.schema.rest.object_forms import Document
 
@@ -94,6 +97,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.keys.services import KeyWrapping
     from counterfoil.registry.settings import ServerSettings
     from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.web.answers import PageSite
 
 
 # All routes of the application, in the order in which they are tried.
@@ -102,6 +106,7 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     *SUBJECT_ROUTES,
     *SCHEMA_ROUTES,
     *LEVEL_ROUTES,
+    BROWSER_ROUTE,
     *SERVER_ROUTES,
     *ASSOCIATION_ROUTES,
     *KEY_ROUTES,
@@ -117,10 +122,14 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
 )
 
 
-def served_routes(dialect: ResponseDialect, *, associations: bool) -> list[DeclaredRoute]:
-    """Return the routes of ``dialect``, with those of associations if they are turned on."""
+def served_routes(dialect: ResponseDialect, *, associations: bool, has_pages: bool = True) -> list[DeclaredRoute]:
+    """Return the routes of ``dialect``, with those of associations if they are turned on, and of pages likewise."""
     return [
-        route for route in ROUTES if dialect.has(route.path_format) and (associations or ASSOCIATIONS not in route.tags)
+        route
+        for route in ROUTES
+        if dialect.has(route.path_format)
+        and (associations or ASSOCIATIONS not in route.tags)
+        and (has_pages or route is not BROWSER_ROUTE)
     ]
 
 
@@ -213,11 +222,14 @@ def _audit_file(settings: ServerSettings, signed: Callable[[Document], Document]
         raise StoreNotUsable(f"The audit file {settings.audit_file} cannot be opened: {error.strerror}") from None
 
 
-def _provide(app: Starlette, services: Services, events: EventSource, description: Description) -> None:
+def _provide(
+    app: Starlette, services: Services, events: EventSource, description: Description, *, site: PageSite
+) -> None:
     """Store what endpoints find in the state of their application."""
     app.state.services = services
     app.state.events = events
     app.state.description = description
+    app.state.site = site
 
 
 def assemble(
@@ -277,13 +289,16 @@ def assemble(
         for each in (log, wrapping, long, storage):
             await each.close()
 
-    routes = served_routes(dialects.usual, associations=settings.associations)
+    has_pages = settings.ui != NO_PAGES
+    site = site_of(settings)
+    routes = served_routes(dialects.usual, associations=settings.associations, has_pages=has_pages)
+    pages = (*PAGE_ROUTES, STATIC_ROUTE) if has_pages else ()
     feed = Feed(storage)
     lifecycle.at_stop(feed.close)
     events = EventSource(feed, storage, heartbeat_s=heartbeat_s, most_of_caller=settings.stream_limit)
-    methods = Methods(routes)
+    methods = Methods([*routes, *pages])
     app = Starlette(
-        routes=routes,
+        routes=[*routes, *pages],
         lifespan=lifespan,
         exception_handlers={
             HTTPException: partial(_framework_error, methods),
@@ -311,6 +326,7 @@ def assemble(
         ),
         events,
         Description(routes),
+        site=site,
     )
     paths = Deadlines(
         Paths(app, max_body_bytes=settings.max_body_bytes, methods=methods), timeout_s=settings.request_timeout_s
@@ -354,7 +370,7 @@ def assemble(
         guard = _guard(settings, has_access_control=access is not None)
         envelope.surround(composed(access), guard, has_access_control=access is not None)
 
-    return RegistryApp(envelope, storage, lifecycle, courier)
+    return RegistryApp(ErrorPages(envelope, site) if has_pages else envelope, storage, lifecycle, courier)
 
 
 def _behind_checks(

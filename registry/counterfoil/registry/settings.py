@@ -22,6 +22,10 @@ ENVIRONMENT_PREFIX: Final = "COUNTERFOIL_"
 COMPAT_VERSIONS: Final = ("8", "7", "6", "5")
 DENIED_READS: Final = ("403", "404")
 AUDIT_FAILURES: Final = ("continue", "refuse")
+NO_PAGES: Final = "off"
+PAGES: Final = (NO_PAGES, "read")
+NAMES_IN_PATHS: Final = "path"
+NAMES_IN_LINKS: Final = (NAMES_IN_PATHS, "query")
 DEFAULT_STORE: Final = "sqlite:///counterfoil.db"
 DEFAULT_MAX_KEYS: Final = 20_000
 DEFAULT_KMS_TIMEOUT_S: Final = 5.0
@@ -252,6 +256,20 @@ class ServerSettings:
     )
     public_url: str = _setting(
         "", "The address of this server for browsers, such as https://registry.example; redirect_port sends them there."
+    )
+    public_path: str = _setting(
+        "",
+        "The beginning of paths that a proxy in front of this server strips, such as /registry; links of pages begin "
+        "with it. None: the path of public_url.",
+    )
+    ui: str = _setting(
+        "read", "The web pages under /ui: off, or read for pages that show and change nothing.", choices=PAGES
+    )
+    ui_names: str = _setting(
+        NAMES_IN_PATHS,
+        "Where links of pages have the names of subjects: in the path, or in the query for a proxy that decodes %2F. "
+        "Both are always answered.",
+        choices=NAMES_IN_LINKS,
     )
     redirect_port: int = _setting(
         0,

@@ -260,14 +260,20 @@ def source_lines(count: int = 34) -> SourceWindow:
         '  {"name": "count", "type": "int", "default": 12}',
         " ]}",
     ]
-    return SourceWindow("AVRO", tuple(_line(at + 1, text) for at, text in enumerate(lines[:count])), min(count, len(lines)))
+    return SourceWindow(
+        "AVRO", tuple(_line(at + 1, text) for at, text in enumerate(lines[:count])), min(count, len(lines))
+    )
 
 
 def _line(number: int, text: str) -> SourceLine:
     tokens: list[SourceToken] = []
     for at, part in enumerate(text.split('"')):
         if at % 2:
-            kind = "name" if part in {"type", "name", "fields", "doc", "namespace", "default", "logicalType", "tags"} else "text"
+            kind = (
+                "name"
+                if part in {"type", "name", "fields", "doc", "namespace", "default", "logicalType", "tags"}
+                else "text"
+            )
             tokens.append(SourceToken(f'"{part}"', kind, "shop.Money" if part == "shop.Money" else ""))
         elif part.strip(" ,:[]{}") in {"null", "true", "false"} and part.strip(" ,:[]{}"):
             tokens.append(SourceToken(part, "word"))
@@ -314,7 +320,9 @@ def _looking() -> Iterator[SamplePage]:
     yield SamplePage("subject-as-of", "subject", SubjectPage(orders()), replace(frame, as_of=past, links=links))
     frame = framed("orders-value v7", Section.SUBJECTS, subjects, orders_crumb, Crumb("v7"))
     version = orders_version()
-    yield SamplePage("version", "version", VersionPage(version), replace(frame, command="counterfoil schema show orders-value@7"))
+    yield SamplePage(
+        "version", "version", VersionPage(version), replace(frame, command="counterfoil schema show orders-value@7")
+    )
     yield SamplePage("version-source", "version", VersionPage(version, VersionView.SOURCE, source_lines()), frame)
     raw = VersionPage(version, VersionView.RAW, raw='{"type":"record","name":"Order","namespace":"shop","fields":[]}')
     yield SamplePage("version-raw", "version", raw, frame)
@@ -323,7 +331,14 @@ def _looking() -> Iterator[SamplePage]:
     yield SamplePage("version-deleted", "version", VersionPage(gone), replace(frame, notices=(notice,)))
     missing = ErrorPage(404, "Not found", "Version 9 not found.", 40402, "5f6c0a77b1", "version 9", ("orders-value",))
     yield SamplePage("error-404", "error", missing, framed("Not found"))
-    away = ErrorPage(503, "The store cannot be reached", "The database does not answer. Nothing was changed.", 50301, "5f6c0a77b1", retry_s=5)
+    away = ErrorPage(
+        503,
+        "The store cannot be reached",
+        "The database does not answer. Nothing was changed.",
+        50301,
+        "5f6c0a77b1",
+        retry_s=5,
+    )
     yield SamplePage("error-503", "error", away, replace(framed("The store cannot be reached"), refresh_s=5))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -141,6 +142,11 @@ class Rights:
         self.key = self._key()
         """A digest of the rules: callers with the same one see the same lists. It is empty for those who see all."""
 
+    @cached_property
+    def digest(self) -> bytes:
+        """A digest of all rules and scopes of the caller: callers with the same one may do the same."""
+        return self._digest()
+
     def decision(self, operation: AccessOperation, resource: AccessResource) -> AccessDecision:
         """Return whether ``operation`` is allowed by the rules, whatever the scopes are, and the rule that decides."""
         return decide(self._rules, self._principals, operation, resource)
@@ -234,6 +240,9 @@ class Rights:
         is_final = any(rule.is_final and rule.pattern == EVERYTHING for rule in describing)
         if self._scopes is None and (is_final or (sees_all and all(rule.allows for rule in describing))):
             return b""
+        return self._digest()
+
+    def _digest(self) -> bytes:
         lines = [(rule.allows, rule.is_final, *_texts(rule.operations, rule.pattern)) for rule in self._rules]
         scopes = [_texts(operations, pattern) for operations, pattern in self._scopes or ()]
         text = repr((sorted(set(lines)), self._scopes is None, sorted(set(scopes))))
