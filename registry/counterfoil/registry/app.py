@@ -106,7 +106,6 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     *SUBJECT_ROUTES,
     *SCHEMA_ROUTES,
     *LEVEL_ROUTES,
-    BROWSER_ROUTE,
     *SERVER_ROUTES,
     *ASSOCIATION_ROUTES,
     *KEY_ROUTES,
@@ -122,14 +121,10 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
 )
 
 
-def served_routes(dialect: ResponseDialect, *, associations: bool, has_pages: bool = True) -> list[DeclaredRoute]:
-    """Return the routes of ``dialect``, with those of associations if they are turned on, and of pages likewise."""
+def served_routes(dialect: ResponseDialect, *, associations: bool) -> list[DeclaredRoute]:
+    """Return the routes of ``dialect``, with those of associations if they are turned on."""
     return [
-        route
-        for route in ROUTES
-        if dialect.has(route.path_format)
-        and (associations or ASSOCIATIONS not in route.tags)
-        and (has_pages or route is not BROWSER_ROUTE)
+        route for route in ROUTES if dialect.has(route.path_format) and (associations or ASSOCIATIONS not in route.tags)
     ]
 
 
@@ -291,14 +286,14 @@ def assemble(
 
     has_pages = settings.ui != NO_PAGES
     site = site_of(settings)
-    routes = served_routes(dialects.usual, associations=settings.associations, has_pages=has_pages)
-    pages = (*PAGE_ROUTES, STATIC_ROUTE) if has_pages else ()
+    routes = served_routes(dialects.usual, associations=settings.associations)
+    pages = (BROWSER_ROUTE, *PAGE_ROUTES, STATIC_ROUTE) if has_pages else ()
     feed = Feed(storage)
     lifecycle.at_stop(feed.close)
     events = EventSource(feed, storage, heartbeat_s=heartbeat_s, most_of_caller=settings.stream_limit)
     methods = Methods([*routes, *pages])
     app = Starlette(
-        routes=[*routes, *pages],
+        routes=[*pages[:1], *routes, *pages[1:]],
         lifespan=lifespan,
         exception_handlers={
             HTTPException: partial(_framework_error, methods),

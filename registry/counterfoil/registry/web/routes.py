@@ -5,14 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Match
-from starlette.types import Receive, Scope, Send
+from starlette.routing import Route as StarletteRoute
+from starlette.types import Scope
 
 from counterfoil.registry.access.resources import AccessOperation
-from counterfoil.registry.http.access import FOUND, MEMBER, guarded, on
+from counterfoil.registry.http.access import FOUND, on
 from counterfoil.registry.http.answers import accepts
 from counterfoil.registry.http.envelope import ROUTE_HOLDER
-from counterfoil.registry.http.route import DeclaredRoute
 from counterfoil.registry.web.answers import UI, see_other
 from counterfoil.registry.web.endpoint import PageRoute, site_of_app, the_subject_of_the_page
 from counterfoil.registry.web.forms import (
@@ -93,26 +95,26 @@ STATIC_ROUTE: Final = StaticRoute()
 """The route of all static files."""
 
 
-class BrowserRoute(DeclaredRoute):
-    """``GET /`` for requests that name HTML among the media types they accept; another route answers all others."""
+class BrowserRoute(StarletteRoute):
+    """``GET /`` for requests that name HTML among the media types they accept; another route answers all others.
+
+    It shows nothing: whoever is let in is led to the pages, which have needs of their own.
+    """
 
     def __init__(self) -> None:
-        super().__init__("GET", "/", _to_pages, access=MEMBER, response_model=None, include_in_schema=False)
-        self.app = guarded(_redirect, MEMBER)
+        super().__init__("/", _lead_to_pages, methods=["GET"])
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return whether this route answers the request, and its scope."""
-        match, child_scope = super().matches(scope)
-        return (match, child_scope) if match is Match.FULL and _names_html(scope) else (Match.NONE, {})
+        if scope["path"] != "/" or scope["method"] != "GET" or not _names_html(scope):
+            return Match.NONE, {}
+        return super().matches(scope)
 
 
-async def _to_pages() -> None:
-    """Lead a browser to the pages."""
-
-
-async def _redirect(scope: Scope, receive: Receive, send: Send) -> None:
-    scope[ROUTE_HOLDER][0] = "/ (browsers)"
-    await see_other(site_of_app(scope).links.home())(scope, receive, send)
+async def _lead_to_pages(request: Request) -> Response:
+    """Return the response that leads a browser to the pages."""
+    request.scope[ROUTE_HOLDER][0] = "/ (browsers)"
+    return see_other(site_of_app(request.scope).links.home())
 
 
 def _names_html(scope: Scope) -> bool:
@@ -121,4 +123,4 @@ def _names_html(scope: Scope) -> bool:
 
 
 BROWSER_ROUTE: Final = BrowserRoute()
-"""The redirect from the root."""
+"""The redirect from the root, which is tried before the route of the API."""
