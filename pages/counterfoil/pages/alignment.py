@@ -119,9 +119,7 @@ def _pairs(left: Sequence[SourceLine], right: Sequence[SourceLine]) -> list[tupl
     return [*head, *moved, *tail]
 
 
-def _best_pairs(
-    mine: Sequence[LineKey], theirs: Sequence[LineKey]
-) -> list[tuple[int | None, int | None]]:
+def _best_pairs(mine: Sequence[LineKey], theirs: Sequence[LineKey]) -> list[tuple[int | None, int | None]]:
     scores = [[0] * (len(theirs) + 1)]
     for line in reversed(mine):
         below = scores[-1]

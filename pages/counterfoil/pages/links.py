@@ -187,7 +187,9 @@ class Links(ABC):
 
     def rule(self, rule: str) -> str:
         """Return the address of the page of a rule."""
-        return self.page("rules", "/rules") if rule in _UNSAFE_SEGMENTS else self.page("rule", f"/rules/{segment(rule)}")
+        return (
+            self.page("rules", "/rules") if rule in _UNSAFE_SEGMENTS else self.page("rule", f"/rules/{segment(rule)}")
+        )
 
     # What a registry has: subjects, versions, elements, ids, topics.
 
@@ -212,9 +214,7 @@ class Links(ABC):
         server redirects to its place.
         """
         chosen = LATEST if version is None else version
-        return self.of_subject(
-            "version", subject, chosen, view=view, lines=lines, prefix=prefix, after=after, at=at
-        )
+        return self.of_subject("version", subject, chosen, view=view, lines=lines, prefix=prefix, after=after, at=at)
 
     def element(self, subject: str, path: str) -> str:
         """Return the address of the life of an element."""

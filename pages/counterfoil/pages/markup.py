@@ -213,7 +213,9 @@ def split_by(text: str, found: Mapping[str, str]) -> list[tuple[str, str]]:
     parts: list[tuple[str, str]] = [(text, "")]
     for name in sorted(found, key=lambda each: (-len(each), each)):
         if name:
-            parts = [piece for part in parts for piece in ([part] if part[1] else _split_by_one(part[0], name, found[name]))]
+            parts = [
+                piece for part in parts for piece in ([part] if part[1] else _split_by_one(part[0], name, found[name]))
+            ]
     return parts
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
 
+from counterfoil.pages.markup import day_of
 from counterfoil.schema.rest.comparisons import DecodedBytes, DraftVerdict, SchemaComparison
 from counterfoil.schema.rest.inspection import (
     ElementRow,
@@ -40,6 +43,19 @@ class ChangeLine:
     subject: str = ""
     version: int | None = None
     by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DayOfChanges:
+    """The changes of one day in UTC, in the order of the page."""
+
+    day: str
+    changes: tuple[ChangeLine, ...]
+
+
+def by_day(changes: Sequence[ChangeLine]) -> list[DayOfChanges]:
+    """Return changes grouped by their days; the order stays."""
+    return [DayOfChanges(day, tuple(found)) for day, found in groupby(changes, lambda each: day_of(each.ts))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def _environment() -> Environment:
         auto_reload=False,
         cache_size=100,
     )
-    found.filters.update(FILTERS)
+    found.filters.update(FILTERS, groupby_day=models.by_day)
     found.globals.update(
         anchor=anchor,
         operand=operand,

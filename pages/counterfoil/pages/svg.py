@@ -164,7 +164,9 @@ def lay_out_graph(graph: ReferenceGraph) -> GraphDrawing | None:
         box_width=_BOX_WIDTH,
         box_height=_BOX_HEIGHT,
         nodes=tuple(GraphNode(*node, *place, node == centre) for node, place in places.items()),
-        lines=tuple(_line(places, each) for each in graph.edges if _ends(each)[0] in places and _ends(each)[1] in places),
+        lines=tuple(
+            _line(places, each) for each in graph.edges if _ends(each)[0] in places and _ends(each)[1] in places
+        ),
     )
 
 

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 from counterfoil.pages.links import Links, anchor
-from counterfoil.schema.rest.comparisons import CellAnswer
-from counterfoil.schema.rest.inspection import ElementKind, ElementRow, ReferenceName, VersionInspection
+from counterfoil.schema.rest.comparisons import CellAnswer, FrameKind, Operand
+from counterfoil.schema.rest.inspection import ElementKind, ElementRow, ReferenceName, VersionInspection, VersionStep
 from counterfoil.schema.texts import counted
 
 _MOST_SYMBOLS: Final = 12
@@ -95,6 +95,11 @@ def broken_directions(backward: bool | None, forward: bool | None) -> list[str]:
     return [name for name, answer in (("backward", backward), ("forward", forward)) if answer is False]
 
 
+def version_before(versions: Sequence[VersionStep], version: int) -> int | None:
+    """Return the version before one that a step is counted from: the last one that is not deleted."""
+    return max((each.version for each in versions if each.version < version and not each.is_deleted), default=None)
+
+
 def cell_words(answer: CellAnswer, findings: int) -> str:
     """Return the answer of a cell in words."""
     match answer:
@@ -106,6 +111,29 @@ def cell_words(answer: CellAnswer, findings: int) -> str:
             return "cannot say"
         case CellAnswer.IMPOSSIBLE:
             return "not comparable"
+
+
+def side_name(side: Operand, other: Operand) -> str:
+    """Return how a side of a comparison is called: ``v7``, ``orders-value v7`` beside another subject, or ``the draft``."""
+    if side.version is None:
+        return "the draft"
+    return f"v{side.version}" if side.subject == other.subject else f"{side.subject} v{side.version}"
+
+
+_FRAMES: Final = MappingProxyType(
+    {
+        FrameKind.ID: "a schema id",
+        FrameKind.GUID: "a guid",
+        FrameKind.HEADER: "in a header of the record",
+        FrameKind.SINGLE_OBJECT: "Avro's single-object encoding",
+        FrameKind.NONE: "none",
+    }
+)
+
+
+def frame_words(frame: FrameKind) -> str:
+    """Return how bytes name the schema that wrote them."""
+    return _FRAMES[frame]
 
 
 def scope_words(scope: str | None) -> str:
@@ -128,8 +156,11 @@ WORDS: Final[Mapping[str, object]] = MappingProxyType(
         "symbols": symbol_words,
         "step_counts": counts_of_step,
         "broken": broken_directions,
+        "before": version_before,
         "cell": cell_words,
         "scope": scope_words,
+        "side": side_name,
+        "frame": frame_words,
     }
 )
 """What templates use of this module."""
