@@ -131,8 +131,8 @@ class _Elements:
                 yield from self._of_object(schema, keyword, around, needed)
             elif keyword in _OF_ARRAYS:
                 yield from self._of_array(schema, keyword, around)
-            elif keyword in NAMED_STEPS:
-                yield from self._rest(schema.one(keyword), around.inside(NAMED_STEPS[keyword]), ElementKind.BRANCH)
+            elif keyword in NAMED_STEPS and (found := schema.one(keyword)) is not None:
+                yield self._entry(found, around.inside(NAMED_STEPS[keyword]), ElementKind.BRANCH)
 
     def _choice(
         self, schema: WrittenSchema, keyword: str, around: _Around, needed: frozenset[str]
@@ -170,13 +170,11 @@ class _Elements:
         else:
             yield from self._rest(schema.one(keyword), around.inside(ITEMS, "array" if keyword == "items" else ""))
 
-    def _rest(
-        self, schema: WrittenSchema | None, around: _Around, kind: ElementKind = ElementKind.ITEM
-    ) -> Iterator[ElementEntry]:
+    def _rest(self, schema: WrittenSchema | None, around: _Around) -> Iterator[ElementEntry]:
         """Yield the schema of items or values: as a row if it has facts of its own, else what is inside it."""
         if schema is None or isinstance(schema.value, bool):
             return
-        entry = self._entry(schema, around, kind)
+        entry = self._entry(schema, around, ElementKind.ITEM)
         row = entry.row
         has_limits = len(row.constraints) > len(openness_of(schema)) if row else False
         if row and (row.doc or row.tags or row.symbols or row.is_deprecated or has_limits or row.default is not None):
