@@ -58,7 +58,7 @@ def _shown_example(rule: CompatibilityRule) -> RuleExample:
     if policy is not None:
         found = [each for each in example.differences(policy) if each.rule == rule.id]
     if not found:
-        return RuleExample(example.writer.text, example.reader.text, "")
+        return RuleExample(example.writer.text, example.reader.text, "Under no policy it counts; it is only reported")
     witness = search_for_witness(example.reader, example.writer, found[0])
     if not isinstance(witness, Witness):
         return RuleExample(example.writer.text, example.reader.text, found[0].text)

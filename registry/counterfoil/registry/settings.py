@@ -22,6 +22,7 @@ ENVIRONMENT_PREFIX: Final = "COUNTERFOIL_"
 COMPAT_VERSIONS: Final = ("8", "7", "6", "5")
 DENIED_READS: Final = ("403", "404")
 AUDIT_FAILURES: Final = ("continue", "refuse")
+ON_OFF: Final = ("on", "off")
 DEFAULT_STORE: Final = "sqlite:///counterfoil.db"
 DEFAULT_MAX_KEYS: Final = 20_000
 DEFAULT_KMS_TIMEOUT_S: Final = 5.0
@@ -193,6 +194,12 @@ class ServerSettings:
         "The status of a denied read: 403, or 404, exactly as if it were absent, for tenants who may not know of each "
         "other's names and ids.",
         choices=DENIED_READS,
+    )
+    refusals: str = _setting(
+        "on",
+        "Whether refused registrations are kept, with their texts, for those who may read the subject: the newest "
+        "10,000, for 30 days, in memory.",
+        choices=ON_OFF,
     )
     password_checks: int = _setting(
         2, "The largest number of passwords that are examined at the same time.", at_least=1, at_most=64

@@ -1,4 +1,4 @@
-"""What belongs to a subject beside its versions, as far as a caller may know it: aliases, topics, contracts, readers."""
+"""What belongs to a subject beside its versions, as far as a caller may know it."""
 
 from __future__ import annotations
 

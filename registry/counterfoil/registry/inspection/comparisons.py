@@ -90,6 +90,17 @@ class _Side:
     candidate: Candidate
 
 
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A draft for a subject: the text, the rules that count for it, and the schema as it would be stored."""
+
+    subject: QualifiedSubject
+    text: OperandText
+    config: Config
+    history: SubjectHistory
+    candidate: Candidate
+
+
 class ComparisonPages:
     """The use cases of comparisons and drafts. ``belongings`` is None for the past."""
 
@@ -156,8 +167,8 @@ class ComparisonPages:
         *,
         viewer: Viewer,
     ) -> SchemaComparison:
-        first = await self._side(earlier, viewer=viewer)
-        second = await self._side(later, viewer=viewer)
+        first = await self._side(_about(earlier, later), viewer=viewer)
+        second = await self._side(_about(later, earlier), viewer=viewer)
         config = _what_if(await self._scopes.config(second.subject), policy, level)
         return await self._comparison(first, second, config, limits, viewer=viewer)
 
@@ -266,7 +277,8 @@ class ComparisonPages:
             candidate = await self._candidate(subject, text, config, history)
         except InvalidSchema as error:
             return replace(empty, fault=_fault(error))
-        found = await self._described_draft(empty, subject, text, config, history, candidate, viewer=viewer)
+        draft = _Draft(subject, text, config, history, candidate)
+        found = await self._described_draft(empty, draft, viewer=viewer)
         if found.known is not None:
             return found
         try:
@@ -274,7 +286,7 @@ class ComparisonPages:
             check_registration(terms.mode, subject, with_id=False)
         except (InvalidSubject, OperationNotPermitted) as error:
             return replace(found, accepted=False, reasons=(error.message,))
-        return await self._judged_draft(found, subject, config, history, candidate, viewer=viewer)
+        return await self._judged_draft(found, draft, viewer=viewer)
 
     async def _candidate(
         self, subject: QualifiedSubject, text: OperandText, config: Config, history: SubjectHistory
@@ -289,18 +301,9 @@ class ComparisonPages:
         await check_sound(reading.candidate.parsed, config, self._reader)
         return reading.candidate
 
-    async def _described_draft(
-        self,
-        empty: DraftVerdict,
-        subject: QualifiedSubject,
-        text: OperandText,
-        config: Config,
-        history: SubjectHistory,
-        candidate: Candidate,
-        *,
-        viewer: Viewer,
-    ) -> DraftVerdict:
+    async def _described_draft(self, empty: DraftVerdict, draft: _Draft, *, viewer: Viewer) -> DraftVerdict:
         """Return everything about a valid draft but whether it would be accepted, which a known one is."""
+        subject, history, candidate = draft.subject, draft.history, draft.candidate
         warnings = await self._reader.warnings(candidate.parsed)
         match = await self._matcher.find(subject.context, candidate, history.active)
         found = replace(
@@ -310,28 +313,19 @@ class ComparisonPages:
         )
         if history.latest is not None:
             earlier = await self._version(OperandName(subject, history.latest.version), viewer)
-            later = self._draft_side(replace(text, subject=str(subject)), subject, history, candidate)
-            comparison = await self._comparison(earlier, later, config, ComparisonLimits(), viewer=viewer)
+            later = self._draft_side(replace(draft.text, subject=str(subject)), subject, history, candidate)
+            comparison = await self._comparison(earlier, later, draft.config, ComparisonLimits(), viewer=viewer)
             found = replace(found, comparison=comparison)
         if match is not None:
             known = VersionName(str(subject), match.entry.version, match.entry.schema_id)
             return replace(found, accepted=True, known=known)
         return replace(found, next_version=history.next_version)
 
-    async def _judged_draft(
-        self,
-        found: DraftVerdict,
-        subject: QualifiedSubject,
-        config: Config,
-        history: SubjectHistory,
-        candidate: Candidate,
-        *,
-        viewer: Viewer,
-    ) -> DraftVerdict:
+    async def _judged_draft(self, found: DraftVerdict, draft: _Draft, *, viewer: Viewer) -> DraftVerdict:
         """Return a new draft with whether it would be accepted, why not, and whom it would break."""
-        found = replace(found, readers=await self._broken(subject, candidate, viewer=viewer))
+        found = replace(found, readers=await self._broken(draft.subject, draft.candidate, viewer=viewer))
         try:
-            refusal = await self._admission.refusal(subject, candidate, history.active, config)
+            refusal = await self._admission.refusal(draft.subject, draft.candidate, draft.history.active, draft.config)
             if refusal is not None:
                 await refusal.make_messages()
         except JudgementUndecided as error:
@@ -339,9 +333,11 @@ class ComparisonPages:
         if refusal is None:
             return replace(found, accepted=True)
         shown = refusal.shown_to(viewer.may_know_application)
-        return replace(found, accepted=False, reasons=shown.messages(), advice=tuple(_advice(found, config)))
+        return replace(found, accepted=False, reasons=shown.messages(), advice=tuple(_advice(found, draft.config)))
 
-    async def _broken(self, subject: QualifiedSubject, candidate: Candidate, *, viewer: Viewer) -> tuple[ReaderRow, ...]:
+    async def _broken(
+        self, subject: QualifiedSubject, candidate: Candidate, *, viewer: Viewer
+    ) -> tuple[ReaderRow, ...]:
         """Return those who read a subject, of whom the caller may know, and whom a draft would break."""
         if self._belongings is None:
             return ()
@@ -371,6 +367,13 @@ def require_references(viewer: Viewer, subject: QualifiedSubject, references: Se
     for each in references:
         target = parse_subject(each.subject, context=subject.context)
         require_read(viewer, target, named=target)
+
+
+def _about(given: OperandGiven, other: OperandGiven) -> OperandGiven:
+    """Return an operand; a text that names no subject is about that of the other one."""
+    if isinstance(given, OperandName) or given.subject:
+        return given
+    return replace(given, subject=str(other.subject))
 
 
 def _what_if(config: Config, policy: CompatibilityPolicy | None, level: CompatibilityLevel | None) -> Config:

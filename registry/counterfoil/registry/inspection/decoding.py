@@ -7,14 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from counterfoil.registry.access.rights import Viewer
-from counterfoil.registry.inspection.comparisons import ComparisonPages, OperandName, require_read
-from counterfoil.registry.judges.judging import LongJudgements, Pauses
-from counterfoil.registry.store.protocol import Storage
-from counterfoil.registry.subjects.levels import Scopes
-from counterfoil.registry.subjects.reading import SchemaReader
-from counterfoil.registry.subjects.versions import VersionEntry, VersionUse
-from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
 from counterfoil.schema.decoding import (
     DecodingQuestion,
     FoundFrame,
@@ -24,6 +16,16 @@ from counterfoil.schema.decoding import (
     find_frame,
     read_given,
 )
+
+from counterfoil.registry.access.rights import Viewer
+from counterfoil.registry.inspection.comparisons import ComparisonPages, require_read
+from counterfoil.registry.inspection.identifiers import version_name
+from counterfoil.registry.judges.judging import LongJudgements, Pauses
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.subjects.levels import Scopes
+from counterfoil.registry.subjects.reading import SchemaReader
+from counterfoil.registry.subjects.versions import VersionEntry, VersionUse
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest, InvalidSchema
 from counterfoil.schema.rest.comparisons import DecodedBytes
 from counterfoil.schema.rest.inspection import VersionName
@@ -144,7 +146,7 @@ class DecodingPages:
         """Return a question with the schema that wrote the bytes."""
         content = await self._reader.content(writer.guid)
         parsed = await self._reader.parsed(writer.uses[0].subject.context, content)
-        names = tuple(VersionName(str(each.subject), each.version, each.schema_id, each.deleted) for each in writer.uses)
+        names = tuple(map(version_name, writer.uses))
         tags = {} if content.metadata is None else dict(content.metadata.tags)
         return replace(question, writer=parsed, writers=names, tags_by_path=tags)
 

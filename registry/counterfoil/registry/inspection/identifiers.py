@@ -77,12 +77,12 @@ class IdentifierPages:
         content = await self._reader.content(guid)
         name = await name_of_type(self._reader, uses[0].subject, content)
         return IdInspection(
-            str(guid), content.schema_type.value, name, schema_id, context, tuple(map(_named, uses[:_MAX_USES]))
+            str(guid), content.schema_type.value, name, schema_id, context, tuple(map(version_name, uses[:_MAX_USES]))
         )
 
     async def uses_of_guid(self, guid: UUID, *, viewer: Viewer) -> tuple[VersionName, ...]:
         """Return the versions with a content, in any context, of subjects that the caller may read."""
-        return tuple([_named(each) async for each in self._uses(guid, viewer=viewer)][:_MAX_USES])
+        return tuple([version_name(each) async for each in self._uses(guid, viewer=viewer)][:_MAX_USES])
 
     async def _uses(self, guid: UUID, *, viewer: Viewer) -> AsyncIterator[VersionUse]:
         viewer.filters()
@@ -194,9 +194,7 @@ class _ReferenceWalk:
 
     async def _referrers(self, subject: QualifiedSubject, version: int) -> list[VersionUse]:
         await self._pauses.pause_if_due()
-        return [
-            each for each in await self._storage.referrers(subject, version) if self._viewer.may_read(each.subject)
-        ]
+        return [each for each in await self._storage.referrers(subject, version) if self._viewer.may_read(each.subject)]
 
     async def _has_targets(self, subject: QualifiedSubject, version: int) -> bool:
         async for _ in self._targets(subject, version):
@@ -219,5 +217,6 @@ def context_name(text: str) -> str:
     return parse_subject(text).context if text.startswith(":") else text
 
 
-def _named(use: VersionUse) -> VersionName:
+def version_name(use: VersionUse) -> VersionName:
+    """Return the name of a version with an id."""
     return VersionName(str(use.subject), use.version, use.schema_id, use.deleted)

@@ -22,7 +22,7 @@ from counterfoil.registry.subjects.levels import Scopes
 from counterfoil.registry.subjects.versions import SchemaRequest
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest, IncompatibleSchema, InvalidSchema, NotFound, RegistryError
-from counterfoil.schema.rest.inspection import RefusalRow, RefusalRows, RefusedText, ReferenceName
+from counterfoil.schema.rest.inspection import ReferenceName, RefusalRow, RefusalRows, RefusedText
 
 MAX_ROWS: Final = 100
 MAX_REFUSALS: Final = 10_000
@@ -46,7 +46,7 @@ _LOGGER: Final = logging.getLogger("counterfoil.registry")
 
 @dataclass(frozen=True, slots=True)
 class KeptRefusal:
-    """A refusal as it is kept; ``digest`` is equal for the same text, refused under the same subject for the same error.
+    """A refusal as it is kept; ``digest`` is equal for a text that is refused again under its subject, for one error.
 
     ``request_ids`` are those of the requests that were refused, the newest first; ``seq`` is the number of the last
     change at the first of them. ``references`` have subjects with their contexts.
@@ -80,7 +80,7 @@ class RefusalRecords(Protocol):
         """Keep a refusal; where one with its digest is kept, that one is counted again."""
 
     async def find(self, request_id: str) -> Sequence[KeptRefusal]:
-        """Return the refusals of requests with an id, the newest first: clients choose ids, and may choose one twice."""
+        """Return the refusals of requests with an id, the newest first: clients choose ids, and may repeat one."""
 
     async def newest(self, before: str, limit: int, subject: QualifiedSubject | None) -> Sequence[KeptRefusal]:
         """Return at most ``limit`` refusals before a place, the newest first; of one subject if one is given."""

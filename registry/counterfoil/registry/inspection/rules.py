@@ -50,7 +50,7 @@ def _row(rule: CompatibilityRule) -> RuleRow:
 
 
 def _searched(rule: CompatibilityRule) -> str:
-    return "\n".join((rule.id, rule.error_type, rule.sentence, rule.why, rule.fix)).lower()
+    return f"{rule.id}\n{rule.error_type}\n{rule.sentence}\n{rule.why}\n{rule.fix}".lower()
 
 
 @cache

@@ -181,7 +181,7 @@ class SubjectPages:
         limit: int = MAX_ROWS,
         viewer: Viewer,
     ) -> SubjectInspection:
-        """Return a subject that the caller may read, with its versions after one; ``named`` is the alias in the request.
+        """Return a subject that the caller may read, with its versions after one; ``named`` is the alias in the path.
 
         Raises ``SubjectNotFound`` if it has no version at all.
         """
