@@ -61,6 +61,8 @@ from counterfoil.registry.http.server_routes import (
     SERVER_ROUTES,
     Description,
 )
+from counterfoil.registry.inspection.refusals import RefusalMemory
+from counterfoil.registry.inspection.routes import INSPECTION_ROUTES
 from counterfoil.registry.judges.judging import LongJudgements
 from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, Mailbox
 from counterfoil.registry.keys.routes import KEY_ROUTES
@@ -116,6 +118,7 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     *ACCESS_ROUTES,
     *AUDIT_ROUTES,
     *CHANGE_ROUTES,
+    *INSPECTION_ROUTES,
     *OPERATION_ROUTES,
     DESCRIPTION_ROUTE,
 )
@@ -262,7 +265,8 @@ def assemble(
         limits=ActivityLimits(settings.usage_active_days, settings.usage_stale_days),
         webhook_networks=networks,
     )
-    cases = cases_over(storage)
+    refusals = RefusalMemory(epoch_ms) if settings.refusals == "on" else None
+    cases = cases_over(storage, refusals=refusals)
     courier = Courier(cases.contracts.webhooks, Sender(networks), looks=cases.contracts.looks, now_ms=epoch_ms)
     storage.observe(courier.wake, of_records=True)
     stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)

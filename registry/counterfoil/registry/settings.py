@@ -26,6 +26,7 @@ NO_PAGES: Final = "off"
 PAGES: Final = (NO_PAGES, "read")
 NAMES_IN_PATHS: Final = "path"
 NAMES_IN_LINKS: Final = (NAMES_IN_PATHS, "query")
+ON_OFF: Final = ("on", "off")
 DEFAULT_STORE: Final = "sqlite:///counterfoil.db"
 DEFAULT_MAX_KEYS: Final = 20_000
 DEFAULT_KMS_TIMEOUT_S: Final = 5.0
@@ -197,6 +198,12 @@ class ServerSettings:
         "The status of a denied read: 403, or 404, exactly as if it were absent, for tenants who may not know of each "
         "other's names and ids.",
         choices=DENIED_READS,
+    )
+    refusals: str = _setting(
+        "on",
+        "Whether refused registrations are kept, with their texts, for those who may read the subject: the newest "
+        "10,000, for 30 days, in memory.",
+        choices=ON_OFF,
     )
     password_checks: int = _setting(
         2, "The largest number of passwords that are examined at the same time.", at_least=1, at_most=64

@@ -23,6 +23,8 @@ from counterfoil.registry.contracts.verdicts.proposals import ConsumerGate, Prop
 from counterfoil.registry.contracts.verdicts.questions import Announcing, Checking, ContractVerdicts
 from counterfoil.registry.contracts.verdicts.sides import Comparing, Sides
 from counterfoil.registry.contracts.webhooks import Webhooks
+from counterfoil.registry.inspection.refusals import RefusalLog, RefusalRecords
+from counterfoil.registry.inspection.use_cases import Inspection, RelatedRecords, inspection_over
 from counterfoil.registry.judges.judging import LongJudgements
 from counterfoil.registry.keys.records import KeyRecords
 from counterfoil.registry.keys.services import KeyWrapping
@@ -197,6 +199,7 @@ class UseCases:
     deks: Deks
     kafka_cluster_id: str
     long: LongJudgements
+    inspection: Inspection
 
 
 def epoch_ms() -> int:
@@ -217,6 +220,7 @@ def use_cases(
     webhook_networks: Sequence[Network] = (),
     now_ms: Callable[[], int] = epoch_ms,
     long: LongJudgements | None = None,
+    refusals: RefusalRecords | None = None,
 ) -> UseCases:
     """Return the use cases over ``storage``; ``memory_chars`` limits the cached parsed schemas.
 
@@ -224,7 +228,8 @@ def use_cases(
     with the registry; without it shared keys cannot be used. ``max_keys`` limits the number of keys. Without
     ``associations`` their requests are refused and they affect nothing. ``limits`` are those after which readers count
     as stale; webhooks may be sent to ``webhook_networks``, too. ``now_ms`` is the clock (epoch ms). ``long`` carries
-    out judgements that take long; by default in threads.
+    out judgements that take long; by default in threads. ``refusals`` has the refused registrations; without it they
+    are not kept.
     """
     scopes = Scopes(storage)
     keys = KeyRecords(storage)
@@ -260,6 +265,7 @@ def use_cases(
         guard=guard,
         acceptance=BridgeAcceptance(bridges),
         turns=turns,
+        refusals=RefusalLog(storage, refusals, now_ms=now_ms),
     )
     catalog = Catalog(storage, reader=reader)
     plans = BridgePlans(long)
@@ -292,4 +298,24 @@ def use_cases(
         deks=Deks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=now_ms),
         kafka_cluster_id=kafka_cluster_id,
         long=long,
+        inspection=inspection_over(
+            storage,
+            scopes=scopes,
+            reader=reader,
+            matcher=matcher,
+            check=check,
+            admission=admission,
+            catalog=catalog,
+            long=long,
+            refusals=refusals,
+            records=RelatedRecords(
+                index=index,
+                bridges=bridges,
+                keys=keys,
+                contracts=ContractRecords(storage),
+                library=contracts.library,
+                consumers=contracts.consumers,
+                gate=contracts.gate,
+            ),
+        ),
     )

@@ -7,11 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
-from counterfoil.schema.compatibility.findings import Earlier
+from counterfoil.schema.compatibility import CompatibilityPolicy, Direction, Steps
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
-from counterfoil.schema.judgement import check_compatibility
-from counterfoil.schema.languages.table import language_for, parse_schema
+from counterfoil.schema.judgement import find_breaking
+from counterfoil.schema.languages.table import find_changes, parse_schema
 from counterfoil.schema.parsed import ParsedSchema, SchemaSource, Validation
 
 
@@ -37,10 +36,10 @@ UNKNOWN_STEP: Final = StepFacts(change="The two versions cannot be compared with
 """The step between two versions whose comparison was given up."""
 
 _VERDICTS: Final = (
-    ("strict_backward", CompatibilityPolicy.STRICT, CompatibilityLevel.BACKWARD),
-    ("strict_forward", CompatibilityPolicy.STRICT, CompatibilityLevel.FORWARD),
-    ("sound_backward", CompatibilityPolicy.SOUND, CompatibilityLevel.BACKWARD),
-    ("sound_forward", CompatibilityPolicy.SOUND, CompatibilityLevel.FORWARD),
+    ("strict_backward", CompatibilityPolicy.STRICT, Direction.BACKWARD),
+    ("strict_forward", CompatibilityPolicy.STRICT, Direction.FORWARD),
+    ("sound_backward", CompatibilityPolicy.SOUND, Direction.BACKWARD),
+    ("sound_forward", CompatibilityPolicy.SOUND, Direction.FORWARD),
 )
 
 
@@ -56,10 +55,10 @@ def find_step(earlier: ParsedSchema, later: ParsedSchema, *, max_steps: int | No
         return StepFacts(changed=1, change=f"schema type changed: {earlier.schema_type} → {later.schema_type}")
     found = _changes(earlier, later)
     verdicts: dict[str, bool] = {}
-    for name, policy, level in _VERDICTS:
+    for name, policy, direction in _VERDICTS:
         with suppress(JudgementUndecided, InvalidSchema):
-            report = check_compatibility(later, [Earlier(earlier)], level, policy=policy, max_steps=max_steps)
-            verdicts[name] = report.is_compatible
+            steps = None if max_steps is None else Steps(max_steps)
+            verdicts[name] = not find_breaking(later, earlier, direction, policy=policy, steps=steps)
     return replace(found, **verdicts, is_whole=found.is_whole and len(verdicts) == len(_VERDICTS))
 
 
@@ -78,7 +77,7 @@ def find_steps(pairs: Sequence[tuple[SchemaSource, SchemaSource]]) -> tuple[Step
 
 def _changes(earlier: ParsedSchema, later: ParsedSchema) -> StepFacts:
     try:
-        changes = language_for(later.schema_type).find_changes(earlier, later)
+        changes = find_changes(earlier, later)
     except (InvalidSchema, RecursionError):
         return UNKNOWN_STEP
     added = sum(each.kind.endswith("-added") for each in changes)

@@ -366,3 +366,8 @@ class Viewer(Protocol):
 
     def visible(self, operation: AccessOperation) -> Visible | None:
         """Return the subjects that the caller sees in lists; None if it sees all."""
+
+    def denial(
+        self, operation: AccessOperation, resource: AccessResource | None = None, *, named: AccessResource | None = None
+    ) -> Exception:
+        """Return the error for what the caller may not do, to what the request names by itself or as ``named``."""

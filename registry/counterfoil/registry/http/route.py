@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial, update_wrapper, wraps
 from http import HTTPStatus
 from inspect import Signature
@@ -491,11 +492,12 @@ class ValidatedRoute(ApiRoute):
             self.dependant.call = _printed(self.dependant.call, self.status_code or HTTPStatus.OK)
         handler = super().get_route_handler()
 
-        async def operation(request: ApiRequest, caller: RequestCaller) -> Response:
+        async def operation(request: ApiRequest, caller: RequestCaller) -> object:
             try:
-                return await handler(await request.validated(caller, has_body=self.body_field is not None))
+                response = await handler(await request.validated(caller, has_body=self.body_field is not None))
             except RequestValidationError as error:
                 raise refusal(error) from None
+            return replace(response.given, value=response) if isinstance(response, _PrintedAnswer) else response
 
         endpoint = Endpoint(self, operation)
 
@@ -503,6 +505,12 @@ class ValidatedRoute(ApiRoute):
             return await endpoint.response(request.scope, request.receive)
 
         return respond
+
+
+class _PrintedAnswer(Response):
+    """The response for an :class:`Answer` of an endpoint that FastAPI calls: with it, what the answer declares."""
+
+    given: Answer
 
 
 def _printed(operation: Callable[..., Awaitable[Any]], status: int) -> Callable[..., Awaitable[Response]]:
@@ -514,7 +522,12 @@ def _printed(operation: Callable[..., Awaitable[Any]], status: int) -> Callable[
     @wraps(operation)
     async def printed(**given: Any) -> Response:
         value = await operation(**given)
-        return answer(NOTHING if status == NO_CONTENT else value, V1, status=status)
+        if not isinstance(value, Answer):
+            return answer(NOTHING if status == NO_CONTENT else value, V1, status=status)
+        response = answer(value.value, V1, status=status)
+        printed = _PrintedAnswer(response.body, response.status_code, dict(response.headers))
+        printed.given = value
+        return printed
 
     return printed
 

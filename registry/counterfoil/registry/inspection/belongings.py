@@ -1,4 +1,4 @@
-"""What belongs to a subject beside its versions, as far as a caller may know it: aliases, topics, contracts, readers."""
+"""What belongs to a subject beside its versions, as far as a caller may know it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from counterfoil.registry.bridges.use_cases import BridgeFilter
 from counterfoil.registry.contracts import visibility
 from counterfoil.registry.contracts.publishing import Library
 from counterfoil.registry.contracts.records import ContractRecords
-from counterfoil.registry.contracts.verdicts.counterparts import Consumers
+from counterfoil.registry.contracts.verdicts.counterparts import Consumers, is_covered
 from counterfoil.registry.judges.judging import Pauses
 from counterfoil.registry.keys.records import KeyRecords
 from counterfoil.registry.store.protocol import Storage
@@ -176,3 +176,8 @@ def reader_row(consumer: Consumer) -> ReaderRow:
         consumer.last_seen,
         consumer.activity,
     )
+
+
+def is_read_at(reader: ReaderRow, path: str) -> bool:
+    """Return whether a reader reads a path, what contains it, or something inside of it."""
+    return is_covered(path, reader.reads)

@@ -1,4 +1,4 @@
-"""The settings in force for a subject, each with the scope that sets it, and those of wider scopes that do not apply."""
+"""The settings in force for a subject with the scope that sets each, and those of wider scopes that do not apply."""
 
 from __future__ import annotations
 

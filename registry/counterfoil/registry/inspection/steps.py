@@ -82,7 +82,7 @@ class VersionSteps:
         if any(each.schema_type is SchemaType.JSON for each in contents):
             return None
         sources = [await self._source(subject.context, each) for each in contents]
-        if sum(_QUICK_CHARS if each is None else _size(each) for each in sources) >= _QUICK_CHARS:
+        if sum(_QUICK_CHARS if each is None else each.chars for each in sources) >= _QUICK_CHARS:
             return None
         schemas = []
         for content in contents:
@@ -123,11 +123,9 @@ class VersionSteps:
     async def _source(self, context: str, content: Content) -> SchemaSource | None:
         """Return what a content is parsed from; None if it refers to what is not there."""
         try:
-            resolution = await self._reader.resolve(context, content.references, deleted=True)
+            return await self._reader.source(context, content)
         except InvalidSchema:
             return None
-        validation = language_for(content.schema_type).validation_to_compare
-        return SchemaSource(content.text, content.schema_type, resolution.resolved, validation)
 
     def _kept(self, subject: QualifiedSubject, pair: _Pair, step: StepFacts) -> StepFacts:
         self._known.put(_key(subject, pair), step, weight=_STEP_BYTES + len(step.change))
@@ -149,7 +147,3 @@ def _pairs(entries: Sequence[VersionEntry], wanted: Iterable[VersionEntry]) -> l
 
 def _key(subject: QualifiedSubject, pair: _Pair) -> _Key:
     return subject.context, pair[0].guid, pair[1].guid
-
-
-def _size(source: SchemaSource) -> int:
-    return len(source.text) + sum(len(each.text) for each in source.references)

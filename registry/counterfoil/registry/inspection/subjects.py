@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -11,6 +11,7 @@ from counterfoil.registry.access.resources import REGISTRY, AccessOperation
 from counterfoil.registry.access.rights import Viewer
 from counterfoil.registry.changes.as_of import EVER
 from counterfoil.registry.inspection.belongings import Belongings, SubjectBelongings
+from counterfoil.registry.inspection.refusals import RefusalPages
 from counterfoil.registry.inspection.rules_in_force import rules_in_force, scope_levels
 from counterfoil.registry.inspection.steps import VersionSteps
 from counterfoil.registry.judges.judging import Pauses
@@ -67,7 +68,7 @@ class SubjectPages:
         catalog: Catalog,
         steps: VersionSteps,
         belongings: SubjectBelongings | None,
-        count_refusals: Callable[[QualifiedSubject], int],
+        refusals: RefusalPages,
     ) -> None:
         self._storage = storage
         self._reader = reader
@@ -75,7 +76,7 @@ class SubjectPages:
         self._catalog = catalog
         self._steps = steps
         self._belongings = belongings
-        self._count_refusals = count_refusals
+        self._refusals = refusals
 
     async def registry(self, *, viewer: Viewer) -> RegistryInspection:
         """Return the registry as a whole; only those who may know all of it get numbers."""
@@ -180,7 +181,7 @@ class SubjectPages:
         limit: int = MAX_ROWS,
         viewer: Viewer,
     ) -> SubjectInspection:
-        """Return a subject that the caller may read, with its versions after one; ``named`` is the alias in the request.
+        """Return a subject that the caller may read, with its versions after one; ``named`` is the alias in the path.
 
         Raises ``SubjectNotFound`` if it has no version at all.
         """
@@ -211,7 +212,7 @@ class SubjectPages:
             belongings.aliases,
             str(subject) if is_alias else "",
             belongings.owner,
-            self._count_refusals(subject),
+            await self._refusals.count(subject),
             next=shown[-1].version if shown and shown[-1].version < history.entries[-1].version else 0,
         )
 
