@@ -22,6 +22,7 @@ ENVIRONMENT_PREFIX: Final = "COUNTERFOIL_"
 COMPAT_VERSIONS: Final = ("8", "7", "6", "5")
 DENIED_READS: Final = ("403", "404")
 AUDIT_FAILURES: Final = ("continue", "refuse")
+SWITCH: Final = ("on", "off")
 DEFAULT_STORE: Final = "sqlite:///counterfoil.db"
 DEFAULT_MAX_KEYS: Final = 20_000
 DEFAULT_KMS_TIMEOUT_S: Final = 5.0
@@ -331,6 +332,12 @@ class ServerSettings:
         "marked as "
         "stale. 0: they are not.",
         at_most=_DAY_S,
+    )
+    search: str = _setting(
+        "on",
+        "Whether an index for the search is kept, in a file beside a SQLite store or in a schema of the database; "
+        "without it subjects are found by prefix, and ids and guids.",
+        choices=SWITCH,
     )
     usage_active_days: float = _setting(
         7.0, "Days without an observed read after which a reader counts as stale.", at_least=0.01, at_most=3650

@@ -27,6 +27,9 @@ from counterfoil.registry.judges.judging import LongJudgements
 from counterfoil.registry.keys.records import KeyRecords
 from counterfoil.registry.keys.services import KeyWrapping
 from counterfoil.registry.keys.use_cases import Deks, Keks, KeyLimit
+from counterfoil.registry.search.following import Following
+from counterfoil.registry.search.index import SearchIndex
+from counterfoil.registry.search.searching import Searching
 from counterfoil.registry.settings import DEFAULT_MAX_KEYS
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.protocol import Storage
@@ -176,7 +179,7 @@ class UseCases:
     """The use cases of the registry; ``associations`` is None if they are turned off.
 
     ``kafka_cluster_id`` is the id of the registry's Kafka cluster; it may be empty. ``long`` carries out judgements
-    that take long.
+    that take long. ``following`` keeps the index of ``search`` in step; None without an index.
     """
 
     storage: Storage
@@ -197,6 +200,8 @@ class UseCases:
     deks: Deks
     kafka_cluster_id: str
     long: LongJudgements
+    search: Searching
+    following: Following | None = None
 
 
 def epoch_ms() -> int:
@@ -217,6 +222,7 @@ def use_cases(
     webhook_networks: Sequence[Network] = (),
     now_ms: Callable[[], int] = epoch_ms,
     long: LongJudgements | None = None,
+    index: SearchIndex | None = None,
 ) -> UseCases:
     """Return the use cases over ``storage``; ``memory_chars`` limits the cached parsed schemas.
 
@@ -224,7 +230,7 @@ def use_cases(
     with the registry; without it shared keys cannot be used. ``max_keys`` limits the number of keys. Without
     ``associations`` their requests are refused and they affect nothing. ``limits`` are those after which readers count
     as stale; webhooks may be sent to ``webhook_networks``, too. ``now_ms`` is the clock (epoch ms). ``long`` carries
-    out judgements that take long; by default in threads.
+    out judgements that take long; by default in threads. ``index`` is searched; without one, names by prefix are.
     """
     scopes = Scopes(storage)
     keys = KeyRecords(storage)
@@ -235,8 +241,8 @@ def use_cases(
     reader = reader or SchemaReader(storage, memory_chars=memory_chars, large=texts)
     matcher = Matcher(reader)
     check = CompatibilityCheck(reader, long)
-    index = AssociationIndex(storage) if associations else None
-    guard = SubjectGuard(index)
+    associated = AssociationIndex(storage) if associations else None
+    guard = SubjectGuard(associated)
     turns = WriteTurns(storage.catch_up)
     bridges = BridgeRecords(storage)
     contracts = contract_use_cases(
@@ -275,8 +281,8 @@ def use_cases(
         settings=ConfigAndMode(storage, scopes=scopes),
         compatibility=CompatibilityTest(storage, scopes=scopes, reader=reader, check=check, admission=admission),
         associations=None
-        if index is None
-        else Associations(storage, index=index, scopes=scopes, reader=reader, registration=registration),
+        if associated is None
+        else Associations(storage, index=associated, scopes=scopes, reader=reader, registration=registration),
         bridges=Bridges(
             storage,
             records=bridges,
@@ -292,4 +298,6 @@ def use_cases(
         deks=Deks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=now_ms),
         kafka_cluster_id=kafka_cluster_id,
         long=long,
+        search=Searching(storage, index),
+        following=None if index is None else Following(index, storage, reader),
     )

@@ -57,7 +57,10 @@ class SchemaFacts:
 
 def schema_facts(schema: ParsedSchema, tags_by_path: Mapping[str, Sequence[str]]) -> SchemaFacts:
     """Return what is found of ``schema``; ``tags_by_path`` are the tags of its metadata."""
-    rows = [*find_elements(schema, tags_by_path=tags_by_path), *declared_types(schema)]
+    rows = [
+        *find_elements(schema, tags_by_path=tags_by_path),
+        *declared_types(schema, tags_by_path=tags_by_path),
+    ]
     facts = list(dict.fromkeys(_facts_of(rows)))
     return SchemaFacts(tuple(facts[:MAX_FACTS]), fingerprints_of(schema), len(facts) > MAX_FACTS)
 
@@ -86,13 +89,19 @@ def element_name(path: str) -> str:
 
 
 def _facts_of(rows: Iterable[ElementRow]) -> Iterator[SearchFact]:
+    """Yield the facts of a schema's own elements.
+
+    Those of its references are found in their own subjects, which other callers may read than this one.
+    """
     for row in rows:
+        if row.reference:
+            continue
         if row.kind in _NAMED:
             for name in (element_name(row.path), *map(element_name, row.aliases)):
                 yield SearchFact(HitKind.ELEMENT, name, row.path, row.type, row.tags)
         if row.kind is ElementKind.SYMBOL:
             yield SearchFact(HitKind.SYMBOL, element_name(row.path), row.path)
-        for symbol in row.symbols if row.kind is ElementKind.TYPE else ():
+        for symbol in row.symbols if row.kind is ElementKind.TYPE or not row.types else ():
             yield SearchFact(HitKind.SYMBOL, symbol, f"{row.path}.{symbol}")
         if row.doc.strip():
             yield SearchFact(HitKind.DOC, row.doc.strip(), row.path, row.type)

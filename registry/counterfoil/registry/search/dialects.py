@@ -110,7 +110,9 @@ class IndexDialect(ABC):
     def put_hit(self, g: int) -> str:
         """Return the statement that adds a hit, or replaces it."""
         values = ", ".join(f"${number}" for number in range(1, 12))
-        changed = ", ".join(f"{each} = excluded.{each}" for each in ("path", "type", "tags", "language", "since", "until"))
+        changed = ", ".join(
+            f"{each} = excluded.{each}" for each in ("path", "type", "tags", "language", "since", "until")
+        )
         return (
             f"INSERT INTO {self.table('hits', g)} ({HIT_COLUMNS}) VALUES ({values}) "
             f"ON CONFLICT (word, role, state, scope, place) DO UPDATE SET {changed}"
@@ -232,7 +234,9 @@ class SqliteDialect(IndexDialect):
 
     def words_with_keys(self, g: int) -> str:
         """Return the query of key and number of the words with the digests ``$1``."""
-        return f"SELECT w.key, w.id FROM json_each($1) k CROSS JOIN {self.table('words', g)} w ON w.key = unhexed(k.value)"
+        return (
+            f"SELECT w.key, w.id FROM json_each($1) k CROSS JOIN {self.table('words', g)} w ON w.key = unhexed(k.value)"
+        )
 
     def put_parts(self, g: int) -> str:
         """Return the statement that adds a name to the index of parts."""

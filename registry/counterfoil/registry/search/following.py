@@ -56,9 +56,7 @@ _TOGETHER_S: Final = 0.05
 
 _RETRY_S: Final = 5.0
 _TRANSIENT: Final = (StoreUnavailable, StoreTimeout, TooManyJudgements, StaleWrite)
-_ABOUT_VERSIONS: Final = frozenset(
-    {JournalChangeKind.REGISTERED, JournalChangeKind.DELETED, JournalChangeKind.REMOVED}
-)
+_ABOUT_VERSIONS: Final = frozenset({JournalChangeKind.REGISTERED, JournalChangeKind.DELETED, JournalChangeKind.REMOVED})
 _FIRST_CHARACTER: Final = "\x01"
 
 

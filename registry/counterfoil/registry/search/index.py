@@ -168,9 +168,7 @@ class SearchIndex:
         """Return the number of versions that could not be read."""
         return int((await found.rows(f"SELECT count(*) FROM {self.database.dialect.table('unreadable', g)}"))[0][0])
 
-    async def unreadable_versions(
-        self, found: IndexTransaction, g: int, *, limit: int
-    ) -> list[tuple[str, int, str]]:
+    async def unreadable_versions(self, found: IndexTransaction, g: int, *, limit: int) -> list[tuple[str, int, str]]:
         """Return some of the versions that could not be read, and why: key of the subject, number, reason."""
         table = self.database.dialect.table("unreadable", g)
         rows = await found.rows(f"SELECT scope, version, problem FROM {table} ORDER BY scope, version LIMIT $1", limit)
@@ -241,7 +239,9 @@ class SearchIndex:
     ) -> None:
         if keys:
             dialect = self.database.dialect
-            found.update((key, number) for key, number in await writing.rows(dialect.words_with_keys(g), dialect.digests(keys)))
+            found.update(
+                (key, number) for key, number in await writing.rows(dialect.words_with_keys(g), dialect.digests(keys))
+            )
 
     async def _put_parts(self, writing: IndexTransaction, g: int, new: Sequence[tuple[int, IndexWord]]) -> None:
         dialect = self.database.dialect
