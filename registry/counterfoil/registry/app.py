@@ -68,6 +68,8 @@ from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, M
 from counterfoil.registry.keys.routes import KEY_ROUTES
 from counterfoil.registry.keys.services import open_kms
 from counterfoil.registry.logs import LOGGER
+from counterfoil.registry.search.opening import open_index
+from counterfoil.registry.search.routes import SEARCH_ROUTES
 from counterfoil.registry.settings import NO_PAGES
 from counterfoil.registry.settings_reading import SettingsNotUsable
 from counterfoil.registry.store.committing import WriteLimits
@@ -96,6 +98,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.http.answers import ResponseDialect
     from counterfoil.registry.http.route import DeclaredRoute
     from counterfoil.registry.judges.judging import Judges
+    from counterfoil.registry.search.index import SearchIndex
     from counterfoil.registry.keys.services import KeyWrapping
     from counterfoil.registry.settings import ServerSettings
     from counterfoil.registry.store.protocol import Storage
@@ -119,6 +122,7 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     *AUDIT_ROUTES,
     *CHANGE_ROUTES,
     *INSPECTION_ROUTES,
+    *SEARCH_ROUTES,
     *OPERATION_ROUTES,
     DESCRIPTION_ROUTE,
 )
@@ -182,7 +186,8 @@ def create_app(
         mailbox or Mailbox(settings.judgement_processes),
         JudgeLimits(settings.judgement_timeout_s, settings.judgement_memory_bytes),
     )
-    app = assemble(storage, settings, telemetry=telemetry, server=server, audit=audit, judges=judges)
+    index = open_index(settings.store) if settings.search == "on" else None
+    app = assemble(storage, settings, telemetry=telemetry, server=server, audit=audit, judges=judges, index=index)
     return replace(
         app,
         read_again=server.request_reading if settings.auth_file else None,
@@ -241,6 +246,7 @@ def assemble(
     server: ServerAccess | None = None,
     audit: AuditRecords | None = None,
     judges: Judges | None = None,
+    index: SearchIndex | None = None,
 ) -> RegistryApp:
     """Return the registry as an ASGI application over ``storage``.
 
@@ -248,7 +254,8 @@ def assemble(
     longest pause in its event streams. ``telemetry`` records the application's metrics. ``access`` demands credentials
     and checks rights; without it every caller may do everything. ``server`` decides about that when the application
     starts, and while it runs. ``audit`` records writes and refused requests if credentials are demanded or it has a
-    file; it is closed at the end. ``judges`` carry out long judgements; without them, threads do.
+    file; it is closed at the end. ``judges`` carry out long judgements; without them, threads do. ``index`` is kept in
+    step with the store and searched; it is closed at the end.
     """
     lifecycle, telemetry, log = ServerLifecycle(), telemetry or Telemetry(), audit or AuditRecords(storage)
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
@@ -266,7 +273,7 @@ def assemble(
         webhook_networks=networks,
     )
     refusals = RefusalMemory(epoch_ms) if settings.refusals == "on" else None
-    cases = cases_over(storage, refusals=refusals)
+    cases = cases_over(storage, refusals=refusals, index=index)
     courier = Courier(cases.contracts.webhooks, Sender(networks), looks=cases.contracts.looks, now_ms=epoch_ms)
     storage.observe(courier.wake, of_records=True)
     stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)
@@ -278,6 +285,8 @@ def assemble(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         chores = [_watch(storage), courier.run(), _warn(lifecycle), log.run()]
+        if cases.following is not None:
+            chores.append(cases.following.run())
         if server is not None:
             await server.start()
             demand(server.control)
@@ -287,6 +296,8 @@ def assemble(
         lifecycle.stop()
         for each in (log, wrapping, long, storage):
             await each.close()
+        if index is not None:
+            await index.database.close()
 
     has_pages = settings.ui != NO_PAGES
     site = site_of(settings)

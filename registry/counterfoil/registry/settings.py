@@ -357,6 +357,12 @@ class ServerSettings:
         "stale. 0: they are not.",
         at_most=_DAY_S,
     )
+    search: str = _setting(
+        "on",
+        "Whether an index for the search is kept, in a file beside a SQLite store or in a schema of the database; "
+        "without it subjects are found by prefix, and ids and guids.",
+        choices=ON_OFF,
+    )
     usage_active_days: float = _setting(
         7.0, "Days without an observed read after which a reader counts as stale.", at_least=0.01, at_most=3650
     )

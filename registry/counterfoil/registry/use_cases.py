@@ -29,6 +29,9 @@ from counterfoil.registry.judges.judging import LongJudgements
 from counterfoil.registry.keys.records import KeyRecords
 from counterfoil.registry.keys.services import KeyWrapping
 from counterfoil.registry.keys.use_cases import Deks, Keks, KeyLimit
+from counterfoil.registry.search.following import Following
+from counterfoil.registry.search.index import SearchIndex
+from counterfoil.registry.search.searching import Searching
 from counterfoil.registry.settings import DEFAULT_MAX_KEYS
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.protocol import Storage
@@ -178,7 +181,7 @@ class UseCases:
     """The use cases of the registry; ``associations`` is None if they are turned off.
 
     ``kafka_cluster_id`` is the id of the registry's Kafka cluster; it may be empty. ``long`` carries out judgements
-    that take long.
+    that take long. ``following`` keeps the index of ``search`` in step; None without an index.
     """
 
     storage: Storage
@@ -200,6 +203,8 @@ class UseCases:
     kafka_cluster_id: str
     long: LongJudgements
     inspection: Inspection
+    search: Searching
+    following: Following | None = None
 
 
 def epoch_ms() -> int:
@@ -221,6 +226,7 @@ def use_cases(
     now_ms: Callable[[], int] = epoch_ms,
     long: LongJudgements | None = None,
     refusals: RefusalRecords | None = None,
+    index: SearchIndex | None = None,
 ) -> UseCases:
     """Return the use cases over ``storage``; ``memory_chars`` limits the cached parsed schemas.
 
@@ -229,7 +235,7 @@ def use_cases(
     ``associations`` their requests are refused and they affect nothing. ``limits`` are those after which readers count
     as stale; webhooks may be sent to ``webhook_networks``, too. ``now_ms`` is the clock (epoch ms). ``long`` carries
     out judgements that take long; by default in threads. ``refusals`` has the refused registrations; without it they
-    are not kept.
+    are not kept. ``index`` is searched; without one, names by prefix are.
     """
     scopes = Scopes(storage)
     keys = KeyRecords(storage)
@@ -240,8 +246,8 @@ def use_cases(
     reader = reader or SchemaReader(storage, memory_chars=memory_chars, large=texts)
     matcher = Matcher(reader)
     check = CompatibilityCheck(reader, long)
-    index = AssociationIndex(storage) if associations else None
-    guard = SubjectGuard(index)
+    associated = AssociationIndex(storage) if associations else None
+    guard = SubjectGuard(associated)
     turns = WriteTurns(storage.catch_up)
     bridges = BridgeRecords(storage)
     contracts = contract_use_cases(
@@ -281,8 +287,8 @@ def use_cases(
         settings=ConfigAndMode(storage, scopes=scopes),
         compatibility=CompatibilityTest(storage, scopes=scopes, reader=reader, check=check, admission=admission),
         associations=None
-        if index is None
-        else Associations(storage, index=index, scopes=scopes, reader=reader, registration=registration),
+        if associated is None
+        else Associations(storage, index=associated, scopes=scopes, reader=reader, registration=registration),
         bridges=Bridges(
             storage,
             records=bridges,
@@ -309,7 +315,7 @@ def use_cases(
             long=long,
             refusals=refusals,
             records=RelatedRecords(
-                index=index,
+                index=associated,
                 bridges=bridges,
                 keys=keys,
                 contracts=ContractRecords(storage),
@@ -318,4 +324,6 @@ def use_cases(
                 gate=contracts.gate,
             ),
         ),
+        search=Searching(storage, index),
+        following=None if index is None else Following(index, storage, reader),
     )
