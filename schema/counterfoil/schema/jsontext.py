@@ -543,20 +543,21 @@ _TAGS: Final = "confluent:tags"
 
 def read_tags(declarations: Iterable[tuple[Entity, JsonObject]]) -> list[tuple[Entity, tuple[str, ...]]]:
     """Return the entities with the tags of their declarations; a value that is not a list counts as no tags."""
-    return [(entity, _tags_of(node)) for entity, node in declarations]
+    return [(entity, tags_listed(node)) for entity, node in declarations]
 
 
 def write_tags(declarations: Iterable[tuple[Entity, JsonObject]], edit: TagEdit) -> None:
     """Change the tags in the declarations of the entities that ``edit`` names."""
     for entity, node in declarations:
         if entity in edit.entities:
-            tags = edit.applied(entity, _tags_of(node))
+            tags = edit.applied(entity, tags_listed(node))
             if tags:
                 node[_TAGS] = list(tags)
             else:
                 node.pop(_TAGS, None)
 
 
-def _tags_of(node: JsonObject) -> tuple[str, ...]:
+def tags_listed(node: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the tags in the properties of an element that are a list of texts, in the order written."""
     tags = node.get(_TAGS)
     return tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()
