@@ -33,7 +33,7 @@ from counterfoil.registry.changes.feed import ChangeFilter, read_newest
 from counterfoil.registry.contracts.visibility import may_know_environment
 from counterfoil.registry.inspection.identifiers import ReferenceDirection
 from counterfoil.registry.inspection.rules import rule_page, rule_rows
-from counterfoil.registry.search.searching import SearchExtent, SearchQuestion
+from counterfoil.registry.search.questions import SearchExtent, SearchQuestion
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind
 from counterfoil.registry.subjects.versions import parse_version
 from counterfoil.registry.web.endpoint import BuiltPage, Elsewhere, PageRequest, quoted
@@ -461,6 +461,7 @@ async def build_search(request: PageRequest) -> BuiltPage:
     viewer = request.viewer
     visible = viewer.visible(AccessOperation.READ)
     query, kind, context = request.text("q"), request.text("kind"), request.text("context")
+    lang = request.text("lang")
     within = request.choice("in", {each.value: each for each in SearchExtent})
     kinds = {each.value: each for each in HitKind}
     if kind and kind not in kinds:
@@ -468,12 +469,12 @@ async def build_search(request: PageRequest) -> BuiltPage:
     result = None
     if query:
         question = SearchQuestion(
-            query, kind=kinds.get(kind), context=context or None, within=within, after=request.text("after")
+            f"{query} lang:{lang}" if lang else query, kind=kinds.get(kind), context=context or None, within=within, after=request.text("after")
         )
-        result = await request.cases.search.search(question, visible=visible, shows=viewer.readable)
+        result = await request.cases.search.search(question, visible=visible)
     return BuiltPage(
         "search",
-        SearchPage(result, query, kind, request.text("lang"), context, within.value, await _contexts(request)),
+        SearchPage(result, query, kind, lang, context, within.value, await _contexts(request)),
         f"Search: {query[:_SHOWN]}" if query else "Search",
         None,
         (Crumb("Search"),),
