@@ -67,8 +67,8 @@ def set_times(path: Path) -> None:
     with connection:
         connection.execute("UPDATE changes SET ts = ? + seq * ?", (_BEGUN_MS, _EVERY_HOURS * _HOUR_MS))
         connection.execute(
-            "UPDATE versions SET ts = (SELECT c.ts FROM changes c WHERE c.id = versions.id AND c.version = versions.version"
-            " ORDER BY c.seq LIMIT 1)"
+            "UPDATE versions SET ts = (SELECT c.ts FROM changes c WHERE c.id = versions.id"
+            " AND c.version = versions.version ORDER BY c.seq LIMIT 1)"
         )
     connection.close()
 

@@ -82,7 +82,10 @@ def fill_large(port: int) -> int:
     found = 0
     for version in (1, 2):
         kinds = ["string", "long", ["null", "double"]]
-        fields = [{"name": f"field_{number}", "type": kinds[number % 3], "doc": f"Field {number}."} for number in range(ELEMENTS)]
+        fields = [
+            {"name": f"field_{number}", "type": kinds[number % 3], "doc": f"Field {number}."}
+            for number in range(ELEMENTS)
+        ]
         if version == 1:
             fields[7]["type"] = "int"
         body = {"schema": json.dumps({"type": "record", "name": "Large", "namespace": "bench", "fields": fields})}

@@ -43,5 +43,3 @@ def test_without_scripts_the_page_is_asked_for_again(browser: Browser, shop_for_
         register(shop_for_writes, "later")
         tab.open("/ui/changes")
         assert "later" in tab.main_text()
-
-

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 PREFIX = "/schemas/registry"
-OWN_LINKS = "() => [...document.querySelectorAll('a[href], form[action], link[href], script[src], img[src]')]" + (
-    ".map(each => each.getAttribute('href') ?? each.getAttribute('action') ?? each.getAttribute('src'))"
-)
+OWN_LINKS = """() => [...document.querySelectorAll('a[href], form[action], link[href], script[src], img[src]')]
+    .map(each => each.getAttribute('href') ?? each.getAttribute('action') ?? each.getAttribute('src'))"""
 
 
 class StrippingProxy(BaseHTTPRequestHandler):

@@ -16,7 +16,7 @@ MARK: Final = "window.__ran=1"
 PAYLOADS: Final = (
     f"<script>{MARK}</script>",
     f"<img src=x onerror={MARK}>",
-    f"\"><svg onload={MARK}>",
+    f'"><svg onload={MARK}>',
     f"' onmouseover='{MARK}' x='",
     f"javascript:{MARK}",
     "{{ 7*7 }}{% raw %}${7*7}",
@@ -72,17 +72,29 @@ def hostile_requests() -> Iterator[tuple[str, str, Any, int]]:
         metadata = {"properties": {payload[:200]: payload}, "tags": {"Hostile.text": [payload[:200]]}}
         rules = {
             "domainRules": [
-                {"name": f"rule{number}", "kind": "CONDITION", "mode": "WRITE", "type": "CEL", "expr": payload, "doc": payload}
+                {
+                    "name": f"rule{number}",
+                    "kind": "CONDITION",
+                    "mode": "WRITE",
+                    "type": "CEL",
+                    "expr": payload,
+                    "doc": payload,
+                }
             ]
         }
         for version in (1, 2):
             body = {"schema": json.dumps(_schema(payload, version)), "metadata": metadata, "ruleSet": rules}
             yield "POST", path, body, 200
         yield "POST", path, {"schema": json.dumps({"type": "string", "doc": payload})}, 409
-        yield "POST", f"/subjects/j{number}/versions", {
-            "schema": json.dumps(_json_schema(payload)),
-            "schemaType": "JSON",
-        }, 200
+        yield (
+            "POST",
+            f"/subjects/j{number}/versions",
+            {
+                "schema": json.dumps(_json_schema(payload)),
+                "schemaType": "JSON",
+            },
+            200,
+        )
 
 
 def fill_hostile(url: str) -> None:

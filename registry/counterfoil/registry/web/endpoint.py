@@ -174,7 +174,7 @@ class PageRequest:
         read = partial(_read_form, body)
         return await asyncio.to_thread(read) if len(body) > _IN_THREAD_BYTES else read()
 
-    def api(self, path: str, **query: str | int | None) -> str:
+    def api(self, path: str, /, **query: str | int | None) -> str:
         """Return the address of a JSON twin: ``path`` below the server, with the parameters that are not empty."""
         given = {"as_of": self.as_of, **query}
         kept = {name: value for name, value in given.items() if value}

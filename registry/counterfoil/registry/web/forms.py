@@ -307,7 +307,7 @@ def _decode_page(page: DecodePage, *, status: int = HTTPStatus.OK) -> BuiltPage:
 
 async def build_refusal(request: PageRequest) -> BuiltPage:
     """Return a refused registration with the verdict about it, as of the change against which it was judged."""
-    request_id = request.segment("request")
+    request_id = request.segment("request_id")
     refused = await request.cases.inspection.refusals.one(request_id, viewer=request.viewer)
     verdict, why = await _verdict_then(request, refused)
     return BuiltPage(

@@ -64,7 +64,7 @@ async def build_home(request: PageRequest) -> BuiltPage:
         "home",
         HomePage(registry, changes[0]),
         "Home",
-        json=request.api(f"{_INSPECT}/stats"),
+        json=request.api(f"{_INSPECT}"),
         index=registry.index,
         canonical=_canonical(request, request.links.home()),
         may_stream=not request.as_of,
@@ -80,7 +80,7 @@ async def build_registry(request: PageRequest) -> BuiltPage:
         "Registry",
         Section.REGISTRY,
         (Crumb("Registry"),),
-        json=request.api(f"{_INSPECT}/stats"),
+        json=request.api(f"{_INSPECT}"),
         index=found.index,
     )
 
@@ -469,7 +469,11 @@ async def build_search(request: PageRequest) -> BuiltPage:
     result = None
     if query:
         question = SearchQuestion(
-            f"{query} lang:{lang}" if lang else query, kind=kinds.get(kind), context=context or None, within=within, after=request.text("after")
+            f"{query} lang:{lang}" if lang else query,
+            kind=kinds.get(kind),
+            context=context or None,
+            within=within,
+            after=request.text("after"),
         )
         result = await request.cases.search.search(question, visible=visible)
     return BuiltPage(

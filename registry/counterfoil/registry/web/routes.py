@@ -12,7 +12,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import Scope
 
 from counterfoil.registry.access.resources import AccessOperation
-from counterfoil.registry.http.access import FOUND, on
+from counterfoil.registry.http.access import FOUND, MEMBER, on
 from counterfoil.registry.http.answers import accepts
 from counterfoil.registry.http.envelope import ROUTE_HOLDER
 from counterfoil.registry.web.answers import UI, see_other
@@ -50,11 +50,12 @@ _SUBJECT: Final = f"{UI}/subjects/{{subject}}"
 _TWIN: Final = "/inspect/v1"
 
 _found = partial(PageRoute, "GET", access=FOUND)
+_for_members = partial(PageRoute, "GET", access=MEMBER, is_of_journal=True)
 _of_subject = partial(PageRoute, "GET", access=on(AccessOperation.READ, the_subject_of_the_page), is_dated=True)
 _sent = partial(PageRoute, "POST", access=FOUND, only_reads=False)
 
 PAGE_ROUTES: Final[tuple[PageRoute, ...]] = (
-    _found(UI, build_home, twin=f"GET {_TWIN}/stats"),
+    _found(UI, build_home, twin=f"GET {_TWIN}"),
     _found(f"{UI}/search", build_search, twin=f"GET {_TWIN}/search"),
     _found(f"{UI}/subjects", build_subjects, twin=f"GET {_TWIN}/subjects", is_dated=True, is_of_journal=True),
     _of_subject(f"{UI}/subject", build_named, twin=f"GET {_TWIN}/subjects/{{subject}}"),
@@ -82,12 +83,12 @@ PAGE_ROUTES: Final[tuple[PageRoute, ...]] = (
     _found(f"{UI}/decode", build_decode, twin=f"POST {_TWIN}/decode"),
     _sent(f"{UI}/decode", build_decoded, twin=f"POST {_TWIN}/decode"),
     _found(f"{UI}/refusals", build_refusals, twin=f"GET {_TWIN}/refusals"),
-    _found(f"{UI}/refusals/{{request}}", build_refusal, twin=f"GET {_TWIN}/refusals/{{request}}"),
+    _found(f"{UI}/refusals/{{request_id}}", build_refusal, twin=f"GET {_TWIN}/refusals/{{request_id}}"),
     _found(f"{UI}/changes", build_changes, twin="GET /changes", is_of_journal=True),
-    _found(f"{UI}/rules", build_rules, twin=f"GET {_TWIN}/rules", is_of_journal=True),
-    _found(f"{UI}/rules/{{rule}}", build_rule, twin=f"GET {_TWIN}/rules/{{rule}}", is_of_journal=True),
+    _for_members(f"{UI}/rules", build_rules, twin=f"GET {_TWIN}/rules"),
+    _for_members(f"{UI}/rules/{{rule}}", build_rule, twin=f"GET {_TWIN}/rules/{{rule}}"),
     _found(f"{UI}/help", build_help, is_of_journal=True),
-    _found(f"{UI}/admin/index", build_registry, twin=f"GET {_TWIN}/stats"),
+    _found(f"{UI}/admin/index", build_registry, twin=f"GET {_TWIN}"),
 )
 """All pages, in the order in which they are tried."""
 

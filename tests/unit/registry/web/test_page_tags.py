@@ -80,7 +80,13 @@ def test_tags_differ_by_path_query_and_moment() -> None:
     async def story(registry: InProcessRegistry) -> list[str]:
         await registry.register("a", SCHEMA)
         await registry.register("a", {**SCHEMA, "doc": "second"})
-        paths = ["/ui/subjects", "/ui/subjects?prefix=a", "/ui/subjects?as_of=1", "/ui/ids/1", "/ui/subjects/a/versions/1"]
+        paths = [
+            "/ui/subjects",
+            "/ui/subjects?prefix=a",
+            "/ui/subjects?as_of=1",
+            "/ui/ids/1",
+            "/ui/subjects/a/versions/1",
+        ]
         return [(await registry.get(path)).headers["etag"] for path in paths]
 
     tags = run(story)
