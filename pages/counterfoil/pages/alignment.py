@@ -98,9 +98,8 @@ class LineKey(NamedTuple):
 
 
 def _key(line: SourceLine) -> LineKey:
-    names = [each.text for each in line.tokens if each.kind == "name"]
-    said = [each.text for each in line.tokens if each.kind in {"text", "word"}]
-    return LineKey(line_text(line), " ".join(names[:1] or said[:_NAMING_TOKENS]), line.pointer)
+    said = [each.text for each in line.tokens if each.kind in {"name", "text", "word"}]
+    return LineKey(line_text(line), " ".join(said[:_NAMING_TOKENS]), line.pointer)
 
 
 def _pairs(left: Sequence[SourceLine], right: Sequence[SourceLine]) -> list[tuple[int | None, int | None]]:
@@ -126,7 +125,7 @@ def _best_pairs(mine: Sequence[LineKey], theirs: Sequence[LineKey]) -> list[tupl
         row = [0] * (len(theirs) + 1)
         for at in range(len(theirs) - 1, -1, -1):
             weight = _weight(line, theirs[at])
-            best = below[at] if below[at] > row[at + 1] else row[at + 1]
+            best = max(row[at + 1], below[at])
             row[at] = weight + below[at + 1] if weight and weight + below[at + 1] > best else best
         scores.append(row)
     scores.reverse()

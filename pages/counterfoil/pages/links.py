@@ -283,8 +283,8 @@ class ServerLinks(Links):
     """The addresses of a server's pages.
 
     ``prefix`` is the path that a proxy removes, such as ``/registry``, empty for none. ``names`` is where links have
-    the names of subjects: in the path, or in the query, for proxies that decode ``%2F``. ``as_of`` is the earlier moment
-    that the page shows, which its links keep. ``assets`` is the hash of the static files.
+    the names of subjects: in the path, or in the query, for proxies that decode ``%2F``. ``as_of`` is the earlier
+    moment that the page shows, which its links keep. ``assets`` is the hash of the static files.
     """
 
     prefix: str = ""

@@ -242,7 +242,8 @@ class PlotTick:
 class PlotDrawing:
     """A line plot: its line, its dots if there are few, its horizontal lines, and the figures of the table beside it.
 
-    ``times`` are the times (epoch ms) that are written below it, with their places.
+    ``times`` are the times (epoch ms) that are written below it, with their places; ``span`` is from the first to the
+    last in milliseconds.
     """
 
     width: int
@@ -256,6 +257,7 @@ class PlotDrawing:
     figures: tuple[PlotPoint, ...]
     last: float
     highest: float
+    span: int
 
 
 def lay_out_plot(points: Sequence[PlotPoint]) -> PlotDrawing:
@@ -278,6 +280,7 @@ def lay_out_plot(points: Sequence[PlotPoint]) -> PlotDrawing:
         figures=tuple(thinned(points, _MOST_ROWS)),
         last=points[-1].value,
         highest=highest,
+        span=last - first,
     )
 
 

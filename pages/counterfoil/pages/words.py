@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final
 
+from counterfoil.pages.documents import Block, HeadingBlock, ListBlock, PlotBlock, TableBlock, TextBlock, TileBlock
 from counterfoil.pages.links import Links, anchor
-from counterfoil.schema.rest.comparisons import CellAnswer, FrameKind, Operand
+from counterfoil.schema.rest.comparisons import CellAnswer, DecodedNode, FrameKind, Operand
 from counterfoil.schema.rest.inspection import ElementKind, ElementRow, ReferenceName, VersionInspection, VersionStep
 from counterfoil.schema.texts import counted
 
@@ -86,10 +88,10 @@ def counts_of_step(added: int, removed: int, changed: int) -> list[tuple[str, st
     return [(sign, f"{count} {word}", word) for sign, count, word in counts if count]
 
 
-def broken_directions(backward: bool | None, forward: bool | None) -> list[str]:
+def broken_directions(*, backward: bool | None, forward: bool | None) -> list[str]:
     """Return the directions in which a step cannot be read.
 
-    >>> broken_directions(True, False)
+    >>> broken_directions(backward=True, forward=False)
     ['forward']
     """
     return [name for name, answer in (("backward", backward), ("forward", forward)) if answer is False]
@@ -114,7 +116,7 @@ def cell_words(answer: CellAnswer, findings: int) -> str:
 
 
 def side_name(side: Operand, other: Operand) -> str:
-    """Return how a side of a comparison is called: ``v7``, ``orders-value v7`` beside another subject, or ``the draft``."""
+    """Return how a side of a comparison is called: ``v7``, with the subject if there are two, or ``the draft``."""
     if side.version is None:
         return "the draft"
     return f"v{side.version}" if side.subject == other.subject else f"{side.subject} v{side.version}"
@@ -136,6 +138,20 @@ def frame_words(frame: FrameKind) -> str:
     return _FRAMES[frame]
 
 
+def hidden_bytes(nodes: Sequence[DecodedNode]) -> tuple[tuple[int, int], ...]:
+    """Return the ranges of bytes that are hidden: those of masked nodes."""
+    return tuple((each.first, each.end) for each in nodes if each.is_masked)
+
+
+def is_hidden(node: DecodedNode, hidden: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a node has hidden bytes: it is masked, or is around or inside one that is.
+
+    >>> is_hidden(DecodedNode(11, 29, "customer", "shop.Customer"), [(11, 29)])
+    True
+    """
+    return node.is_masked or any(first < node.end and node.first < end for first, end in hidden)
+
+
 def scope_words(scope: str | None) -> str:
     """Return where a setting comes from.
 
@@ -147,6 +163,42 @@ def scope_words(scope: str | None) -> str:
     if scope == "":
         return "the top level"
     return "the global level" if scope == ":.__GLOBAL:" else scope
+
+
+_DAY_MS: Final = 24 * 3600 * 1000
+_WHOLE: Final = 10
+
+
+def clock(ts: int, span_ms: int) -> str:
+    """Return a time of day in UTC, with the date if a plot is of more than a day."""
+    found = datetime.fromtimestamp(ts / 1000, UTC)
+    return found.strftime("%Y-%m-%d %H:%M" if span_ms > _DAY_MS else "%H:%M:%S")
+
+
+def figure(value: float) -> str:
+    """Return a number as a reader needs it: whole, with separators.
+
+    >>> figure(1234.5), figure(0.25)
+    ('1,234', '0.25')
+    """
+    return f"{value:,.0f}" if value >= _WHOLE or value == int(value) else f"{value:,.2f}"
+
+
+def block_name(block: Block) -> str:
+    """Return the name of the template of a block."""
+    match block:
+        case HeadingBlock():
+            return "heading"
+        case TextBlock():
+            return "text"
+        case ListBlock():
+            return "list"
+        case TableBlock():
+            return "table"
+        case TileBlock():
+            return "tiles"
+        case PlotBlock():
+            return "plot"
 
 
 WORDS: Final[Mapping[str, object]] = MappingProxyType(
@@ -161,6 +213,11 @@ WORDS: Final[Mapping[str, object]] = MappingProxyType(
         "scope": scope_words,
         "side": side_name,
         "frame": frame_words,
+        "hidden_bytes": hidden_bytes,
+        "is_hidden": is_hidden,
+        "clock": clock,
+        "figure": figure,
+        "block": block_name,
     }
 )
 """What templates use of this module."""

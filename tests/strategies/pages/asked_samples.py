@@ -52,13 +52,11 @@ from counterfoil.schema.rest.inspection import (
     RuleRows,
     SearchHit,
     SearchResult,
-    SourceLine,
-    SourceToken,
     SourceWindow,
     VersionName,
 )
 from counterfoil.schema.rest.observations import SchemaCount, TopicStats
-from strategies.pages.sample_values import DAY, INDEX, NOV, READERS, REFUSALS, orders_elements, subject_rows
+from strategies.pages.sample_values import DAY, INDEX, NOV, READERS, REFUSALS, laid_out, orders_elements, subject_rows
 
 POLICIES: Final = ("STRICT", "LENIENT", "LOGICAL", "SOUND")
 LEVELS: Final = ("NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE")
@@ -80,14 +78,55 @@ def comparison() -> SchemaComparison:
         VerdictCell("SOUND", "forward", breaks, 2, "2 records prove it", in_force=True),
     ]
     levels = [LevelAnswer(each, "FORWARD" not in each and "FULL" not in each) for each in LEVELS]
-    levels = [replace(each, refused_by=None if each.accepted else 5, direction="" if each.accepted else "forward", in_force=each.level == "FULL") for each in levels]  # fmt: skip
+    levels = [
+        replace(
+            each,
+            refused_by=None if each.accepted else 5,
+            direction="" if each.accepted else "forward",
+            in_force=each.level == "FULL",
+        )
+        for each in levels
+    ]
     changes = (
         PlacedChange("+", "field-added", "customer.email", "field added", None, "null | string", None, 24, came_in=4),
-        PlacedChange("~", "type-changed", "total", "type changed from int to long", "int", "long", 31, 33, came_in=6, breaks=("forward",)),
-        PlacedChange("-", "field-removed", "note", "field removed", "string", None, 40, None, came_in=5, breaks=("forward",)),
-        PlacedChange("+", "field-added", "lines[].discount", "field added", None, "null | decimal(10,2) on bytes", None, 22, came_in=7),
-        PlacedChange("~", "doc-changed", "", "documentation changed", '"An order."', '"An order as it is placed."', 2, 2, came_in=7),
-    )  # fmt: skip
+        PlacedChange(
+            "~",
+            "type-changed",
+            "total",
+            "type changed from int to long",
+            "int",
+            "long",
+            31,
+            33,
+            came_in=6,
+            breaks=("forward",),
+        ),
+        PlacedChange(
+            "-", "field-removed", "note", "field removed", "string", None, 40, None, came_in=5, breaks=("forward",)
+        ),
+        PlacedChange(
+            "+",
+            "field-added",
+            "lines[].discount",
+            "field added",
+            None,
+            "null | decimal(10,2) on bytes",
+            None,
+            22,
+            came_in=7,
+        ),
+        PlacedChange(
+            "~",
+            "doc-changed",
+            "",
+            "documentation changed",
+            '"An order."',
+            '"An order as it is placed."',
+            2,
+            2,
+            came_in=7,
+        ),
+    )
     findings = (
         PlacedFinding(
             "type-mismatch",
@@ -151,15 +190,12 @@ def two_sources() -> tuple[SourceWindow, SourceWindow]:
         *before[:1],
         ' "doc": "An order as it is placed.",',
         *before[2:5],
-        '  {"name": "total", "type": "long", "doc": "What the customer pays: the sum of all lines with taxes, after discounts."},',
+        '  {"name": "total", "type": "long", "doc": "What the customer pays, with taxes, after discounts."},',
         *before[7:8],
         '  {"name": "gift", "type": "boolean", "default": false}',
         *before[8:],
     ]
-    return tuple(
-        SourceWindow("AVRO", tuple(SourceLine(at + 1, (SourceToken(text),)) for at, text in enumerate(side)), len(side))
-        for side in (before, after)
-    )  # type: ignore[return-value] # a tuple of two from a pair
+    return laid_out(before), laid_out(after)
 
 
 def compare_page(view: CompareView = CompareView.CHANGES, show: str = "all") -> ComparePage:
@@ -181,12 +217,18 @@ def compare_page(view: CompareView = CompareView.CHANGES, show: str = "all") -> 
 
 EQUAL: Final = ComparePage(
     replace(
-        comparison(), cells=(), levels=(), changes=(), findings=(), witnesses_left=0, note="Both versions have the same text."
+        comparison(),
+        cells=(),
+        levels=(),
+        changes=(),
+        findings=(),
+        witnesses_left=0,
+        note="Both versions have the same text.",
     ),
     "orders-value@3",
     "refunds-value@3",
     policies=POLICIES,
-)  # fmt: skip
+)
 NO_OPERANDS: Final = ComparePage(policies=POLICIES)
 WRONG_OPERAND: Final = ComparePage(
     earlier="orders-value@99",
@@ -197,7 +239,10 @@ WRONG_OPERAND: Final = ComparePage(
 
 # Drafts.
 
-DRAFT: Final = '{"type": "record", "name": "Order", "namespace": "shop", "fields": [\n  {"name": "id", "type": "long"},\n  {"name": "total", "type": "int"}\n]}'
+DRAFT: Final = """{"type": "record", "name": "Order", "namespace": "shop", "fields": [
+  {"name": "id", "type": "long"},
+  {"name": "total", "type": "int"}
+]}"""
 TRY_FORM: Final = TryPage(subject="orders-value", levels=LEVELS, policies=POLICIES)
 
 
@@ -219,7 +264,7 @@ def try_refused() -> TryPage:
         TRY_FORM,
         schema=DRAFT,
         verdict=verdict,
-        curl="curl -X POST http://localhost:8081/subjects/orders-value/versions -H 'Content-Type: application/json' -d @request.json",
+        curl="curl -X POST http://localhost:8081/subjects/orders-value/versions --json @request.json",
         check="counterfoil check order.avsc --against registry --registry http://localhost:8081",
         bridge="counterfoil bridge init orders-value@7 order.avsc",
         share_url="/ui/try?draft=eJyrVkpUslJQMlSqBQASbQLm",
@@ -349,13 +394,28 @@ RULES_PAGE: Final = RulesPage(
     RuleRows(
         (
             RULE,
-            RuleRow("reader-field-missing-default", "AVRO", "A field of the reader is not written and has no default", POLICIES),
-            RuleRow("field-removed-without-reserve", "PROTOBUF", "A field was removed, and its number is free for another one", ("WIRE", "WIRE_JSON")),
-            RuleRow("property-closed", "JSON", "The reader refuses a property that the writer may write", ("STRICT", "SOUND")),
+            RuleRow(
+                "reader-field-missing-default",
+                "AVRO",
+                "A field of the reader is not written and has no default",
+                POLICIES,
+            ),
+            RuleRow(
+                "field-removed-without-reserve",
+                "PROTOBUF",
+                "A field was removed, and its number is free for another one",
+                ("WIRE", "WIRE_JSON"),
+            ),
+            RuleRow(
+                "property-closed",
+                "JSON",
+                "The reader refuses a property that the writer may write",
+                ("STRICT", "SOUND"),
+            ),
         )
     ),
     policies=(*POLICIES, "WIRE", "WIRE_JSON"),
-)  # fmt: skip
+)
 
 
 def rule() -> RuleInspection:
@@ -386,7 +446,7 @@ def refusal() -> RefusalPage:
         (ReferenceName("shop.Money", "common-money-value", 2),),
         ("reader type: INT, writer type: LONG, at /fields/1/type",),
     )
-    return RefusalPage(refused, try_refused().verdict)  # fmt: skip
+    return RefusalPage(refused, try_refused().verdict)
 
 
 REFUSALS_PAGE: Final = RefusalsPage(REFUSALS)
@@ -395,14 +455,48 @@ REFUSALS_PAGE: Final = RefusalsPage(REFUSALS)
 def search() -> SearchPage:
     """Return a search with hits of several kinds."""
     hits = (
-        SearchHit(HitKind.SUBJECT, "customer-email-value", "customer-email-value", 4, schema_type="AVRO", marks=((0, 14),)),
-        SearchHit(HitKind.ELEMENT, "orders-value", "customer.email", 7, "customer.email", "string", ("PII",), since=3, marks=((0, 8), (9, 14))),
-        SearchHit(HitKind.ELEMENT, ":.eu:crm-value", "payload<Customer>.eMail", 2, "payload<Customer>.eMail", "null | string", ("PII",), since=1, marks=((8, 16), (18, 23))),
-        SearchHit(HitKind.ELEMENT, "carts-value", "buyer.email_address", None, "buyer.email_address", "string", since=2, until=5, marks=((6, 11),)),
-        SearchHit(HitKind.DOC, "orders-value", "…the customer's email, as typed…", 7, "contact.ref", marks=((5, 13), (16, 21))),
+        SearchHit(
+            HitKind.SUBJECT, "customer-email-value", "customer-email-value", 4, schema_type="AVRO", marks=((0, 14),)
+        ),
+        SearchHit(
+            HitKind.ELEMENT,
+            "orders-value",
+            "customer.email",
+            7,
+            "customer.email",
+            "string",
+            ("PII",),
+            since=3,
+            marks=((0, 8), (9, 14)),
+        ),
+        SearchHit(
+            HitKind.ELEMENT,
+            ":.eu:crm-value",
+            "payload<Customer>.eMail",
+            2,
+            "payload<Customer>.eMail",
+            "null | string",
+            ("PII",),
+            since=1,
+            marks=((8, 16), (18, 23)),
+        ),
+        SearchHit(
+            HitKind.ELEMENT,
+            "carts-value",
+            "buyer.email_address",
+            None,
+            "buyer.email_address",
+            "string",
+            since=2,
+            until=5,
+            marks=((6, 11),),
+        ),
+        SearchHit(
+            HitKind.DOC, "orders-value", "…the customer's email, as typed…", 7, "contact.ref", marks=((5, 13), (16, 21))
+        ),
         SearchHit(HitKind.TAG, "orders-value", "PII", 7),
         SearchHit(HitKind.ID, "orders-value", "4711", 7),
-    )  # fmt: skip
+    )
     result = SearchResult(
         "customer email tag:PII", hits, INDEX, ("37 elements in 12 subjects", "2 subjects", "1 tag"), next="x"
     )

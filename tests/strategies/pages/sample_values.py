@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from counterfoil.pages.models import ChangeLine
@@ -51,18 +52,36 @@ def subject_rows() -> SubjectRows:
         ("refunds-value", ".", "AVRO", 3, "BACKWARD", "SOUND"),
         (":.eu:orders-value", ".eu", "AVRO", 4, "FULL", "SOUND"),
         ("taxi.rides-value", ".", "AVRO", 9, "BACKWARD_TRANSITIVE", "SOUND"),
-        ("taxi.rides-by-driver-and-borough-and-hour-of-the-day-with-surcharges-value", ".", "PROTOBUF", 2, "FORWARD", "WIRE_JSON"),
+        (
+            "taxi.rides-by-driver-and-borough-and-hour-of-the-day-with-surcharges-value",
+            ".",
+            "PROTOBUF",
+            2,
+            "FORWARD",
+            "WIRE_JSON",
+        ),
         ("taxi.zones-key", ".", "JSON", 1, "BACKWARD", "STRICT"),
         ("taxi.zones-value", ".", "JSON", 2, "BACKWARD", "STRICT"),
         ("test-old-value", ".", "AVRO", 2, "BACKWARD", "STRICT"),
-    ]  # fmt: skip
+    ]
     return SubjectRows(
         tuple(
-            SubjectRow(name, context, kind, count, count, 4000 + 59 * at, NOV + at * DAY - 40 * DAY, level, policy, name == "test-old-value")
+            SubjectRow(
+                name,
+                context,
+                kind,
+                count,
+                count,
+                4000 + 59 * at,
+                NOV + at * DAY - 40 * DAY,
+                level,
+                policy,
+                name == "test-old-value",
+            )
             for at, (name, context, kind, count, level, policy) in enumerate(names)
         ),
         next="test-old-value",
-    )  # fmt: skip
+    )
 
 
 def orders_steps() -> tuple[VersionStep, ...]:
@@ -70,27 +89,120 @@ def orders_steps() -> tuple[VersionStep, ...]:
     guid = "8b7c1d52-6f0e-4b9a-9a3c-2f1d0c5e77a1"
     return (
         VersionStep(1, 1201, guid, NOV - 290 * DAY, None),
-        VersionStep(2, 1340, guid, NOV - 262 * DAY, "ana", added=1, change="added lines[].price", strict_backward=True, strict_forward=True, sound_backward=True, sound_forward=True),
-        VersionStep(3, 1377, guid, NOV - 244 * DAY, "ana", added=1, change="added customer.email", strict_backward=True, strict_forward=True, sound_backward=True, sound_forward=True),
-        VersionStep(4, 3990, guid, NOV - 80 * DAY, "ci-checkout", added=1, changed=1, change="added status", strict_backward=True, strict_forward=True, sound_backward=True, sound_forward=True),
-        VersionStep(5, 4021, guid, NOV - 70 * DAY, "ci-checkout", is_deleted=True, removed=1, change="removed note", strict_backward=True, strict_forward=False, sound_backward=True, sound_forward=False),
-        VersionStep(6, 4402, guid, NOV - 61 * DAY, "ci-checkout", changed=1, change="total: int became long", strict_backward=True, strict_forward=False, sound_backward=True, sound_forward=False),
-        VersionStep(7, 4711, guid, NOV + 19 * DAY, "ci-checkout", added=2, changed=1, change="added gift, lines[].discount", strict_backward=True, strict_forward=True, sound_backward=True, sound_forward=None),
-    )  # fmt: skip
+        VersionStep(
+            2,
+            1340,
+            guid,
+            NOV - 262 * DAY,
+            "ana",
+            added=1,
+            change="added lines[].price",
+            strict_backward=True,
+            strict_forward=True,
+            sound_backward=True,
+            sound_forward=True,
+        ),
+        VersionStep(
+            3,
+            1377,
+            guid,
+            NOV - 244 * DAY,
+            "ana",
+            added=1,
+            change="added customer.email",
+            strict_backward=True,
+            strict_forward=True,
+            sound_backward=True,
+            sound_forward=True,
+        ),
+        VersionStep(
+            4,
+            3990,
+            guid,
+            NOV - 80 * DAY,
+            "ci-checkout",
+            added=1,
+            changed=1,
+            change="added status",
+            strict_backward=True,
+            strict_forward=True,
+            sound_backward=True,
+            sound_forward=True,
+        ),
+        VersionStep(
+            5,
+            4021,
+            guid,
+            NOV - 70 * DAY,
+            "ci-checkout",
+            is_deleted=True,
+            removed=1,
+            change="removed note",
+            strict_backward=True,
+            strict_forward=False,
+            sound_backward=True,
+            sound_forward=False,
+        ),
+        VersionStep(
+            6,
+            4402,
+            guid,
+            NOV - 61 * DAY,
+            "ci-checkout",
+            changed=1,
+            change="total: int became long",
+            strict_backward=True,
+            strict_forward=False,
+            sound_backward=True,
+            sound_forward=False,
+        ),
+        VersionStep(
+            7,
+            4711,
+            guid,
+            NOV + 19 * DAY,
+            "ci-checkout",
+            added=2,
+            changed=1,
+            change="added gift, lines[].discount",
+            strict_backward=True,
+            strict_forward=True,
+            sound_backward=True,
+            sound_forward=None,
+        ),
+    )
 
 
 READERS: Final = (
-    ReaderRow("billing", "4.7.1", "orders.placed", ("id", "total", "customer.email"), ("production", "test"), NOV + 28 * DAY),
+    ReaderRow(
+        "billing", "4.7.1", "orders.placed", ("id", "total", "customer.email"), ("production", "test"), NOV + 28 * DAY
+    ),
     ReaderRow("audit", "1.2.0", "orders.placed", ("*",), ("production",)),
-    ReaderRow("fraud-scoring", "2026.11", "orders.placed", ("total", "lines[].price", "customer.id"), ("production",), NOV + 27 * DAY, "quiet for a day"),
-)  # fmt: skip
+    ReaderRow(
+        "fraud-scoring",
+        "2026.11",
+        "orders.placed",
+        ("total", "lines[].price", "customer.id"),
+        ("production",),
+        NOV + 27 * DAY,
+        "quiet for a day",
+    ),
+)
 RULES: Final = (
     RuleInForce("compatibility", '"FULL"', "orders-value", seq=88_010, ts=NOV - 30 * DAY, by="ana"),
     RuleInForce("compatibilityPolicy", '"SOUND"', "", why="left open here", seq=12, ts=NOV - 300 * DAY),
     RuleInForce("normalize", "true", "", why="left open here", seq=12, ts=NOV - 300 * DAY),
-    RuleInForce("defaultMetadata", '{"properties": {"owner": "platform"}}', "", applies=False, why="this subject has an entry of its own", seq=12, ts=NOV - 300 * DAY),
+    RuleInForce(
+        "defaultMetadata",
+        '{"properties": {"owner": "platform"}}',
+        "",
+        applies=False,
+        why="this subject has an entry of its own",
+        seq=12,
+        ts=NOV - 300 * DAY,
+    ),
     RuleInForce("mode", '"READWRITE"'),
-)  # fmt: skip
+)
 
 
 def orders() -> SubjectInspection:
@@ -142,19 +254,83 @@ def orders_elements() -> tuple[ElementRow, ...]:
     return (
         ElementRow("id", field, "long", doc="Order number.", tags=("key",), pointer="/fields/0", line=5, since=1),
         ElementRow("customer", field, "shop.Customer", ("shop.Customer",), line=6, since=1),
-        ElementRow("customer.id", field, "uuid on string", doc="The account, not the person who pays.", line=10, depth=1, since=1),
-        ElementRow("customer.email", field, "null | string", default="null", doc="As typed.\nMay have been wrong\u202e.", tags=("PII",), line=11, depth=1, since=3),
-        ElementRow("customer.eMail", field, "null | string", default="null", tags=("PII",), line=12, depth=1, since=1, is_deprecated=True, aliases=("mail",)),
+        ElementRow(
+            "customer.id",
+            field,
+            "uuid on string",
+            doc="The account, not the person who pays.",
+            line=10,
+            depth=1,
+            since=1,
+        ),
+        ElementRow(
+            "customer.email",
+            field,
+            "null | string",
+            default="null",
+            doc="As typed.\nMay have been wrong\u202e.",
+            tags=("PII",),
+            line=11,
+            depth=1,
+            since=3,
+        ),
+        ElementRow(
+            "customer.eMail",
+            field,
+            "null | string",
+            default="null",
+            tags=("PII",),
+            line=12,
+            depth=1,
+            since=1,
+            is_deprecated=True,
+            aliases=("mail",),
+        ),
         ElementRow("lines[]", field, "array of shop.Line", ("shop.Line",), line=16, since=1),
         ElementRow("lines[].sku", field, "string", doc="Stock keeping unit.", line=20, depth=1, since=1),
         ElementRow("lines[].price", field, "decimal(10,2) on bytes", doc="Net, per piece.", line=21, depth=1, since=2),
-        ElementRow("lines[].discount", field, "null | decimal(10,2) on bytes", default="null", line=22, depth=1, since=7),
-        ElementRow("total", field, "shop.Money", ("shop.Money",), doc="What the customer pays: the sum of all lines with taxes, after every discount and voucher, before refunds.", line=27, since=6, reference="shop.Money"),
-        ElementRow("status", field, "enum shop.Status", ("shop.Status",), default='"NEW"', symbols=("NEW", "PAID", "SENT", "RETURNED"), line=28, since=4),
-        ElementRow("placed_at", field, "timestamp in milliseconds on long", doc="When the order was placed, in UTC.", line=33, since=1),
+        ElementRow(
+            "lines[].discount", field, "null | decimal(10,2) on bytes", default="null", line=22, depth=1, since=7
+        ),
+        ElementRow(
+            "total",
+            field,
+            "shop.Money",
+            ("shop.Money",),
+            doc="What the customer pays: the sum of all lines with taxes, after every discount, before refunds.",
+            line=27,
+            since=6,
+            reference="shop.Money",
+        ),
+        ElementRow(
+            "status",
+            field,
+            "enum shop.Status",
+            ("shop.Status",),
+            default='"NEW"',
+            symbols=("NEW", "PAID", "SENT", "RETURNED"),
+            line=28,
+            since=4,
+        ),
+        ElementRow(
+            "placed_at",
+            field,
+            "timestamp in milliseconds on long",
+            doc="When the order was placed, in UTC.",
+            line=33,
+            since=1,
+        ),
         ElementRow("gift", field, "boolean", default="false", line=34, since=7),
-        ElementRow("p\u0430yment", field, "null | string", default="null", doc="Looks like payment, and is not.", line=35, since=7),
-    )  # fmt: skip
+        ElementRow(
+            "p\u0430yment",
+            field,
+            "null | string",
+            default="null",
+            doc="Looks like payment, and is not.",
+            line=35,
+            since=7,
+        ),
+    )
 
 
 def orders_version() -> VersionInspection:
@@ -198,7 +374,7 @@ def orders_version() -> VersionInspection:
     )
 
 
-def source_lines(count: int = 34) -> SourceWindow:
+def source_lines() -> SourceWindow:
     """Return the laid-out text of the orders."""
     lines = [
         '{"type": "record", "name": "Order", "namespace": "shop",',
@@ -212,9 +388,12 @@ def source_lines(count: int = 34) -> SourceWindow:
         '  {"name": "count", "type": "int", "default": 12}',
         " ]}",
     ]
-    return SourceWindow(
-        "AVRO", tuple(_line(at + 1, text) for at, text in enumerate(lines[:count])), min(count, len(lines))
-    )
+    return laid_out(lines)
+
+
+def laid_out(lines: Sequence[str]) -> SourceWindow:
+    """Return lines of JSON with their tokens."""
+    return SourceWindow("AVRO", tuple(_line(at + 1, text) for at, text in enumerate(lines)), len(lines))
 
 
 def _line(number: int, text: str) -> SourceLine:
@@ -237,14 +416,48 @@ def _line(number: int, text: str) -> SourceLine:
 
 
 CHANGES: Final = (
-    ChangeLine(88_214, NOV + 28 * DAY + 3_600_000, "version-registered", "Version 9 was registered", "taxi.rides-value", 9, "ci-rides"),
+    ChangeLine(
+        88_214,
+        NOV + 28 * DAY + 3_600_000,
+        "version-registered",
+        "Version 9 was registered",
+        "taxi.rides-value",
+        9,
+        "ci-rides",
+    ),
     ChangeLine(88_213, NOV + 28 * DAY, "settings-changed", "The level became FULL", "orders-value", None, "ana"),
     ChangeLine(88_212, NOV + 27 * DAY, "version-deleted", "Version 5 was soft-deleted", "orders-value", 5, None),
-    ChangeLine(88_211, NOV + 27 * DAY - 5_000, "context-deleted", "The context .old was removed from the list", "", None, "root"),
-)  # fmt: skip
+    ChangeLine(
+        88_211,
+        NOV + 27 * DAY - 5_000,
+        "context-deleted",
+        "The context .old was removed from the list",
+        "",
+        None,
+        "root",
+    ),
+)
 REFUSALS: Final = RefusalRows(
     (
-        RefusalRow("5f6c0a77b1", "orders-value", 409, "Schema being registered is incompatible with version 6: field total expects int, long was written", NOV, NOV + 2 * DAY, 14, "ci-checkout"),
-        RefusalRow("0b7d3e9a21", "taxi.rides-value", 42201, "Input schema is an invalid Avro schema: line 3, column 14: a name has a hyphen", NOV, NOV, 1, None),
+        RefusalRow(
+            "5f6c0a77b1",
+            "orders-value",
+            409,
+            "Schema being registered is incompatible with version 6: field total expects int, long was written",
+            NOV,
+            NOV + 2 * DAY,
+            14,
+            "ci-checkout",
+        ),
+        RefusalRow(
+            "0b7d3e9a21",
+            "taxi.rides-value",
+            42201,
+            "Input schema is an invalid Avro schema: line 3, column 14: a name has a hyphen",
+            NOV,
+            NOV,
+            1,
+            None,
+        ),
     )
-)  # fmt: skip
+)

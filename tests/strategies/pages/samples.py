@@ -1,4 +1,7 @@
-"""Every page with realistic values: taxi rides, and a shop. ``python -m strategies.pages.samples FOLDER`` writes them."""
+"""Every page with realistic values: taxi rides and a shop.
+
+``python -m strategies.pages.samples FOLDER`` writes them to a folder, to be looked at.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,6 @@ from counterfoil.schema.rest.inspection import IndexState, ReferenceGraph, Refus
 from strategies.pages import asked_samples as asked
 from strategies.pages.sample_values import (
     CHANGES,
-    DAY,
     INDEX,
     NOV,
     REFUSALS,
