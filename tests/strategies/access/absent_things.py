@@ -175,7 +175,7 @@ def requests(names: dict[str, str]) -> Iterator[tuple[str, str, Any]]:
 
 def plain(reply: Reply) -> tuple[int, list[tuple[str, str]], str]:
     """Return a response without what differs by chance: times, ids that are made, and the id of the request."""
-    text = re.sub(r'"[A-Za-z]*([tT]s|[tT]ime|[tT]imestamp|at)":("[^"]*"|\d+)', "", reply.text)
+    text = re.sub(r'"[A-Za-z]*([tT]s|[tT]ime|[tT]imestamp|at|registered)":("[^"]*"|\d+)', "", reply.text)
     text = re.sub(r'"(id|seq|deployment|lastSeen|firstSeen|first_seen|last_seen|from|to|next)":("[^"]*"|\d+)', "", text)
     text = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "", text)
     headers = [

@@ -227,7 +227,7 @@ class RefusalPages:
             if _may_see(viewer, each):
                 row = replace(each.row, request_id=request_id)
                 return RefusedText(row, each.schema_type, each.schema, each.seq, each.references, each.messages)
-        raise NotFound(f"No refused registration of a request {request_id[:80]!r} is known")
+        raise NotFound(f"There is no refused registration of a request {request_id[:80]!r}")
 
     async def count(self, subject: QualifiedSubject) -> int:
         """Return the number of refusals of a subject."""
