@@ -52,24 +52,31 @@ class Judge:
         self._seen.add(pointer)
         reference = node.get("$ref")
         if isinstance(reference, str) and reference.startswith("#"):
-            target = self._document
-            for step in reference[1:].split("/")[1:]:
-                target = target[int(step) if isinstance(target, list) else step]
-            yield from self._below(target, reference[1:])
+            yield from self._below(self._target(reference), reference[1:])
             if self._is_old:
                 return
-        for keyword in (each for each in ONE if isinstance(node.get(each), dict)):
-            yield from self._below(node[keyword], f"{pointer}/{keyword}")
-        for keyword in (each for each in LISTS if isinstance(node.get(each), list)):
-            if keyword != ("items" if "2020-12" in str(self._document.get("$schema")) else "prefixItems"):
-                for index, inner in enumerate(node[keyword]):
-                    yield from self._below(inner, f"{pointer}/{keyword}/{index}")
-        for keyword in (each for each in MAPS if isinstance(node.get(each), dict)):
-            for name, inner in node[keyword].items():
-                below = f"{pointer}/{keyword}/{name.replace('~', '~0').replace('/', '~1')}"
-                if keyword == "properties":
-                    yield below
-                yield from self._below(inner, below)
+        for below, inner in self._inner(node):
+            if below.startswith("/properties/"):
+                yield pointer + below
+            yield from self._below(inner, pointer + below)
+
+    def _target(self, reference: str) -> Any:
+        target = self._document
+        for step in reference[1:].split("/")[1:]:
+            target = target[int(step) if isinstance(target, list) else step]
+        return target
+
+    def _inner(self, node: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Yield the schemas directly in one, with their pointers from it."""
+        unread = "items" if "2020-12" in str(self._document.get("$schema")) else "prefixItems"
+        for keyword, held in node.items():
+            if keyword in ONE and isinstance(held, dict):
+                yield f"/{keyword}", held
+            elif keyword in LISTS and isinstance(held, list) and keyword != unread:
+                yield from ((f"/{keyword}/{index}", inner) for index, inner in enumerate(held))
+            elif keyword in MAPS and isinstance(held, dict):
+                for name, inner in held.items():
+                    yield f"/{keyword}/{name.replace('~', '~0').replace('/', '~1')}", inner
 
 
 @st.composite
