@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Witness,
     )
     from counterfoil.schema.compatibility.misfits import Misfits
+    from counterfoil.schema.languages.byte_walk import ByteWalk, ReadValue, ValueTree, WalkedBytes
     from counterfoil.schema.languages.laid_out_text import SchemaLayout
     from counterfoil.schema.languages.references import FileReferences, Outline
     from counterfoil.schema.languages.table_types import Column
@@ -159,6 +160,24 @@ class SchemaLanguage:
         self._check(reader, writer)
         confirmation: Confirmation = self._load("witness", "confirm_compatible")(reader, writer, count)
         return confirmation
+
+    def decode(self, schema: ParsedSchema, walk: ByteWalk, indexes: Sequence[int]) -> ValueTree:
+        """Return the value that begins at the walk's offset; ``indexes`` lead to the message type of Protobuf.
+
+        Raises ``DecodingStopped`` where the bytes are no value of the schema.
+        """
+        self._check(schema)
+        tree: ValueTree = self._load("decoding", "decode_body")(schema, walk, indexes)
+        return tree
+
+    def read_as(self, reader: ParsedSchema, writer: ParsedSchema, walked: WalkedBytes) -> ReadValue:
+        """Return what a decoder of another project makes of bytes for ``reader``.
+
+        The bytes were decoded as a value of ``writer`` without a fault.
+        """
+        self._check(reader, writer)
+        found: ReadValue = self._load("decoding", "read_as")(reader, writer, walked)
+        return found
 
     def table_column(self, schema: ParsedSchema) -> Column:
         """Return the type of a table's rows as one column; raise ``NotATable`` for a schema that has none."""
