@@ -258,8 +258,7 @@ def assemble(
         limits=ActivityLimits(settings.usage_active_days, settings.usage_stale_days),
         webhook_networks=networks,
     )
-    refusals = RefusalMemory(epoch_ms) if settings.refusals == "on" else None
-    cases = cases_over(storage, refusals=refusals)
+    cases = cases_over(storage, refusals=RefusalMemory(epoch_ms) if settings.refusals == "on" else None)
     courier = Courier(cases.contracts.webhooks, Sender(networks), looks=cases.contracts.looks, now_ms=epoch_ms)
     storage.observe(courier.wake, of_records=True)
     stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)

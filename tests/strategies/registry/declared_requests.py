@@ -28,7 +28,7 @@ THINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "contract": ("own", ("foreign", "shared")),
     "q": ("own", ("foreign",)),
     "prefix": ("own", ("foreign",)),
-    "request_id": ("own", ("foreign",)),
+    "request_id": ("own", ("foreign", "hidden")),
     "to": ("own.s@1", ("foreign.s@1", ":.hidden:s@latest", "foreign.alias@1")),
     "deployment": ("{d}", ("{foreign d}", "{live}")),
     "environment": ("own", ("foreign",)),
