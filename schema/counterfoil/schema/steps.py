@@ -54,12 +54,15 @@ def find_step(earlier: ParsedSchema, later: ParsedSchema, *, max_steps: int | No
     if earlier.schema_type is not later.schema_type:
         return StepFacts(changed=1, change=f"schema type changed: {earlier.schema_type} → {later.schema_type}")
     found = _changes(earlier, later)
-    verdicts: dict[str, bool] = {}
     for name, policy, direction in _VERDICTS:
-        with suppress(JudgementUndecided, InvalidSchema):
-            steps = None if max_steps is None else Steps(max_steps)
-            verdicts[name] = not find_breaking(later, earlier, direction, policy=policy, steps=steps)
-    return replace(found, **verdicts, is_whole=found.is_whole and len(verdicts) == len(_VERDICTS))
+        steps = None if max_steps is None else Steps(max_steps)
+        try:
+            reads = not find_breaking(later, earlier, direction, policy=policy, steps=steps)
+        except (JudgementUndecided, InvalidSchema):
+            found = replace(found, is_whole=False)
+        else:
+            found = replace(found, **{name: reads})  # type: ignore[arg-type]  # the names are those of verdicts
+    return found
 
 
 def find_steps(pairs: Sequence[tuple[SchemaSource, SchemaSource]]) -> tuple[StepFacts, ...]:

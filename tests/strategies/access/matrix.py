@@ -175,6 +175,8 @@ MEMBERS_ALONE = {
     "GET /auth/v1/whoami",
     "POST /auth/v1/can",
     "GET /auth/v1/tokens",
+    "GET /inspect/v1/rules",
+    "GET /inspect/v1/rules/{rule}",
 }
 """The routes for every caller with credentials, and for no other; lists are for everybody, and show what is allowed."""
 

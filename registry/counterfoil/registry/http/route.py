@@ -34,10 +34,11 @@ from counterfoil.registry.http.answers import (
     error_answer,
     ignored_header,
     negotiate,
+    refusal_link,
     shaper,
     tolerates_new_fields,
 )
-from counterfoil.registry.http.envelope import ROUTE_HOLDER
+from counterfoil.registry.http.envelope import REQUEST_ID_KEY, ROUTE_HOLDER
 from counterfoil.registry.http.replies import (
     MAX_KEPT_BODY_BYTES,
     WARNING,
@@ -53,6 +54,7 @@ from counterfoil.registry.http.shapes import AS_OF, SCHEMA_TEXT, described_reque
 from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.store.committing import until_current
 from counterfoil.registry.store.protocol import Storage, StoreSlow
+from counterfoil.registry.subjects.compatibility import RefusedVersion
 from counterfoil.registry.subjects.documents import ERROR
 from counterfoil.registry.use_cases import UseCases, use_cases
 from counterfoil.schema import errors
@@ -209,9 +211,12 @@ class Endpoint:
             is_cached = caller.record(made.answer)
         except RegistryError as error:
             # no variable keeps the error: with its traceback, that would be a cycle of all that the request had
-            return error_answer(
+            response = error_answer(
                 dialect.translated(error if caller.authenticated is None else caller.shown_error(error)), media_type
             )
+            if services.refusal_pages and isinstance(error, RefusedVersion):
+                response.headers["link"] = refusal_link(services.refusal_pages, scope[REQUEST_ID_KEY])
+            return response
         value, ignored = made.answer.value, (*request.ignored, *made.answer.ignored)
         shape = shaper(dialect, self._route.result)
         response = answer(shape(value) if shape is not None else value, media_type, status=self._status)

@@ -232,7 +232,7 @@ class ComparisonPages:
         await LANGUAGE_CODE.to_compare(later.candidate.content.schema_type)
         found = await self._long.run(compare_schemas, question, limits)
         if len(read) < len(before):
-            found = replace(found, levels=tuple(map(_undecided_beyond, found.levels, strict=False)))
+            found = replace(found, levels=tuple(map(_undecided_beyond, found.levels)))
         seq = max(earlier.history.revision, later.history.revision)
         return replace(await self._with_readers(found, later.subject, viewer=viewer), at_seq=seq)
 

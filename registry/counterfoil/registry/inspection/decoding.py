@@ -7,16 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from counterfoil.schema.decoding import (
-    DecodingQuestion,
-    FoundFrame,
-    GivenBytes,
-    NamedSchema,
-    decode_bytes,
-    find_frame,
-    read_given,
-)
-
 from counterfoil.registry.access.rights import Viewer
 from counterfoil.registry.inspection.comparisons import ComparisonPages, require_read
 from counterfoil.registry.inspection.identifiers import version_name
@@ -26,12 +16,21 @@ from counterfoil.registry.subjects.levels import Scopes
 from counterfoil.registry.subjects.reading import SchemaReader
 from counterfoil.registry.subjects.versions import VersionEntry, VersionUse
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
+from counterfoil.schema.decoding import (
+    DecodingQuestion,
+    FoundFrame,
+    GivenBytes,
+    NamedSchema,
+    decode_bytes,
+    find_frame,
+    read_given,
+)
 from counterfoil.schema.errors import BadRequest, InvalidSchema
 from counterfoil.schema.rest.comparisons import DecodedBytes
 from counterfoil.schema.rest.inspection import VersionName
 
-MAX_TEXT_CHARS: Final = 3 * 1024 * 1024
-"""The largest number of characters of a text that stands for bytes: a megabyte in hexadecimal digits, with blanks."""
+MAX_TEXT_CHARS: Final = 8 * 1024 * 1024
+"""The largest number of characters of a text that stands for a megabyte: a record of kcat has escapes."""
 
 _MAX_CANDIDATES: Final = 20
 """The newest versions of a subject that are tried for bytes without a frame."""

@@ -25,6 +25,7 @@ from counterfoil.schema.errors import BadRequest, IncompatibleSchema, InvalidSch
 from counterfoil.schema.rest.inspection import ReferenceName, RefusalRow, RefusalRows, RefusedText
 
 MAX_ROWS: Final = 100
+MAX_COUNTED: Final = 1_000
 MAX_REFUSALS: Final = 10_000
 """The largest number of refusals that are kept."""
 
@@ -85,9 +86,6 @@ class RefusalRecords(Protocol):
     async def newest(self, before: str, limit: int, subject: QualifiedSubject | None) -> Sequence[KeptRefusal]:
         """Return at most ``limit`` refusals before a place, the newest first; of one subject if one is given."""
 
-    async def count(self, subject: QualifiedSubject) -> int:
-        """Return the number of refusals of a subject that are kept."""
-
 
 class RefusalMemory:
     """Refusals in memory, with so many bytes at most; ``now_ms`` is the clock (epoch ms)."""
@@ -130,11 +128,6 @@ class RefusalMemory:
             if len(found) >= limit:
                 break
         return found[:limit]
-
-    async def count(self, subject: QualifiedSubject) -> int:
-        """Return the number of refusals of a subject."""
-        self._expire()
-        return sum(each.row.subject == str(subject) for each in self._known.values())
 
     def _expire(self) -> None:
         """Remove what is too old; the oldest stands first, since what is counted again moves to the end."""
@@ -227,11 +220,12 @@ class RefusalPages:
             if _may_see(viewer, each):
                 row = replace(each.row, request_id=request_id)
                 return RefusedText(row, each.schema_type, each.schema, each.seq, each.references, each.messages)
-        raise NotFound(f"No refused registration of a request {request_id[:80]!r} is known")
+        raise NotFound(f"There is no refused registration of a request {request_id[:80]!r}")
 
-    async def count(self, subject: QualifiedSubject) -> int:
-        """Return the number of refusals of a subject."""
-        return 0 if self._records is None else await self._records.count(subject)
+    async def count(self, subject: QualifiedSubject, *, viewer: Viewer) -> int:
+        """Return the number of refusals of a subject, of the newest :data:`MAX_COUNTED`."""
+        found = () if self._records is None else await self._records.newest("", MAX_COUNTED, subject)
+        return sum(_may_see(viewer, each) for each in found)
 
 
 def _may_see(viewer: Viewer, refusal: KeptRefusal) -> bool:

@@ -16,7 +16,7 @@ from counterfoil.registry.inspection.rules_in_force import rules_in_force, scope
 from counterfoil.registry.inspection.steps import VersionSteps
 from counterfoil.registry.judges.judging import Pauses
 from counterfoil.registry.store.changes import JournalChangeKind
-from counterfoil.registry.store.name_ranges import SubjectRange, intersection, of_prefix
+from counterfoil.registry.store.name_ranges import Ranges, SubjectRange, intersection, of_prefix
 from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.subjects.catalog import Catalog
 from counterfoil.registry.subjects.levels import Scopes, level_of
@@ -121,7 +121,7 @@ class SubjectPages:
         for context in sorted({each for each in contexts if each is not None}):
             if start is not None and context < start.context:
                 continue
-            wanted = (of_prefix(prefix.name),)
+            wanted: Ranges = (of_prefix(prefix.name),)
             if start is not None and context == start.context:
                 wanted = intersection(wanted, ((start.name + "\x01", None),))
             if visible is not None:
@@ -212,7 +212,7 @@ class SubjectPages:
             belongings.aliases,
             str(subject) if is_alias else "",
             belongings.owner,
-            await self._refusals.count(subject),
+            await self._refusals.count(subject, viewer=viewer),
             next=shown[-1].version if shown and shown[-1].version < history.entries[-1].version else 0,
         )
 

@@ -108,7 +108,7 @@ def _cause(difference: Difference) -> Hashable:
 
 
 def _hashable(identity: object) -> Hashable:
-    return tuple(map(_hashable, identity)) if isinstance(identity, list | tuple) else identity  # type: ignore[return-value] # the others are texts and None
+    return tuple(map(_hashable, identity)) if isinstance(identity, list | tuple) else identity
 
 
 def _placed(folded: FoldedFinding, grid: Grid, lines: LaidOutSides, search: _WitnessSearch) -> PlacedFinding:

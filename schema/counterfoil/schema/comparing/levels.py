@@ -52,10 +52,12 @@ class _JudgedHistory:
             broken = [each for each, outcome in outcomes.items() if outcome is _Outcome.BREAKS]
             if broken:
                 direction = _BOTH if len(broken) > 1 else name_of(broken[0])
-                return LevelAnswer(level.value, False, earlier.version, direction, in_force)  # noqa: FBT003 - accepted
+                return LevelAnswer(
+                    level.value, accepted=False, refused_by=earlier.version, direction=direction, in_force=in_force
+                )
             if _Outcome.UNKNOWN in outcomes.values():
-                return LevelAnswer(level.value, None, in_force=in_force)
-        return LevelAnswer(level.value, True, in_force=in_force)  # noqa: FBT003 - accepted
+                return LevelAnswer(level.value, accepted=None, in_force=in_force)
+        return LevelAnswer(level.value, accepted=True, in_force=in_force)
 
     def _at(self, direction: Direction, number: int) -> _Outcome:
         """Return what is known; behind the first failure of a direction, which no level asks, nothing is."""

@@ -25,6 +25,7 @@ from counterfoil.registry.http.route import ApiRoute, ConfluentRoute, Endpoint
 from counterfoil.schema.errors import RegistryError
 from strategies.access.callers import CALLERS, NamedCallers, Rules, access, rules_of_teams
 from strategies.access.matrix import CELLS, anonymous_mistake, filled, observe, request, seed
+from strategies.languages.marked_schemas import enum, record
 from strategies.registry.driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 KEKS = "/dek-registry/v1/keks"
 ENVIRONMENT = "/contracts/v1/environments/{environment}"
 SUBJECTS = "/contracts/v1/subjects"
+INSPECT = "/inspect/v1"
 MIGRATION = "/contracts/v1/migrations/{migration}"
 MUTATION = {
     "resourceName": "own-more",
@@ -113,6 +115,15 @@ SPECIAL: tuple[tuple[str, str, Any, tuple[tuple[AccessOperation, str], ...]], ..
     ),
     ("PUT /bridges/v1/{name}", "PUT /bridges/v1/own", {"plan": "{plan}"}, ((_O.WRITE, "bridge:own"),)),
     ("GET /contracts/v1/verifications/{verification}", "GET /contracts/v1/verifications/{verification}", None, ()),
+    *(
+        (f"GET {INSPECT}/{route}", f"GET {INSPECT}/{sent}", None, ((_O.READ, "own.*"),))
+        for route, sent in (
+            ("subjects/{subject}", "subjects/own.c"),
+            ("subjects/{subject}/versions/{version}", "subjects/own.c/versions/1"),
+            ("subjects/{subject}/elements", "subjects/own.s/elements?path="),
+            ("references/{subject}/{version}", "references/own.c/1?direction=in"),
+        )
+    ),
     *((f"GET {MIGRATION}{more}", f"GET {MIGRATION}{more}", None, ()) for more in ("", "/status")),
     *(
         (f"GET {SUBJECTS}/{{subject}}/{what}", f"GET {SUBJECTS}/own.s/{what}", None, ((_O.READ, "own.*"),))
@@ -162,6 +173,12 @@ class World:
         self.observed = await observe(self.registry)
         body, release = {"schema": '"int"'}, {"application": "own", "version": "1"}
         await self.registry.send("POST", "/subjects/:.foreign:s/versions", "admin", body)
+        await self.registry.send("POST", "/subjects/own.c/versions", "admin", {"schema": enum("C")})
+        referring = {"schema": record("R", "C"), "references": [{"name": "C", "subject": "own.c", "version": 1}]}
+        await self.registry.send("POST", "/subjects/foreign.r/versions", "admin", referring)
+        await self.registry.send(
+            "POST", "/subjects/foreign.s/versions", "admin", {"schema": "{"}, X_Request_Id="foreign"
+        )
         path = ENVIRONMENT.replace("{environment}", "own") + "/releases"
         self.release = (await self.registry.send("POST", path, "admin", release)).json["id"]
         return self

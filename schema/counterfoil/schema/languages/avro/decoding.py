@@ -284,8 +284,8 @@ def _numbers(choices: Sequence[object]) -> str:
 def _looks_alike(node: AvroUnion) -> bool:
     """Return whether two branches have the same JSON, so that a value needs the name of its branch."""
     words = [word for each in node.branches for word in _json_of(each)]
-    has_one = len(node.branches) == 2 and any(each.kind is AvroKind.NULL for each in node.branches)  # noqa: PLR2004
-    return not has_one and len(words) != len(set(words))
+    others = [each for each in node.branches if each.kind is not AvroKind.NULL]
+    return len(others) > 1 and len(words) != len(set(words))
 
 
 def _json_of(node: AvroType) -> frozenset[str]:

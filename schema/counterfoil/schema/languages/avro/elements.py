@@ -10,7 +10,7 @@ from typing import Final
 
 from counterfoil.schema.datum import Json
 from counterfoil.schema.jsontext import print_json, tags_listed
-from counterfoil.schema.languages.avro.compare.meaning import logical_type_of
+from counterfoil.schema.languages.avro.compare.meaning import BIG_DECIMAL, logical_type_of
 from counterfoil.schema.languages.avro.outline import outline
 from counterfoil.schema.languages.avro.paths import short_name, without_null
 from counterfoil.schema.languages.avro.schema import AvroSchema
@@ -300,8 +300,9 @@ def _order(field: AvroField) -> tuple[str, ...]:
 def _notes(properties: Mapping[str, Json], logical: LogicalType | None) -> tuple[str, ...]:
     """Return a sentence about a logical type that is none of the specification's, or does not fit its type."""
     written = properties.get(_LOGICAL)
-    is_unread = isinstance(written, str) and logical is None and written != "big-decimal"
-    return (f"annotated as {shortened(written)}, which readers ignore",) if is_unread else ()
+    if not isinstance(written, str) or logical is not None or written == BIG_DECIMAL.name:
+        return ()
+    return (f"annotated as {shortened(written)}, which readers ignore",)
 
 
 def _has_facts(node: AvroType) -> bool:

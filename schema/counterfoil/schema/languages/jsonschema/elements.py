@@ -28,11 +28,11 @@ from counterfoil.schema.languages.jsonschema.descriptions import (
     openness_of,
     symbols_of,
 )
-from counterfoil.schema.languages.jsonschema.document import subschemas
+from counterfoil.schema.languages.jsonschema.document import ONE_SCHEMA, SCHEMA_LIST, SCHEMA_MAP, subschemas
 from counterfoil.schema.languages.jsonschema.json_values import print_exact
 from counterfoil.schema.languages.jsonschema.paths import NAMED_STEPS
 from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
+from counterfoil.schema.languages.jsonschema.view.written import DEFINITIONS, REFERENCES, WrittenSchema, root_of
 from counterfoil.schema.marks import ROOT
 from counterfoil.schema.paths import ITEMS, VALUES, Step, branch, dependency, item, member, value
 from counterfoil.schema.rest.inspection import ElementKind, ElementRow
@@ -43,6 +43,8 @@ _CHOICES: Final = ("oneOf", "anyOf")
 _REST_OF_OBJECTS: Final = ("additionalProperties", "unevaluatedProperties")
 _OF_ARRAYS: Final = ("prefixItems", "items", "additionalItems", "unevaluatedItems")
 _OF_OBJECTS: Final = ("properties", "patternProperties", "dependentSchemas", "dependencies", *_REST_OF_OBJECTS)
+_WITH_ELEMENTS: Final = (ONE_SCHEMA | SCHEMA_LIST | SCHEMA_MAP | {*REFERENCES}) - DEFINITIONS
+"""The keywords with elements inside."""
 _PARTS: Final = 50
 """How many schemas that describe one value are looked at for its required properties."""
 
@@ -205,7 +207,7 @@ class _Elements:
             depth=around.place.depth,
             is_deprecated=keywords.get("deprecated") is True,
         )
-        if not isinstance(schema.value, dict) or not schema.value:
+        if not isinstance(schema.value, dict) or _WITH_ELEMENTS.isdisjoint(schema.value):
             return ElementEntry(row)
         inside = around.deeper
         return ElementEntry(row, (InnerType(_place(schema), lambda: self._parts(schema, inside, _needed(schema))),))
