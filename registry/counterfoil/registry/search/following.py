@@ -222,7 +222,7 @@ class Following:
         if state.current is None and state.building is None:
             return await self._index.begin(writing, state, await self._end_of_journal())
         building = state.building
-        if building is not None and not building.generation:
+        if building is not None and not building.is_begun:
             return await self._index.begin(writing, replace(state, building=None), await self._end_of_journal())
         if building is not None and not building.is_filled:
             building = await self._filled(writing, building)

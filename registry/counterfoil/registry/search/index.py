@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _KNOWN_WORDS: Final = 20_000
 _GENERATION_BITS: Final = 40
 
+NOT_BEGUN: Final = 0
+"""The generation of a building that was requested, and that nobody has begun."""
+
 # The state of an index, written in the transaction of the rows that it is about.
 
 
@@ -57,6 +60,11 @@ class IndexBuilding:
     name: str = ""
     is_filled: bool = False
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether it has tables."""
+        return self.generation != NOT_BEGUN
+
 
 @dataclass(frozen=True, slots=True)
 class StoredState:
@@ -71,7 +79,7 @@ class StoredState:
         """The generation that answers queries: the whole one, else the one that is being built."""
         if self.current is not None:
             return self.current
-        return None if self.building is None else self.building.generation or None
+        return None if self.building is None or not self.building.is_begun else self.building.generation
 
     def document(self) -> str:
         """Return the state as it is stored."""
@@ -140,6 +148,13 @@ class SearchIndex:
         generation = new_generation()
         await writing.script(dialect.creation(generation))
         return replace(state, building=IndexBuilding(generation, mark))
+
+    async def request_building(self, writing: IndexTransaction) -> None:
+        """Have the index built anew by whoever takes the next step; queries go on meanwhile."""
+        state = await self.state(writing)
+        if state.building is not None:
+            await writing.script(self.database.dialect.removal(state.building.generation))
+        await self.put_state(writing, replace(state, building=IndexBuilding(NOT_BEGUN)))
 
     async def drop(self, writing: IndexTransaction, state: StoredState) -> StoredState:
         """Remove all generations, and return the state of an empty index."""
