@@ -79,7 +79,7 @@ from counterfoil.registry.subjects.routes import LEVEL_ROUTES, SUBJECT_ROUTES
 from counterfoil.registry.subjects.schema_routes import SCHEMA_ROUTES
 from counterfoil.registry.telemetry import Counting, Gauges, Telemetry
 from counterfoil.registry.topics.routes import SKETCH_ROUTES
-from counterfoil.registry.use_cases import epoch_ms, use_cases
+from counterfoil.registry.use_cases import UseCases, epoch_ms, use_cases
 from counterfoil.registry.web.answers import ErrorPages, site_of
 from counterfoil.registry.web.routes import BROWSER_ROUTE, PAGE_ROUTES, STATIC_ROUTE
 from counterfoil.schema.errors import MethodNotAllowed, NotFound, RegistryError
@@ -98,8 +98,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.http.answers import ResponseDialect
     from counterfoil.registry.http.route import DeclaredRoute
     from counterfoil.registry.judges.judging import Judges
-    from counterfoil.registry.search.index import SearchIndex
     from counterfoil.registry.keys.services import KeyWrapping
+    from counterfoil.registry.search.index import SearchIndex
     from counterfoil.registry.settings import ServerSettings
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.web.answers import PageSite
@@ -284,9 +284,7 @@ def assemble(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        chores = [_watch(storage), courier.run(), _warn(lifecycle), log.run()]
-        if cases.following is not None:
-            chores.append(cases.following.run())
+        chores = [_watch(storage), courier.run(), _warn(lifecycle), log.run(), *_following(cases)]
         if server is not None:
             await server.start()
             demand(server.control)
@@ -294,10 +292,8 @@ def assemble(
         async with _running(chores):
             yield
         lifecycle.stop()
-        for each in (log, wrapping, long, storage):
+        for each in (log, wrapping, long, storage, *([] if index is None else [index.database])):
             await each.close()
-        if index is not None:
-            await index.database.close()
 
     has_pages = settings.ui != NO_PAGES
     site = site_of(settings)
@@ -454,6 +450,11 @@ def _gauges(
         audit_failures=audit.failures,
         access=None if lifecycle.access_state is None else lifecycle.access_state(),
     )
+
+
+def _following(cases: UseCases) -> list[Coroutine[Any, Any, None]]:
+    """Return the task that keeps the index of the search in step, if there is one."""
+    return [] if cases.following is None else [cases.following.run()]
 
 
 async def _watch(storage: Storage) -> None:

@@ -194,15 +194,24 @@ class SqliteDialect(IndexDialect):
         made = [
             f"CREATE TABLE {words} (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, text TEXT NOT NULL, folded TEXT)",
             f"CREATE INDEX {words}_folded ON {words} (folded, text) WHERE folded IS NOT NULL",
-            f"CREATE TABLE {hits} (word INTEGER, role INTEGER, state INTEGER, scope TEXT, place INTEGER, path TEXT,"
-            " type TEXT, tags TEXT, language TEXT, since INTEGER, until INTEGER,"
-            " PRIMARY KEY (word, role, state, scope, place)) WITHOUT ROWID",
-            f"CREATE TABLE {self.table('subjects', g)} (scope TEXT PRIMARY KEY, latest INTEGER, last INTEGER NOT NULL,"
-            " language TEXT NOT NULL, document BLOB NOT NULL) WITHOUT ROWID",
-            f"CREATE TABLE {self.table('fingerprints', g)} (fingerprint BLOB, guid BLOB,"
-            " PRIMARY KEY (fingerprint, guid)) WITHOUT ROWID",
-            f"CREATE TABLE {self.table('unreadable', g)} (scope TEXT, version INTEGER, problem TEXT NOT NULL,"
-            " PRIMARY KEY (scope, version)) WITHOUT ROWID",
+            (
+                f"CREATE TABLE {hits} (word INTEGER, role INTEGER, state INTEGER, scope TEXT, place INTEGER, path TEXT,"
+                " type TEXT, tags TEXT, language TEXT, since INTEGER, until INTEGER,"
+                " PRIMARY KEY (word, role, state, scope, place)) WITHOUT ROWID"
+            ),
+            (
+                f"CREATE TABLE {self.table('subjects', g)} (scope TEXT PRIMARY KEY, latest INTEGER,"
+                " last INTEGER NOT NULL,"
+                " language TEXT NOT NULL, document BLOB NOT NULL) WITHOUT ROWID"
+            ),
+            (
+                f"CREATE TABLE {self.table('fingerprints', g)} (fingerprint BLOB, guid BLOB,"
+                " PRIMARY KEY (fingerprint, guid)) WITHOUT ROWID"
+            ),
+            (
+                f"CREATE TABLE {self.table('unreadable', g)} (scope TEXT, version INTEGER, problem TEXT NOT NULL,"
+                " PRIMARY KEY (scope, version)) WITHOUT ROWID"
+            ),
         ]
         if self.has_parts:
             options = "content='', detail=none, columnsize=0"
@@ -258,8 +267,10 @@ class SqliteDialect(IndexDialect):
             return scan, (word, limit)
         wanted = " AND ".join(_quoted(part) for part in trigrams(word)[:_MAX_PARTS])
         return (
-            f"SELECT w.id, w.text, w.folded FROM (SELECT rowid AS id FROM parts_{g} WHERE parts_{g} MATCH $1 LIMIT $3) p"
-            f" CROSS JOIN {words} w ON w.id = p.id WHERE instr(w.folded, $2) > 0",
+            (
+                f"SELECT w.id, w.text, w.folded FROM (SELECT rowid AS id FROM parts_{g} WHERE parts_{g} MATCH $1"
+                f" LIMIT $3) p CROSS JOIN {words} w ON w.id = p.id WHERE instr(w.folded, $2) > 0"
+            ),
             (wanted, word, limit),
         )
 
@@ -269,8 +280,10 @@ class SqliteDialect(IndexDialect):
         if not (self.has_parts and parts):
             return None
         return (
-            f"SELECT w.id, w.text, w.folded FROM (SELECT rowid AS id FROM parts_{g} WHERE parts_{g} MATCH $1 LIMIT $2) p"
-            f" CROSS JOIN {self.table('words', g)} w ON w.id = p.id",
+            (
+                f"SELECT w.id, w.text, w.folded FROM (SELECT rowid AS id FROM parts_{g} WHERE parts_{g} MATCH $1"
+                f" LIMIT $2) p CROSS JOIN {self.table('words', g)} w ON w.id = p.id"
+            ),
             (" OR ".join(map(_quoted, parts)), limit),
         )
 
@@ -281,8 +294,10 @@ class SqliteDialect(IndexDialect):
             return f"SELECT id, text FROM {table} WHERE folded IS NULL LIMIT $1", (-1,)
         wanted = " AND ".join(f"{_quoted(word)} *" for word in words)
         return (
-            f"SELECT w.id, w.text FROM (SELECT rowid AS id FROM docs_{g} WHERE docs_{g} MATCH $1 LIMIT $2) d"
-            f" CROSS JOIN {table} w ON w.id = d.id",
+            (
+                f"SELECT w.id, w.text FROM (SELECT rowid AS id FROM docs_{g} WHERE docs_{g} MATCH $1 LIMIT $2) d"
+                f" CROSS JOIN {table} w ON w.id = d.id"
+            ),
             (wanted, limit),
         )
 
@@ -323,19 +338,29 @@ class PostgresDialect(IndexDialect):
         """Return the statements that make the tables of a generation."""
         words, hits = self.table("words", g), self.table("hits", g)
         made = [
-            f"CREATE TABLE {words} (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key bytea NOT NULL UNIQUE,"
-            ' text text COLLATE "C" NOT NULL, folded text COLLATE "C", lexemes tsvector)',
+            (
+                f"CREATE TABLE {words} (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key bytea NOT NULL UNIQUE,"
+                ' text text COLLATE "C" NOT NULL, folded text COLLATE "C", lexemes tsvector)'
+            ),
             f"CREATE INDEX ON {words} (folded) WHERE folded IS NOT NULL",
             f"CREATE INDEX ON {words} USING gin (lexemes) WHERE folded IS NULL",
-            f'CREATE TABLE {hits} (word bigint, role smallint, state smallint, scope text COLLATE "C", place bigint,'
-            " path text, type text, tags text, language text, since integer, until integer,"
-            " PRIMARY KEY (word, role, state, scope, place))",
-            f'CREATE TABLE {self.table("subjects", g)} (scope text COLLATE "C" PRIMARY KEY, latest integer,'
-            " last integer NOT NULL, language text NOT NULL, document bytea NOT NULL)",
-            f"CREATE TABLE {self.table('fingerprints', g)} (fingerprint bytea, guid bytea,"
-            " PRIMARY KEY (fingerprint, guid))",
-            f'CREATE TABLE {self.table("unreadable", g)} (scope text COLLATE "C", version integer,'
-            " problem text NOT NULL, PRIMARY KEY (scope, version))",
+            (
+                f'CREATE TABLE {hits} (word bigint, role smallint, state smallint, scope text COLLATE "C",'
+                " place bigint, path text, type text, tags text, language text, since integer, until integer,"
+                " PRIMARY KEY (word, role, state, scope, place))"
+            ),
+            (
+                f'CREATE TABLE {self.table("subjects", g)} (scope text COLLATE "C" PRIMARY KEY, latest integer,'
+                " last integer NOT NULL, language text NOT NULL, document bytea NOT NULL)"
+            ),
+            (
+                f"CREATE TABLE {self.table('fingerprints', g)} (fingerprint bytea, guid bytea,"
+                " PRIMARY KEY (fingerprint, guid))"
+            ),
+            (
+                f'CREATE TABLE {self.table("unreadable", g)} (scope text COLLATE "C", version integer,'
+                " problem text NOT NULL, PRIMARY KEY (scope, version))"
+            ),
         ]
         if self.has_parts:
             operators = f'"{self._trigrams}".gin_trgm_ops'
@@ -378,7 +403,10 @@ class PostgresDialect(IndexDialect):
     def names_with_part(self, g: int, word: str, limit: int) -> Statement:
         """Return the query of names with ``word`` inside."""
         return (
-            f"SELECT id, text, folded FROM {self.table('words', g)} WHERE folded IS NOT NULL AND folded LIKE $1 LIMIT $2",
+            (
+                f"SELECT id, text, folded FROM {self.table('words', g)} "
+                "WHERE folded IS NOT NULL AND folded LIKE $1 LIMIT $2"
+            ),
             (f"%{_escaped(word)}%", limit),
         )
 
@@ -388,8 +416,10 @@ class PostgresDialect(IndexDialect):
         if not (self.has_parts and parts):
             return None
         return (
-            f"SELECT id, text, folded FROM {self.table('words', g)} "
-            "WHERE folded IS NOT NULL AND folded LIKE ANY ($1::text[]) LIMIT $2",
+            (
+                f"SELECT id, text, folded FROM {self.table('words', g)} "
+                "WHERE folded IS NOT NULL AND folded LIKE ANY ($1::text[]) LIMIT $2"
+            ),
             ([f"%{_escaped(part)}%" for part in parts], limit),
         )
 
@@ -397,7 +427,10 @@ class PostgresDialect(IndexDialect):
         """Return the query of documentation texts that have words which begin with ``words``."""
         wanted = " & ".join(f"'{word}':*" for word in words)  # they are letters and digits alone
         return (
-            f"SELECT id, text FROM {self.table('words', g)} WHERE folded IS NULL AND lexemes @@ $1::text::tsquery LIMIT $2",
+            (
+                f"SELECT id, text FROM {self.table('words', g)} "
+                "WHERE folded IS NULL AND lexemes @@ $1::text::tsquery LIMIT $2"
+            ),
             (wanted, limit),
         )
 
@@ -407,8 +440,9 @@ class PostgresDialect(IndexDialect):
         return (
             f"SELECT {columns} FROM unnest($1::bigint[]) WITH ORDINALITY w (id, turn) CROSS JOIN "
             "jsonb_array_elements($2::text::jsonb) WITH ORDINALITY r (pair, turn) CROSS JOIN LATERAL ("
-            f"SELECT * FROM {self.table('hits', g)} h WHERE {self._condition} AND (h.scope, h.place) > ($6::text, $7::bigint) "
-            "ORDER BY h.scope, h.place LIMIT $5) h ORDER BY w.turn, r.turn, h.scope, h.place LIMIT $5"
+            f"SELECT * FROM {self.table('hits', g)} h WHERE {self._condition} "
+            "AND (h.scope, h.place) > ($6::text, $7::bigint) ORDER BY h.scope, h.place LIMIT $5) h "
+            "ORDER BY w.turn, r.turn, h.scope, h.place LIMIT $5"
         )
 
     def hits_counted(self, g: int) -> str:

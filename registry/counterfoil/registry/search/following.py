@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.changes import WrittenChanges
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionEntry
+    from counterfoil.registry.subjects.versions import Content
 
 CHANGES_A_STEP: Final = 500
 SUBJECTS_A_STEP: Final = 100
@@ -157,15 +157,14 @@ class Following:
                 if not is_open:
                     await self._index.database.prepare()
                     is_open, self.problem = True, ""
-                while await self.step():
-                    await asyncio.sleep(0)
+                await self._take_steps()
                 self.problem = ""
             except IndexUnusable as error:
                 is_open = await self._begun_anew(error)
                 pause_s = 0.0 if is_open else _RETRY_S
             except (*_TRANSIENT, RegistryError):
                 pause_s = _POLL_S
-            except Exception:
+            except Exception:  # noqa: BLE001 - the task goes on
                 LOGGER.exception("the search index cannot follow the journal; it is tried again")
                 pause_s = _RETRY_S
             await self._pause(pause_s)
@@ -193,7 +192,12 @@ class Following:
     async def until_current(self) -> None:
         """Take steps until the index is whole and has every change; for commands and tests."""
         await self._index.database.prepare()
-        while await self.step():
+        await self._take_steps()
+
+    async def _take_steps(self) -> None:
+        has_more = True
+        while has_more:
+            has_more = await self.step()
             await asyncio.sleep(0)
 
     async def step(self) -> bool:
@@ -218,7 +222,7 @@ class Following:
         if state.current is None and state.building is None:
             return await self._index.begin(writing, state, await self._end_of_journal())
         building = state.building
-        if building is not None and not building.generation:
+        if building is not None and not building.is_begun:
             return await self._index.begin(writing, replace(state, building=None), await self._end_of_journal())
         if building is not None and not building.is_filled:
             building = await self._filled(writing, building)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
+from uuid import UUID
 
 from counterfoil.registry.search.dialects import FORMAT
 from counterfoil.registry.search.lives import HitRow, IndexedSubject, IndexWord, scope_key
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 _KNOWN_WORDS: Final = 20_000
 _GENERATION_BITS: Final = 40
+
+NOT_BEGUN: Final = 0
+"""The generation of a building that was requested, and that nobody has begun."""
 
 # The state of an index, written in the transaction of the rows that it is about.
 
@@ -56,6 +60,11 @@ class IndexBuilding:
     name: str = ""
     is_filled: bool = False
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether it has tables."""
+        return self.generation != NOT_BEGUN
+
 
 @dataclass(frozen=True, slots=True)
 class StoredState:
@@ -70,7 +79,7 @@ class StoredState:
         """The generation that answers queries: the whole one, else the one that is being built."""
         if self.current is not None:
             return self.current
-        return None if self.building is None else self.building.generation or None
+        return None if self.building is None or not self.building.is_begun else self.building.generation
 
     def document(self) -> str:
         """Return the state as it is stored."""
@@ -140,6 +149,13 @@ class SearchIndex:
         await writing.script(dialect.creation(generation))
         return replace(state, building=IndexBuilding(generation, mark))
 
+    async def request_building(self, writing: IndexTransaction) -> None:
+        """Have the index built anew by whoever takes the next step; queries go on meanwhile."""
+        state = await self.state(writing)
+        if state.building is not None:
+            await writing.script(self.database.dialect.removal(state.building.generation))
+        await self.put_state(writing, replace(state, building=IndexBuilding(NOT_BEGUN)))
+
     async def drop(self, writing: IndexTransaction, state: StoredState) -> StoredState:
         """Remove all generations, and return the state of an empty index."""
         for each in (state.current, None if state.building is None else state.building.generation):
@@ -174,6 +190,28 @@ class SearchIndex:
         rows = await found.rows(f"SELECT scope, version, problem FROM {table} ORDER BY scope, version LIMIT $1", limit)
         return [(scope, version, problem) for scope, version, problem in rows]
 
+    async def version_numbers(
+        self, found: IndexTransaction, g: int, scopes: Sequence[str]
+    ) -> dict[str, tuple[int | None, int]]:
+        """Return the number of the latest version of subjects, None if all are deleted, and that of the last one."""
+        dialect = self.database.dialect
+        rows = await found.rows(
+            f"SELECT scope, latest, last FROM {dialect.table('subjects', g)} WHERE {dialect.among('scope', '$1')}",
+            dialect.texts(scopes),
+        )
+        return {scope: (latest, last) for scope, latest, last in rows}
+
+    async def guids_with(self, found: IndexTransaction, g: int, fingerprint: bytes, limit: int) -> list[UUID]:
+        """Return the guids of schemas with a fingerprint, of which the first bytes are given in either order."""
+        rows = await found.rows(
+            f"SELECT DISTINCT guid FROM {self.database.dialect.table('fingerprints', g)} "
+            "WHERE fingerprint IN ($1, $2) ORDER BY guid LIMIT $3",
+            fingerprint,
+            fingerprint[::-1],
+            limit,
+        )
+        return [UUID(bytes=bytes(guid)) for (guid,) in rows]
+
     # --- writing
 
     async def put(self, writing: IndexTransaction, g: int, updates: Sequence[SubjectUpdate]) -> None:
@@ -200,9 +238,9 @@ class SearchIndex:
         gone = [(scope_key(each.subject),) for each in updates if not each.after.count]
         await writing.each(f"DELETE FROM {subjects} WHERE scope = $1", gone)
         await writing.each(
-            f"INSERT INTO {subjects} (scope, latest, last, language, document) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (scope) "
-            "DO UPDATE SET latest = excluded.latest, last = excluded.last, language = excluded.language, "
-            "document = excluded.document",
+            f"INSERT INTO {subjects} (scope, latest, last, language, document) VALUES ($1, $2, $3, $4, $5) "
+            "ON CONFLICT (scope) DO UPDATE SET latest = excluded.latest, last = excluded.last, "
+            "language = excluded.language, document = excluded.document",
             [
                 (scope_key(each.subject), each.after.latest, each.after.last, each.after.language, each.after.packed())
                 for each in updates

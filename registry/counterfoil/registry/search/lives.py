@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from hashlib import blake2b
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from counterfoil.registry.search.texts import MAX_DOC_CHARS, fold, storable
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
@@ -139,9 +139,6 @@ class VersionFacts(NamedTuple):
     version: int
     language: str
     facts: Sequence[SearchFact]
-
-
-_Json: TypeAlias = "list[object]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ def open_index(url: str, *, uses_parts: bool | None = None) -> SearchIndex:
     It is a file beside a SQLite store, a schema in the database of PostgreSQL, and in memory for a store in memory.
     ``uses_parts``: false to find names without an index of their parts, which is otherwise used where there is one.
     """
-    return SearchIndex(_database(url, uses_parts))
+    return SearchIndex(_database(url, uses_parts=uses_parts))
 
 
-def _database(url: str, uses_parts: bool | None) -> IndexDatabase:
+def _database(url: str, *, uses_parts: bool | None) -> IndexDatabase:
     path = sqlite_path(url)
     if path is None:
         from counterfoil.registry.search.postgres import PostgresIndexDatabase

@@ -32,7 +32,10 @@ _FORMAT: Final = "SELECT document::jsonb ->> 'format' FROM counterfoil_search.st
 _TRIGRAMS: Final = (
     "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm'"
 )
-_STATE: Final = "CREATE TABLE IF NOT EXISTS counterfoil_search.state (id integer PRIMARY KEY CHECK (id = 1), document text NOT NULL)"
+_STATE: Final = (
+    "CREATE TABLE IF NOT EXISTS counterfoil_search.state "
+    "(id integer PRIMARY KEY CHECK (id = 1), document text NOT NULL)"
+)
 _SIZE: Final = (
     "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class "
     "WHERE relnamespace = to_regnamespace('counterfoil_search') AND relkind = 'r'"

@@ -14,7 +14,7 @@ class IndexUnusable(Exception):
 
 
 class IndexTransaction(Protocol):
-    """Statements on the index that see one state of it. Their arguments are ``$1``, ``$2``, …"""
+    """Statements on the index that see one state of it. Their arguments are ``$1``, ``$2`` and so on."""
 
     async def rows(self, statement: str, *arguments: object) -> Sequence[Any]:
         """Return the rows of a statement."""

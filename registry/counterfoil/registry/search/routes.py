@@ -32,6 +32,7 @@ After = Annotated[str, Query(description="The `next` of the page before.")]
 async def search(
     cases: CasesOfRequest,
     caller: CallerOfRequest,
+    *,
     q: Text = "",
     kind: Kind = None,
     context: Context = None,
