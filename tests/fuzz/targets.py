@@ -1,8 +1,8 @@
 """What is fuzzed: one function from bytes to nothing for each language and each kind of input.
 
 ``parse`` reads a text every way there is, ``check`` reads two and compares them under every policy, ``stretch`` grows
-its input to 100 KB by repeating a part of it, where time and depth go wrong; ``show`` does what a page shows of a text, a
-short one or one that is stretched: its elements, and its lines; ``decode``, of Avro alone, reads a message in every tier
+its input to 100 KB by repeating a part of it, where time and depth go wrong; ``show`` does what a page shows of a text,
+be it a short or a stretched one: its elements, and its lines; ``decode``, of Avro alone, reads a message in every tier
 of the codec. Nothing but an error of ours may come out, within a second and a bounded amount of memory.
 """
 
