@@ -26,7 +26,7 @@ WIDTH: Final = 100
 LONGEST_KEPT_LINE: Final = 200
 """The largest number of characters of a line in a text that stays as it is."""
 _INDENT: Final = "  "
-_DEEPEST_INDENT: Final = 24
+_DEEPEST_INDENT: Final = 16
 """From this depth on lines are not indented further, so that their blanks do not outgrow the text."""
 
 _LEXEME: Final = re.compile(
@@ -46,7 +46,7 @@ JSON_TOKENS: Final = TokenPattern(
 )
 
 _SCALAR, _LIST, _FLAT, _NESTED = range(4)
-"""How deep a value is: a scalar, an array of scalars, an object of these two, anything else."""
+"""How deep a value is: a scalar, an array of scalars and of such arrays, an object of these two, anything else."""
 
 
 def lay_out_json(schema: ParsedSchema, type_uses: Callable[[], Sequence[tuple[Pointer, str]]]) -> SchemaLayout:
@@ -123,7 +123,7 @@ class _Printer:
             return _SCALAR
         inner = self._rank[start]
         if self._lexemes[start] == "[":
-            return _LIST if inner == _SCALAR else _NESTED
+            return _LIST if inner <= _LIST else _NESTED
         return _FLAT if inner <= _LIST else _NESTED
 
     def printed(self) -> str:
@@ -148,7 +148,8 @@ class _Printer:
                 self._write(lexeme)
             elif first == ",":
                 self._write(",")
-                if filled and filled[-1] and self._column + len(lexemes[index + 1]) + 2 <= WIDTH:
+                ahead = self._width[index + 1] or len(lexemes[index + 1])
+                if filled and filled[-1] and self._column + ahead + 2 <= WIDTH:
                     self._write(" ")
                 else:
                     self._begin_line(depth)

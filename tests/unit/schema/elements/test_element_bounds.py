@@ -93,6 +93,7 @@ SHARED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "size", "schema_type"), SHARED)
 def test_the_rows_of_repeated_types_are_bounded_by_the_text(
     make: Callable[[int], str], size: int, schema_type: SchemaType
@@ -138,6 +139,7 @@ def test_twice_the_schema_takes_at_most_twice_the_calls(make: Callable[[int], st
     assert calls_of(large) <= 1.5 * growth * calls_of(small)
 
 
+@pytest.mark.slow
 def test_the_characters_of_rows_are_bounded_by_the_text():
     for make in (long_names_avro, long_namespaces_avro):
         schema = parse_schema(make(1_000))

@@ -68,8 +68,9 @@ def check_lines(layout: SchemaLayout) -> None:
         if pointer and isinstance(pointer[-1], str):
             keys = re.findall(r'("(?:[^"\\]|\\.)*")\s*:', lines[line - 1])
             assert pointer[-1] in map(json.loads, keys)
-    for line in layout.lines:
-        assert line.pointer == first_by_line.get(line.number, "")
+    assert {line.number: line.pointer for line in layout.lines if line.pointer} == {
+        number: pointer for number, pointer in first_by_line.items() if pointer
+    }
     assert layout.line_of(("no", "such", "place")) == 1
 
 

@@ -5,6 +5,7 @@ Source: Apache Avro 1.12 specification, "Schema Declaration".
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -158,10 +159,10 @@ class _Elements:
 
     def _branches(self, union: AvroUnion, place: ElementPlace, reference: str) -> Iterator[ElementEntry]:
         """Yield the branches of a union that are of a declared type, or have one inside."""
-        short = [short_name(each) for each in union.branches]
+        uses = Counter(map(short_name, union.branches))
         for each in union.branches:
             if _names_in(each):
-                name = short_name(each) if short.count(short_name(each)) == 1 else branch_name(each)
+                name = short_name(each) if uses[short_name(each)] == 1 else branch_name(each)
                 yield self._branch(each, place.inside(branch(name)), reference)
 
     def _branch(self, node: AvroType, place: ElementPlace, reference: str) -> ElementEntry:
