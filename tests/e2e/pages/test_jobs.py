@@ -71,6 +71,8 @@ def test_2_who_will_this_change_break(tab: WatchedPage) -> None:
     tab.follow("Try a change")
     form = tab.page.locator("main form").filter(has=tab.page.locator("[name=schema]"))
     form.locator("[name=schema]").fill(DRAFT["schema"])
+    if not form.locator("[name=references]").is_visible():
+        form.locator("summary").first.click()
     form.locator("[name=references]").fill(DRAFT["references"])
     with tab.page.expect_navigation():
         form.locator("button").first.click()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -18,13 +18,15 @@ from starlette.types import Receive, Scope
 from counterfoil.pages.frame import Crumb, EarlierState, Notice, PageFrame, Section
 from counterfoil.pages.links import ServerLinks
 from counterfoil.registry.access.resources import AccessResource, subject_resource
-from counterfoil.registry.changes.as_of import AsOf
+from counterfoil.registry.access.rights import CALLER, Caller
+from counterfoil.registry.changes.as_of import AsOf, resolve_moment
 from counterfoil.registry.http.access import Access, RequestCaller, Services, request_of, services_of
 from counterfoil.registry.http.answers import Answer, error_answer
 from counterfoil.registry.http.envelope import ROUTE_HOLDER
 from counterfoil.registry.http.request import ApiRequest
 from counterfoil.registry.http.route import Endpoint
 from counterfoil.registry.http.shapes import AS_OF
+from counterfoil.registry.store.changes import JournalChange
 from counterfoil.registry.use_cases import UseCases, use_cases
 from counterfoil.registry.web.answers import (
     PAGE_COMMAND,
@@ -98,6 +100,7 @@ class PageRequest:
         self._request = request
         self._scope = request.scope
         self.site = site = site_of_app(self._scope)
+        self._storage = services_of(self._scope).cases.storage
         self.links: ServerLinks = site.links_as_of(request.text(AS_OF))
 
     @property
@@ -151,6 +154,23 @@ class PageRequest:
     def subject_named(self, text: str) -> QualifiedSubject:
         """Return the subject of a name in a query or a form, without resolving an alias."""
         return parse_subject(text)
+
+    @property
+    def sender(self) -> Caller | None:
+        """Who sent the request, whatever rights the page is built with; None where no authentication is set up."""
+        return self._scope.get(CALLER)
+
+    async def last_change(self) -> int:
+        """Return the number of the last change that the page rests on.
+
+        It is that of the store also where a page is built over an empty one, since what may not be known looks like
+        what does not exist.
+        """
+        return await (resolve_moment(self._storage, self.as_of) if self.as_of else self._storage.last_change())
+
+    async def changes(self, after: int, limit: int) -> Sequence[JournalChange]:
+        """Return changes of the store."""
+        return await self._storage.changes(after, limit)
 
     def cases_as_of(self, seq: int) -> UseCases:
         """Return the use cases over the state after a change."""
@@ -247,6 +267,7 @@ class PageRoute(StarletteRoute):
     has_tag = False
     may_be_stale = False
     reads_store = True
+    only_reads = True
     status_code: int | None = HTTPStatus.OK
     tags: tuple[str, ...] = ()
 
@@ -260,14 +281,13 @@ class PageRoute(StarletteRoute):
         twin: str = "",
         is_dated: bool = False,
         is_of_journal: bool = False,
-        only_reads: bool = True,
     ) -> None:
         self.method = method
         self.access = access
+        self.build = build
         self.twin = twin
         self.query: tuple[str, ...] = (AS_OF,) if is_dated else ()
         self.is_of_journal = is_of_journal
-        self.only_reads = only_reads
         super().__init__(path.replace("}", ":segment}"), _unbound, methods=[method])
         self.app = PageEndpoint(self, build)
 
@@ -342,13 +362,12 @@ class FramedPage:
 
 async def _built(request: PageRequest, build: Builder) -> Answer:
     """Return the page with its frame, which names the last change that it rests on."""
-    storage = request.cases.storage
-    change = await storage.last_change()
+    change = await request.last_change()
     for _ in range(_ATTEMPTS):
         found = await build(request)
         if isinstance(found, Elsewhere):
             return Answer(found)
-        latest, change = change, await storage.last_change()
+        latest, change = change, await request.last_change()
         if latest == change:
             break
     return Answer(FramedPage(found, await _frame(request, found, change)), texts=found.texts)
@@ -356,7 +375,7 @@ async def _built(request: PageRequest, build: Builder) -> Answer:
 
 async def _frame(request: PageRequest, built: BuiltPage, change: int) -> PageFrame:
     """Return the frame of a page."""
-    member = request.viewer.authenticated
+    member = request.sender
     return PageFrame(
         built.title,
         links=request.links,
@@ -381,6 +400,6 @@ async def _frame(request: PageRequest, built: BuiltPage, change: int) -> PageFra
 
 
 async def _earlier_state(request: PageRequest, built: BuiltPage, change: int) -> EarlierState:
-    found = await request.cases.storage.changes(change - 1, 1) if change else ()
+    found = await request.changes(change - 1, 1) if change else ()
     ts = found[0].ts if found else None
     return EarlierState(request.as_of, request.here(), seq=change, ts=ts, missing=built.missing)

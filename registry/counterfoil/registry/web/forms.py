@@ -30,7 +30,6 @@ from counterfoil.registry.web.drafts import (
 )
 from counterfoil.registry.web.endpoint import BuiltPage, PageRequest, quoted
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
-from counterfoil.schema.decoding import read_given
 from counterfoil.schema.errors import BadRequest, Forbidden, RegistryError
 from counterfoil.schema.model import Reference, SchemaType
 from counterfoil.schema.rest.comparisons import DraftVerdict, Operand, SchemaComparison
@@ -273,28 +272,21 @@ async def build_decoded(request: PageRequest) -> BuiltPage:
         header=entries.get("header", "").strip(),
     )
     shown = entries.get("show") == "true"
-    name = "text"
+    given = BytesGiven(
+        form.text,
+        header=form.header,
+        subject=form.subject,
+        topic=form.topic,
+        is_key=form.part == "key",
+        reader=form.reader,
+        shows_masked=shown,
+    )
     try:
-        given = read_given(form.text, is_key=form.part == "key")
-        name = "header"
-        header = read_given(form.header).data if form.header else given.header
-        name = ""
-        wanted = BytesGiven(
-            given.data,
-            header=header,
-            subject=form.subject,
-            topic=form.topic or given.topic,
-            is_key=form.part == "key",
-            reader=form.reader,
-            unmask=shown,
-        )
-        decoded = await request.cases.inspection.decoding.decode(wanted, viewer=request.viewer)
+        decoded = await request.cases.inspection.decoding.decode(given, viewer=request.viewer)
     except RegistryError as error:
         if not _is_fault(error):
             raise
-        return _decode_page(
-            DecodePage(form, shown=shown, faults=(FormFault(name, error.message),)), status=error.status
-        )
+        return _decode_page(DecodePage(form, shown=shown, faults=(FormFault("", error.message),)), status=error.status)
     return _decode_page(DecodePage(form, decoded, shown))
 
 

@@ -52,7 +52,7 @@ _TWIN: Final = "/inspect/v1"
 _found = partial(PageRoute, "GET", access=FOUND)
 _for_members = partial(PageRoute, "GET", access=MEMBER, is_of_journal=True)
 _of_subject = partial(PageRoute, "GET", access=on(AccessOperation.READ, the_subject_of_the_page), is_dated=True)
-_sent = partial(PageRoute, "POST", access=FOUND, only_reads=False)
+_sent = partial(PageRoute, "POST", access=FOUND)
 
 PAGE_ROUTES: Final[tuple[PageRoute, ...]] = (
     _found(UI, build_home, twin=f"GET {_TWIN}"),

@@ -22,6 +22,8 @@ from counterfoil.registry.app import ROUTES
 from counterfoil.registry.http.access import Access, guarded, request_of
 from counterfoil.registry.http.answers import error_answer
 from counterfoil.registry.http.route import ApiRoute, ConfluentRoute, Endpoint
+from counterfoil.registry.web.endpoint import PageEndpoint, PageRoute
+from counterfoil.registry.web.routes import PAGE_ROUTES
 from counterfoil.schema.errors import RegistryError
 from strategies.access.callers import CALLERS, NamedCallers, Rules, access, rules_of_teams
 from strategies.access.matrix import CELLS, anonymous_mistake, filled, observe, request, seed
@@ -50,17 +52,19 @@ STREAM = "stream_changes"
 """The endpoint of the event stream: it has the path of a page, and what it shows is tested in ``test_visibility``."""
 
 
-def with_access(route: DeclaredRoute, needs: Access) -> ASGIApp:
+def with_access(route: DeclaredRoute | PageRoute, needs: Access) -> ASGIApp:
     """Return the application of ``route`` as it would be if the route were declared with other needs."""
     changed = copy.copy(route)
     changed.access = needs
+    if isinstance(changed, PageRoute):
+        return PageEndpoint(changed, changed.build)
     if isinstance(changed, ConfluentRoute):
         return Endpoint(changed, changed.endpoint.func)  # type: ignore[attr-defined]  # a partial of the operation
     app = request_response(changed.get_route_handler())
     return AsyncExitStackMiddleware(app if isinstance(changed, ApiRoute) else guarded(app, needs))
 
 
-def without_asking(route: DeclaredRoute) -> ASGIApp:
+def without_asking(route: DeclaredRoute | PageRoute) -> ASGIApp:
     """Return the application of ``route`` whose operation asks nothing; what comes before it is checked."""
     inner = route.app
 
@@ -77,7 +81,7 @@ def without_asking(route: DeclaredRoute) -> ASGIApp:
     return answer
 
 
-def weakened(route: DeclaredRoute) -> Iterator[tuple[str, ASGIApp]]:
+def weakened(route: DeclaredRoute | PageRoute) -> Iterator[tuple[str, ASGIApp]]:
     """Yield the route's application with one need less, each of them, and what is missing."""
     needs = route.access
     if needs.asks:
@@ -224,7 +228,7 @@ def test_the_rows_of_a_route_fail_without_its_check(monkeypatch: pytest.MonkeyPa
 
     async def story() -> set[str]:
         world, unnoticed = await World().filled(), set()
-        for route in ROUTES:
+        for route in (*ROUTES, *PAGE_ROUTES):
             if route.endpoint.__name__ == STREAM:
                 continue
             named = f"{route.method} {route.path_format}"
