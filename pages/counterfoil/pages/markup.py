@@ -165,7 +165,7 @@ def moment(ts: int) -> Markup:
     if not _FIRST_MS <= ts <= _LAST_MS:
         return escape(f"{ts} ms")
     found = datetime.fromtimestamp(ts // 1000, UTC)
-    day, clock = found.strftime("%Y-%m-%d"), found.strftime("%H:%M:%S")
+    day, clock = found.date().isoformat(), found.time().isoformat()
     return Markup(f'<time datetime="{day}T{clock}.{ts % 1000:03}Z">{day} {clock}</time>')  # noqa: S704 (numbers alone)
 
 
@@ -173,7 +173,7 @@ def day_of(ts: int) -> str:
     """Return the day of a time (epoch ms) in UTC, such as ``2026-11-01``."""
     if not _FIRST_MS <= ts <= _LAST_MS:
         return "at no time of the calendar"
-    return datetime.fromtimestamp(ts // 1000, UTC).strftime("%Y-%m-%d")
+    return datetime.fromtimestamp(ts // 1000, UTC).date().isoformat()
 
 
 def hexadecimal(digits: str, first: int, end: int, most: int = 8) -> str:
