@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
@@ -20,10 +20,14 @@ from counterfoil.schema.rest.inspection import SourceLine, SourceWindow
 
 LINKS: Final = ServerLinks(assets=assets().hash)
 WORDS: Final = st.text("abc", max_size=4)
-NOT_FROM_OUTSIDE: Final = frozenset({"here", "canonical", "json_url", "print_url", "now_url", "url", "share_url"})
+NOT_FROM_OUTSIDE: Final = frozenset(
+    {"here", "canonical", "json_url", "print_url", "now_url", "url", "share_url", "page"}
+)
 """The members that are addresses of this server, which its own code makes."""
 _NAMED: Final[dict[str, st.SearchStrategy[Any]]] = {
     **dict.fromkeys(NOT_FROM_OUTSIDE, st.sampled_from(["", "/ui/here"])),
+    **dict.fromkeys(("here", "now_url"), st.just("/ui/here")),
+    **dict.fromkeys(("title", "sentence", "text", "caption", "message"), st.text("abc", min_size=1, max_size=4)),
     "links": st.just(LINKS),
     "marks": st.sampled_from([(), ((0, 1),)]),
     "registered": st.none() | st.integers(0, 4_102_444_800_000),
@@ -89,11 +93,13 @@ def _of(hint: Any) -> st.SearchStrategy[Any]:
 
 def with_texts(value: Any, change: Callable[[str], str]) -> Any:
     """Return a value in which every text that may come from outside, and is not empty, is changed."""
-    if isinstance(value, Enum) or isinstance(value, ServerLinks):
+    if isinstance(value, Enum | ServerLinks):
         return value
     if isinstance(value, str):
         return change(value) if value else value
-    if isinstance(value, tuple | list):
+    if isinstance(value, Mapping):
+        return {with_texts(key, change): with_texts(each, change) for key, each in value.items()}
+    if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
         return type(value)(with_texts(each, change) for each in value)
     if is_dataclass(value) and not isinstance(value, type):
         kept = {
