@@ -21,6 +21,8 @@ from counterfoil.schema.rest.inspection import SourceLine, SourceToken
 
 MOST_OF_A_NAME: Final = 120
 """The characters of a name that a list shows; its own page shows all."""
+EMPTY: Final = "⟨empty⟩"
+"""What is shown for an empty name."""
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Characters that count as letters or marks, and have no visible form."""
 _HIDDEN_SELECTORS: Final = (0xE0100, 0xE01EF)
@@ -88,8 +90,10 @@ def name_text(text: str, most: int = MOST_OF_A_NAME) -> str:
     >>> name_text("p\u0430y")[4:]
     '⟨mixed scripts: CYRILLIC, LATIN⟩'
     """
-    if text.isascii() and text.isprintable() and len(text) <= most:
+    if text.isascii() and text.isprintable() and 0 < len(text) <= most:
         return text
+    if not text:
+        return EMPTY
     short = text if len(text) <= most else text[: most - 1]
     spelt = "".join(each if _is_seen_in_name(each) else numbered(each) for each in short)
     scripts = scripts_of(short)
@@ -107,7 +111,11 @@ def scripts_of(text: str) -> list[str]:
     if text.isascii():
         return []
     found = {unicodedata.name(each, "UNNAMED").split(" ", 1)[0] for each in text if each.isalpha()}
-    return sorted(found)
+    return sorted(found - _OF_ANY_SCRIPT)
+
+
+_OF_ANY_SCRIPT: Final = frozenset({"MICRO", "FEMININE", "MASCULINE", "MODIFIER", "KATAKANA-HIRAGANA"})
+"""The first words of letters that are written among those of any script, or of several."""
 
 
 _TOGETHER: Final = (
@@ -165,7 +173,7 @@ def moment(ts: int) -> Markup:
     if not _FIRST_MS <= ts <= _LAST_MS:
         return escape(f"{ts} ms")
     found = datetime.fromtimestamp(ts // 1000, UTC)
-    day, clock = found.strftime("%Y-%m-%d"), found.strftime("%H:%M:%S")
+    day, clock = found.date().isoformat(), found.time().isoformat()
     return Markup(f'<time datetime="{day}T{clock}.{ts % 1000:03}Z">{day} {clock}</time>')  # noqa: S704 (numbers alone)
 
 
@@ -173,7 +181,7 @@ def day_of(ts: int) -> str:
     """Return the day of a time (epoch ms) in UTC, such as ``2026-11-01``."""
     if not _FIRST_MS <= ts <= _LAST_MS:
         return "at no time of the calendar"
-    return datetime.fromtimestamp(ts // 1000, UTC).strftime("%Y-%m-%d")
+    return datetime.fromtimestamp(ts // 1000, UTC).date().isoformat()
 
 
 def hexadecimal(digits: str, first: int, end: int, most: int = 8) -> str:

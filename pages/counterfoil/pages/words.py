@@ -68,6 +68,21 @@ WINDOW: Final = 500
 """The lines of a window of a source."""
 
 
+def anchors_of(kind: str, names: Sequence[str]) -> list[str]:
+    """Return the place of each name in a page, empty for a name that was there before.
+
+    >>> anchors_of("e", ["a", "b", "a"])
+    ['e-a', 'e-b', '']
+    """
+    seen: set[str] = set()
+    found = []
+    for name in names:
+        place = anchor(kind, name)
+        found.append("" if place in seen else place)
+        seen.add(place)
+    return found
+
+
 def window_of(line: int) -> str:
     """Return the first line of the window that has a line, empty for the first window.
 
@@ -218,6 +233,7 @@ WORDS: Final[Mapping[str, object]] = MappingProxyType(
         "clock": clock,
         "figure": figure,
         "block": block_name,
+        "anchors": anchors_of,
     }
 )
 """What templates use of this module."""
