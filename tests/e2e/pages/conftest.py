@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,14 +35,24 @@ def shop() -> Iterator[str]:
         yield running.url
 
 
-@pytest.fixture(scope="module")
-def shop_on_postgres(postgres: PostgresClient) -> Iterator[str]:
+@pytest.fixture
+def database(postgres: PostgresClient) -> Iterator[str]:
+    """Yield the URL of an empty database.
+
+    Playwright has an event loop in this thread, so that the statements run in another one.
+    """
+    name = f"pages_{uuid.uuid4().hex[:10]}"
+    with ThreadPoolExecutor(1) as thread:
+        yield thread.submit(postgres.create_database, name).result()
+        thread.submit(postgres.drop_database, name).result()
+
+
+@pytest.fixture
+def shop_on_postgres(database: str) -> Iterator[str]:
     """Yield the address of a registry over PostgreSQL with the shop's schemas."""
-    url = postgres.create_database("pages_shop")
-    with RegistryProcess(store=url) as running:
+    with RegistryProcess(store=database) as running:
         fill_shop(running.url)
         yield running.url
-    postgres.drop_database("pages_shop")
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ def register(url: str, subject: str) -> None:
     connection.close()
 
 
-def test_a_change_of_another_server_is_announced_and_shown(browser: Browser, postgres_url: str) -> None:
-    with RegistryProcess(store=postgres_url) as one, RegistryProcess(store=postgres_url) as other:
+def test_a_change_of_another_server_is_announced_and_shown(browser: Browser, database: str) -> None:
+    with RegistryProcess(store=database) as one, RegistryProcess(store=database) as other:
         register(one.url, "first")
         with watched(browser, one.url) as tab:
             tab.open("/ui/changes")

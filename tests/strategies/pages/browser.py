@@ -14,7 +14,7 @@ from local_services.chromium import chromium_options, chromium_program
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+    from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request
 
 WIDE: Final = 1280
 NARROW: Final = 390
@@ -55,7 +55,7 @@ class WatchedPage:
         page.on("console", self._hear)
         page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         page.on("request", self._see)
-        page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", self._dismiss)
 
     def open(self, path: str, *, status: int = 200) -> None:
         """Open the page at a path, which must be answered with this status."""
@@ -81,6 +81,10 @@ class WatchedPage:
     def _hear(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"} and "Failed to load resource" not in message.text:
             self.complaints.append(f"console: {message.text} ({message.location.get('url')})")
+
+    def _dismiss(self, dialog: Dialog) -> None:
+        self.complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _see(self, request: Request) -> None:
         self.requests.append(request.url)

@@ -15,8 +15,8 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope
 
-from counterfoil.pages.frame import Crumb, EarlierState, Notice, PageFrame, Section
-from counterfoil.pages.links import ServerLinks
+from counterfoil.pages.frame import Crumb, EarlierState, Notice, PageFrame
+from counterfoil.pages.links import Section, ServerLinks
 from counterfoil.registry.access.resources import AccessResource, subject_resource
 from counterfoil.registry.access.rights import CALLER, Caller
 from counterfoil.registry.changes.as_of import AsOf, resolve_moment
@@ -303,7 +303,7 @@ def site_of_app(scope: Scope) -> PageSite:
     return site
 
 
-_ATTEMPTS: Final = 3
+_REPEATS: Final = 2
 
 
 class PageEndpoint(Endpoint):
@@ -363,13 +363,14 @@ class FramedPage:
 async def _built(request: PageRequest, build: Builder) -> Answer:
     """Return the page with its frame, which names the last change that it rests on."""
     change = await request.last_change()
-    for _ in range(_ATTEMPTS):
-        found = await build(request)
-        if isinstance(found, Elsewhere):
-            return Answer(found)
+    found = await build(request)
+    for _ in range(_REPEATS):
         latest, change = change, await request.last_change()
-        if latest == change:
+        if latest == change or isinstance(found, Elsewhere):
             break
+        found = await build(request)
+    if isinstance(found, Elsewhere):
+        return Answer(found)
     return Answer(FramedPage(found, await _frame(request, found, change)), texts=found.texts)
 
 

@@ -8,8 +8,8 @@ from http import HTTPStatus
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from counterfoil.pages.frame import Crumb, Section
-from counterfoil.pages.links import split_operand
+from counterfoil.pages.frame import Crumb
+from counterfoil.pages.links import Section, split_operand
 from counterfoil.pages.models import (
     ComparePage,
     CompareView,
@@ -67,10 +67,10 @@ async def build_compare(request: PageRequest) -> BuiltPage:
     view = request.choice("view", {each.value: each for each in CompareView})
     show = request.choice("show", {"all": "all", "breaking": "breaking"})
     request.viewer.filters()
-    entries = {"earlier": earlier, "later": later, "policy": policy, "view": view, "show": show, "policies": _POLICIES}
+    empty = ComparePage(earlier=earlier, later=later, policy=policy, view=view, show=show, policies=_POLICIES)
     if not (earlier and later):
         faults = () if not (earlier or later) else (_missing("from" if later else "to"),)
-        return _compare_page(request, ComparePage(**entries, faults=faults, versions=await _versions(request, later)))
+        return _compare_page(request, replace(empty, faults=faults, versions=await _versions(request, later)))
     request.suggest(diff_command(request.address(), earlier, later))
     comparisons = request.cases.inspection.comparisons
     try:
@@ -80,11 +80,10 @@ async def build_compare(request: PageRequest) -> BuiltPage:
     except RegistryError as error:
         if not _is_fault(error):
             raise
-        page = ComparePage(**entries, faults=(FormFault("", error.message),))
-        return _compare_page(request, page, status=error.status)
-    page = ComparePage(
-        compared,
-        **entries,
+        return _compare_page(request, replace(empty, faults=(FormFault("", error.message),)), status=error.status)
+    page = replace(
+        empty,
+        comparison=compared,
         earlier_source=await _source(request, compared.earlier, view),
         later_source=await _source(request, compared.later, view),
         versions=await _versions(request, later),
@@ -165,10 +164,17 @@ async def build_tried(request: PageRequest) -> BuiltPage:
 
 async def _tried(request: PageRequest, form: Mapping[str, str]) -> BuiltPage:
     request.viewer.filters()
-    entries = {name: form.get(name, "").strip() for name in ("subject", "level", "policy", "schema_type")}
-    entries["schema_type"] = entries["schema_type"] or SchemaType.AVRO.value
-    texts = {"schema": form.get("schema", ""), "references": form.get("references", "")}
-    page = TryPage(**entries, **texts, levels=_LEVELS, policies=_POLICIES, show=form.get("show", "all"))
+    page = TryPage(
+        subject=form.get("subject", "").strip(),
+        schema=form.get("schema", ""),
+        schema_type=form.get("schema_type", "").strip() or SchemaType.AVRO.value,
+        references=form.get("references", ""),
+        level=form.get("level", "").strip(),
+        policy=form.get("policy", "").strip(),
+        levels=_LEVELS,
+        policies=_POLICIES,
+        show=form.get("show", "all"),
+    )
     faults = _empty_entries(page)
     if faults:
         return _try_page(request, page, faults=faults, status=HTTPStatus.BAD_REQUEST)

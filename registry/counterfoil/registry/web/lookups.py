@@ -9,8 +9,8 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from counterfoil.pages.frame import Crumb, Section
-from counterfoil.pages.links import anchor
+from counterfoil.pages.frame import Crumb
+from counterfoil.pages.links import Section, anchor
 from counterfoil.pages.models import (
     ChangeLine,
     ChangesPage,
@@ -41,6 +41,7 @@ from counterfoil.registry.web.history import change_line
 from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix, parse_prefix
 from counterfoil.schema.errors import BadRequest, NotFound
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.inspection import ElementRow, HitKind, ReferenceGraph, SubjectRow, VersionInspection
 from counterfoil.schema.rest.observations import SchemaCount, TopicStats
 
@@ -427,7 +428,9 @@ async def build_rules(request: PageRequest) -> BuiltPage:
     """Return the rules of compatibility, or those that a query names."""
     request.viewer.filters()
     lang, policy, query = request.text("lang"), request.text("policy"), request.text("q")
-    rows = await asyncio.to_thread(rule_rows, schema_type=lang, policy=policy, query=query)
+    kind = request.choice("lang", {"": None, **{each.value: each for each in SchemaType}})
+    chosen = request.choice("policy", {"": None, **{each.value: each for each in CompatibilityPolicy}})
+    rows = await asyncio.to_thread(rule_rows, schema_type=kind, policy=chosen, query=query)
     return BuiltPage(
         "rules",
         RulesPage(rows, lang, policy, query, tuple(each.value for each in CompatibilityPolicy)),
