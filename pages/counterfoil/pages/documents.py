@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from counterfoil.pages.svg import PlotPoint
 
@@ -36,13 +36,14 @@ Cell: TypeAlias = str | Words | None
 """A cell of a table; None is an empty one."""
 
 
-# Blocks.
+# Blocks: each has the name of its template.
 
 
 @dataclass(frozen=True, slots=True)
 class HeadingBlock:
     """The title of what follows, inside a section."""
 
+    template: ClassVar = "heading"
     text: str
 
 
@@ -50,6 +51,7 @@ class HeadingBlock:
 class TextBlock:
     """A paragraph."""
 
+    template: ClassVar = "text"
     parts: tuple[Inline, ...]
 
 
@@ -57,6 +59,7 @@ class TextBlock:
 class ListBlock:
     """A list of sentences with its title."""
 
+    template: ClassVar = "list"
     title: str
     sentences: tuple[str, ...]
 
@@ -68,6 +71,7 @@ class TableBlock:
     An empty ``caption`` is not shown: then ``columns`` say what the table has.
     """
 
+    template: ClassVar = "table"
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
@@ -87,6 +91,7 @@ class Tile:
 class TileBlock:
     """Figures side by side."""
 
+    template: ClassVar = "tiles"
     tiles: tuple[Tile, ...]
 
 
@@ -94,6 +99,7 @@ class TileBlock:
 class PlotBlock:
     """A plot of one value over time, of which there is at least one point; ``name`` is its id in the page."""
 
+    template: ClassVar = "plot"
     name: str
     title: str
     unit: str

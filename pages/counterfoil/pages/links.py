@@ -7,13 +7,14 @@ Sources: RFC 3986 (segments, percent-encoding); the WHATWG URL Standard, by whic
 from __future__ import annotations
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, quote_plus
 
 Parameter: TypeAlias = str | int | bool | None
 """A value in a query: what is empty, zero, false or None is left out."""
@@ -21,6 +22,8 @@ NameForm: TypeAlias = Literal["path", "query"]
 """Where a link has the name of a subject: as a segment of the path, or in the query."""
 
 _PLAIN: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-")
+_NEEDS_NO_QUOTING: Final = re.compile(r"[A-Za-z0-9_.-]+").fullmatch
+_IS_PLAIN_PLACE: Final = re.compile(r"[A-Za-z0-9.-]*").fullmatch
 LATEST: Final = "latest"
 UI: Final = "/ui"
 MOST_ADDRESS: Final = 8_000
@@ -39,7 +42,7 @@ def segment(text: str) -> str:
     >>> segment("com/shop/order.proto"), segment(":.eu:orders-value")
     ('com%2Fshop%2Forder.proto', ':.eu:orders-value')
     """
-    return quote(text.encode("utf-8", "replace"), safe=":!$'()*,;@")
+    return text if _NEEDS_NO_QUOTING(text) else quote(text.encode("utf-8", "replace"), safe=":!$'()*,;@")
 
 
 def operand(subject: str, version: int | str | None = None) -> str:
@@ -67,6 +70,8 @@ def anchor(kind: str, name: str) -> str:
     >>> anchor("e", "customer.email"), anchor("e", "a b")
     ('e-customer.email', 'e-a_20_b')
     """
+    if len(name) <= _MOST_ANCHOR and _IS_PLAIN_PLACE(name):
+        return f"{kind}-{name}"
     spelt = "".join(each if each in _PLAIN else f"_{ord(each):x}_" for each in name[: _MOST_ANCHOR + 1])
     if len(spelt) <= _MOST_ANCHOR:
         return f"{kind}-{spelt}"
@@ -146,7 +151,7 @@ class Links(ABC):
         after: str = "",
     ) -> str:
         """Return the address of a search; ``within`` is ``latest`` (what an empty one means) or ``any``."""
-        filters = {"kind": kind, "lang": lang, "context": context, "in": within, "after": after}
+        filters: dict[str, Parameter] = {"kind": kind, "lang": lang, "context": context, "in": within, "after": after}
         return self.page("search", "/search", q=query, **filters)
 
     def subjects(
@@ -168,7 +173,14 @@ class Links(ABC):
         before: int = 0,
     ) -> str:
         """Return the address of changes, the newest first; those before a number if ``before`` is given."""
-        filters = {"kind": kind, "subject": subject, "actor": by, "from": since, "to": until, "before": before}
+        filters: dict[str, Parameter] = {
+            "kind": kind,
+            "subject": subject,
+            "actor": by,
+            "from": since,
+            "to": until,
+            "before": before,
+        }
         return self.page("changes", "/changes", **filters)
 
     def refusals(self, *, subject: str = "", after: str = "") -> str:
@@ -242,7 +254,7 @@ class Links(ABC):
 
     def compare(self, earlier: str = "", later: str = "", *, policy: str = "", view: str = "", show: str = "") -> str:
         """Return the address of a comparison of two operands."""
-        filters = {"from": earlier, "to": later, "policy": policy, "view": view, "show": show}
+        filters: dict[str, Parameter] = {"from": earlier, "to": later, "policy": policy, "view": view, "show": show}
         return self.page("compare", "/compare", **filters)
 
     def draft(self, *, subject: str = "") -> str:
@@ -272,10 +284,14 @@ def _is_name(key: str, value: Parameter) -> bool:
     return key == "name" and value is not None
 
 
-def _query(values: dict[str, Parameter]) -> str:
-    kept = {key: "true" if value is True else value for key, value in values.items() if value or _is_name(key, value)}
-    text = urlencode(kept, encoding="utf-8", errors="replace")
-    return f"?{text}" if text else ""
+def _query(values: Mapping[str, Parameter]) -> str:
+    kept = [f"{key}={_encoded(value)}" for key, value in values.items() if value or _is_name(key, value)]
+    return f"?{'&'.join(kept)}" if kept else ""
+
+
+def _encoded(value: Parameter) -> str:
+    text = "true" if value is True else str(value)
+    return text if _NEEDS_NO_QUOTING(text) else quote_plus(text.encode("utf-8", "replace"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,8 @@ def path_markup(path: str, most: int = MOST_OF_A_NAME) -> Markup:
     before, dot, last = path.rpartition(".")
     if not dot or not last or len(path) > most:
         return escape(name_text(path, most))
-    return Markup('<span class="before">{}.</span>{}').format(name_text(before, most), name_text(last, most))
+    quiet, loud = escape(name_text(before, most)), escape(name_text(last, most))
+    return Markup(f'<span class="before">{quiet}.</span>{loud}')  # noqa: S704 (both are escaped)
 
 
 # Numbers and times.
@@ -220,7 +221,7 @@ def split_by(text: str, found: Mapping[str, str]) -> list[tuple[str, str]]:
     """
     parts: list[tuple[str, str]] = [(text, "")]
     for name in sorted(found, key=lambda each: (-len(each), each)):
-        if name:
+        if name and name in text:
             parts = [
                 piece for part in parts for piece in ([part] if part[1] else _split_by_one(part[0], name, found[name]))
             ]
@@ -247,7 +248,7 @@ def _is_word(character: str) -> bool:
 
 def type_markup(text: str, urls: Mapping[str, str]) -> Markup:
     """Return a type in words, in which the declared names that have an address are links."""
-    if not urls:
+    if not any(name and name in text for name in urls):
         return escape(visible(text))
     return Markup("").join(_type_part(part, url) for part, url in split_by(text, urls))
 

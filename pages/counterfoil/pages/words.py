@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final
 
-from counterfoil.pages.documents import Block, HeadingBlock, ListBlock, PlotBlock, TableBlock, TextBlock, TileBlock
 from counterfoil.pages.links import Links, anchor
 from counterfoil.schema.rest.comparisons import CellAnswer, DecodedNode, FrameKind, Operand
 from counterfoil.schema.rest.inspection import ElementKind, ElementRow, ReferenceName, VersionInspection, VersionStep
@@ -45,6 +45,55 @@ def symbol_words(symbols: Sequence[str]) -> str:
     more = len(symbols) - _MOST_SYMBOLS
     listed = ", ".join(symbols[:_MOST_SYMBOLS])
     return f"{listed} and {more} more" if more > 0 else listed
+
+
+@dataclass(frozen=True, slots=True)
+class RowCells:
+    """What a row of a table of elements needs besides the element: its places, addresses and facts as texts.
+
+    ``place`` is the name of the row in the page, empty for a path that was there before; ``indent`` its depth, at most
+    five. Each of the ``tags`` has its address, which is empty if there is no search.
+    """
+
+    row: ElementRow
+    place: str
+    url: str
+    line_url: str
+    facts: str
+    indent: int
+    tags: tuple[tuple[str, str], ...]
+
+
+_DEEPEST: Final = 5
+
+
+def row_cells(kind: str, rows: Sequence[ElementRow], subject: str, version: int, links: Links) -> list[RowCells]:
+    """Return the cells of each row; ``kind`` is that of their places: ``e`` for elements, ``t`` for types."""
+    windows: dict[str, str] = {}
+    tags: dict[str, str] = {}
+    found = []
+    for row, place in zip(rows, anchors_of(kind, [each.path for each in rows]), strict=True):
+        line_url = ""
+        if row.line is not None:
+            first = window_of(row.line)
+            if first not in windows:
+                windows[first] = links.version(subject, version, view="source", lines=first)
+            line_url = f"{windows[first]}#L{row.line}" if windows[first] else ""
+        for tag in row.tags:
+            if tag not in tags:
+                tags[tag] = links.search(f"tag:{tag}")
+        found.append(
+            RowCells(
+                row,
+                place,
+                links.element(subject, row.path),
+                line_url,
+                " · ".join(element_facts(row)),
+                min(row.depth, _DEEPEST),
+                tuple((tag, tags[tag]) for tag in row.tags),
+            )
+        )
+    return found
 
 
 def type_addresses(version: VersionInspection, links: Links) -> dict[str, str]:
@@ -199,23 +248,6 @@ def figure(value: float) -> str:
     return f"{value:,.0f}" if value >= _WHOLE or value == int(value) else f"{value:,.2f}"
 
 
-def block_name(block: Block) -> str:
-    """Return the name of the template of a block."""
-    match block:
-        case HeadingBlock():
-            return "heading"
-        case TextBlock():
-            return "text"
-        case ListBlock():
-            return "list"
-        case TableBlock():
-            return "table"
-        case TileBlock():
-            return "tiles"
-        case PlotBlock():
-            return "plot"
-
-
 WORDS: Final[Mapping[str, object]] = MappingProxyType(
     {
         "languages": LANGUAGES,
@@ -232,8 +264,8 @@ WORDS: Final[Mapping[str, object]] = MappingProxyType(
         "is_hidden": is_hidden,
         "clock": clock,
         "figure": figure,
-        "block": block_name,
         "anchors": anchors_of,
+        "rows": row_cells,
     }
 )
 """What templates use of this module."""

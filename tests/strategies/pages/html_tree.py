@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import pairwise
 from typing import Final
 
 VOID: Final = frozenset({"meta", "link", "input", "br", "hr", "img", "col"})
@@ -39,11 +40,15 @@ class Element:
         return self.text + "".join(each.all_text() for each in self.children)
 
     def shape(self) -> tuple[object, ...]:
-        """Return the tree of tags and names of attributes, with no text and no value in it."""
-        return (self.tag, tuple(sorted(self.attributes)), tuple(each.shape() for each in self.children))
+        """Return the tree of tags and names of attributes, without texts and values.
+
+        The beginnings of paths, which a page writes apart where a path has dots, are left out.
+        """
+        parts = tuple(each.shape() for each in self.children if each.attributes.get("class") != "before")
+        return self.tag, tuple(sorted(self.attributes)), parts
 
 
-class MalformedPage(Exception):  # noqa: N818 - named for what happened
+class MalformedPage(Exception):
     """A page is not written as it has to be."""
 
 
@@ -118,7 +123,7 @@ def _heading_faults(root: Element) -> Iterator[str]:
     levels = [int(each.tag[1]) for each in root.walk() if each.tag in {"h1", "h2", "h3", "h4"}]
     if levels.count(1) != 1 or levels[:1] != [1]:
         yield f"the headings do not begin with one h1: {levels}"
-    yield from (f"a heading h{to} follows h{of}" for of, to in zip(levels, levels[1:], strict=False) if to > of + 1)
+    yield from (f"a heading h{to} follows h{of}" for of, to in pairwise(levels) if to > of + 1)
     yield from (
         f"<{each.tag}> is empty"
         for each in root.walk()

@@ -15,7 +15,7 @@ from counterfoil.pages.render import PAGES, render_page
 from counterfoil.schema.reports import Report
 from strategies.contracts.reports import reports
 from strategies.pages.any_values import LINKS, frames, values_of, with_texts
-from strategies.pages.html_tree import Element, faults_of, read_page
+from strategies.pages.html_tree import faults_of, read_page
 
 HOSTILE: Final = (
     "<script>alert(1)</script>",
@@ -41,25 +41,16 @@ RARELY: Final = settings(
 FORBIDDEN: Final = "\u202e\u2066\u200b\ufeff\x00\x1b\x7f\ud800\u2028"
 
 
-def shape(element: Element) -> tuple[object, ...]:
-    """The elements of a page with the names of their attributes; the beginnings of paths, which follow dots, left out."""
-    parts: list[object] = []
-    for each in element.children:
-        if each.attributes.get("class") != "before":
-            parts.append(shape(each))
-    return element.tag, tuple(sorted(element.attributes)), tuple(parts)
-
-
 def assert_same_elements(harmless: str, hostile: str) -> None:
     tree = read_page(hostile)
-    assert shape(read_page(harmless)) == shape(tree)
+    assert read_page(harmless).shape() == tree.shape()
     for each in tree.walk():
         for name in ("href", "action"):
             assert each.attributes.get(name, "").startswith(("/", "#", "https://")) or not each.attributes.get(name)
 
 
 def assert_nothing_is_hidden(html: str) -> None:
-    """No character that misleads is in the texts of a page; entries of forms and what is copied have them as they are."""
+    """No character that misleads is in a text of the page; entries of forms have them as they are."""
     for each in read_page(html).walk():
         if each.tag != "textarea":
             assert not set(FORBIDDEN) & set(each.text), each
