@@ -11,7 +11,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import islice
 from typing import Final, Protocol
 
 from counterfoil.registry.access.rights import Viewer
@@ -103,8 +103,8 @@ class RefusalMemory:
             self._drop(refusal.digest)
             refusal = known.again(refusal)
         newest = next(reversed(self._known.values()), None)
-        if newest is not None and newest.row.last > refusal.row.last:  # a clock may be set back
-            refusal = replace(refusal, row=replace(refusal.row, last=newest.row.last))
+        if newest is not None and newest.row.last >= refusal.row.last:  # each has a place of its own in the order
+            refusal = replace(refusal, row=replace(refusal.row, last=newest.row.last + 1))
         self._known[refusal.digest] = refusal
         self._bytes += _size_bytes(refusal)
         self._expire()
@@ -119,15 +119,12 @@ class RefusalMemory:
     async def newest(self, before: str, limit: int, subject: QualifiedSubject | None) -> Sequence[KeptRefusal]:
         """Return refusals before a place, the newest first."""
         self._expire()
-        found: list[KeptRefusal] = []
-        for _, of_moment in groupby(reversed(self._known.values()), key=lambda each: each.row.last):
-            for each in sorted(of_moment, key=lambda one: one.place, reverse=True):
-                is_wanted = subject is None or each.row.subject == str(subject)
-                if is_wanted and (not before or each.place < before):
-                    found.append(each)
-            if len(found) >= limit:
-                break
-        return found[:limit]
+        wanted = (
+            each
+            for each in reversed(self._known.values())
+            if (subject is None or each.row.subject == str(subject)) and (not before or each.place < before)
+        )
+        return list(islice(wanted, limit))
 
     def _expire(self) -> None:
         """Remove what is too old; the oldest stands first, since what is counted again moves to the end."""
