@@ -281,8 +281,9 @@ def assemble(
         async with _running(chores):
             yield
         lifecycle.stop()
-        for each in (log, wrapping, long, storage, *([] if index is None else [index.database])):
+        for each in (log, wrapping, long, storage):
             await each.close()
+        await cases.search.close()
 
     routes = served_routes(dialects.usual, associations=settings.associations)
     feed = Feed(storage)

@@ -133,7 +133,9 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
 
 
 QUERIES = st.lists(
-    st.sampled_from(["e", "em", "email", "EMAIL", "e_mail", "mail", "id", "order", "customer", "inner", "nested", "er"]),
+    st.sampled_from(
+        ["e", "em", "email", "EMAIL", "e_mail", "mail", "id", "order", "customer", "inner", "nested", "er"]
+    ),
     min_size=1,
     max_size=2,
     unique_by=str.lower,

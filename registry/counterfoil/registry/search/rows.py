@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.registry.search.dialects import MAX_CANDIDATES
 from counterfoil.registry.search.lives import HitRole, IndexWord, LifeState
@@ -203,7 +203,7 @@ class IndexRows:
 
     async def _read(
         self, numbers: Sequence[int], role: HitRole, state: LifeState, scope: str, place: int, *, limit: int
-    ) -> Sequence[Sequence[object]]:
+    ) -> Sequence[Any]:
         return await self._found.rows(
             self._dialect.hits_in_order(self._g),
             self._dialect.numbers(numbers),
@@ -216,22 +216,11 @@ class IndexRows:
         )
 
 
-def _row_of(row: Sequence[object], text: str) -> FoundRow:
+def _row_of(row: Any, text: str) -> FoundRow:
     """Return a row of the table of hits with the text of its word."""
     _, role, state, scope, place, path, kind, tags, language, since, until = row
-    return FoundRow(
-        text,
-        HitRole(role),  # type: ignore[arg-type]
-        LifeState(state),  # type: ignore[arg-type]
-        scope,  # type: ignore[arg-type]
-        place,  # type: ignore[arg-type]
-        path,  # type: ignore[arg-type]
-        kind,  # type: ignore[arg-type]
-        tuple(str(tags).split("\x1f")) if tags else (),
-        language,  # type: ignore[arg-type]
-        since,  # type: ignore[arg-type]
-        until,  # type: ignore[arg-type]
-    )
+    shown = tuple(tags.split("\x1f")) if tags else ()
+    return FoundRow(text, HitRole(role), LifeState(state), scope, place, path, kind, shown, language, since, until)
 
 
 def _ranked(tier: int, word: _Candidate, row: FoundRow) -> RankedRow:
