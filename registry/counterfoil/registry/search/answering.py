@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FEW_SUBJECTS: Final = 300
 """A caller who may read no more subjects is answered from what the index has of each, without its words."""
 
-_EXAMINED: Final = 10_000
+_EXAMINED: Final = 5_000
 """The rows of readable subjects that one request looks at."""
 
 _MAX_SCOPES: Final = 2000
