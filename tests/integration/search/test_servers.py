@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.registry.search.following import Following
 from counterfoil.registry.search.index import SearchIndex
 from counterfoil.registry.search.opening import open_index
+from counterfoil.registry.search.reindexing import reindex
 from counterfoil.registry.search.sqlite import SqliteIndexDatabase
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.subjects.reading import SchemaReader
@@ -21,7 +22,7 @@ from local_services import RegistryProcess
 from strategies.search.indexed import dumped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
     from pathlib import Path
 
 PATIENCE_S = 60.0
@@ -29,8 +30,8 @@ PATIENCE_S = 60.0
 
 def ask(url: str, path: str, body: Any = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url + path, data, {"Content-Type": "application/json"})  # noqa: S310 - our own
-    with urllib.request.urlopen(request, timeout=20) as reply:  # noqa: S310 - likewise
+    request = urllib.request.Request(url + path, data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=20) as reply:
         return json.loads(reply.read())
 
 
@@ -38,6 +39,11 @@ def register(url: str, number: int) -> None:
     fields = [{"name": f"field_{number}", "type": "string", "default": "", "doc": f"The field {number}."}]
     schema = json.dumps({"type": "record", "name": "Order", "fields": fields})
     ask(url, f"/subjects/orders-{number % 7}/versions", {"schema": schema})
+
+
+def register_all(url: str, numbers: Sequence[int]) -> None:
+    for number in numbers:
+        register(url, number)
 
 
 def await_current(url: str) -> Any:
@@ -89,13 +95,13 @@ def test_a_server_that_is_killed_at_any_moment_continues(tmp_path: Path):
     assert followed == anew
 
 
-def test_two_servers_of_one_database(postgres_url: str, tmp_path: Path, counterfoil: Callable[..., Any]):
+def test_two_servers_of_one_database(postgres_url: str, tmp_path: Path):
     with (
         RegistryProcess(store=postgres_url, log=tmp_path / "one") as one,
         RegistryProcess(store=postgres_url, log=tmp_path / "two") as two,
     ):
         threads = [
-            threading.Thread(target=lambda each=each, first=first: [register(each.url, first + 2 * n) for n in range(20)])
+            threading.Thread(target=register_all, args=(each.url, range(first, 40, 2)))
             for first, each in enumerate((one, two))
         ]
         for thread in threads:
@@ -104,9 +110,7 @@ def test_two_servers_of_one_database(postgres_url: str, tmp_path: Path, counterf
             thread.join()
         for each in (one, two):
             assert await_current(each.url)["last"] == 40
-        done = counterfoil("db", "reindex", "--store", postgres_url)
-        assert done.exit_code == 0, done.output
-        assert "complete to change 40" in done.output
+        assert reindex(postgres_url).lines[0].startswith("The search index is complete to change 40;")
         one.kill()
         register(two.url, 100)
         assert await_current(two.url)["indexed"] == 41
@@ -116,12 +120,12 @@ def test_two_servers_of_one_database(postgres_url: str, tmp_path: Path, counterf
     assert followed == anew
 
 
-def test_a_server_builds_the_index_that_a_command_asks_for(counterfoil: Callable[..., Any]):
+def test_a_server_builds_the_index_that_a_command_asks_for():
     with RegistryProcess() as server:
         for number in range(10):
             register(server.url, number)
         await_current(server.url)
-        done = counterfoil("db", "reindex", "--json", "--store", server.store)
-        assert done.exit_code == 0, done.output
-        assert json.loads(done.stdout)["change"] == 10
+        told: list[str] = []
+        assert reindex(server.store, tell=told.append).change == 10
+        assert told == ["A server has the store open, and builds the index"]
         assert await_current(server.url)["indexed"] == 10

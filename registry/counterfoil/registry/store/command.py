@@ -1,4 +1,7 @@
-"""``counterfoil db``: upgrade, check and measure a store, and build its search index anew. Each command imports what it needs when it runs."""
+"""``counterfoil db``: upgrade, check and measure a store, and build its search index anew.
+
+Each command imports what it needs when it runs.
+"""
 
 from __future__ import annotations
 

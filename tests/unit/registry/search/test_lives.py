@@ -32,7 +32,9 @@ FACTS = st.lists(
     ),
     max_size=4,
 )
-VERSIONS = st.lists(st.tuples(FACTS, st.booleans(), st.integers(1, 3), st.sampled_from(["AVRO", "JSON"])), min_size=1, max_size=7)
+VERSIONS = st.lists(
+    st.tuples(FACTS, st.booleans(), st.integers(1, 3), st.sampled_from(["AVRO", "JSON"])), min_size=1, max_size=7
+)
 
 
 def made_of(versions: list[tuple[list[SearchFact], bool, int, str]]) -> tuple[SubjectHistory, list[VersionFacts]]:
