@@ -292,8 +292,9 @@ def assemble(
         async with _running(chores):
             yield
         lifecycle.stop()
-        for each in (log, wrapping, long, storage, *([] if index is None else [index.database])):
+        for each in (log, wrapping, long, storage):
             await each.close()
+        await cases.search.close()
 
     has_pages = settings.ui != NO_PAGES
     site = site_of(settings)

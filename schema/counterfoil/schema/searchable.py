@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.elements import declared_types, find_elements
-from counterfoil.schema.fingerprint import md5_fingerprint, rabin_fingerprint, sha256_fingerprint
+from counterfoil.schema.fingerprint import all_fingerprints
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import InvalidPath, StepKind, parse_path
 from counterfoil.schema.rest.inspection import ElementKind, ElementRow, HitKind
@@ -69,7 +69,7 @@ def fingerprints_of(schema: ParsedSchema) -> tuple[bytes, ...]:
     """Return the first eight bytes of each fingerprint of an Avro schema; none for other languages."""
     if schema.schema_type is not SchemaType.AVRO:
         return ()
-    found = (rabin_fingerprint(schema), md5_fingerprint(schema), sha256_fingerprint(schema))  # type: ignore[arg-type]
+    found = all_fingerprints(schema)  # type: ignore[arg-type]  # it is Avro's
     return tuple(each[:FINGERPRINT_BYTES] for each in found)
 
 

@@ -17,6 +17,7 @@ from counterfoil.registry.search.following import Following
 from counterfoil.registry.search.index import SearchIndex
 from counterfoil.registry.search.sqlite import SqliteIndexDatabase
 from counterfoil.registry.store.opening import sqlite_path
+from counterfoil.schema.errors import InvalidSchema
 from strategies.registry.histories import HISTORIES, take_step
 from strategies.search.indexed import Indexed, dumped, indexed
 from strategies.search.plain_scan import PlainHit, scan
@@ -133,7 +134,9 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
 
 
 QUERIES = st.lists(
-    st.sampled_from(["e", "em", "email", "EMAIL", "e_mail", "mail", "id", "order", "customer", "inner", "nested", "er"]),
+    st.sampled_from(
+        ["e", "em", "email", "EMAIL", "e_mail", "mail", "id", "order", "customer", "inner", "nested", "er"]
+    ),
     min_size=1,
     max_size=2,
     unique_by=str.lower,
@@ -238,9 +241,7 @@ class _Failing:
     def __init__(self, reader: Any) -> None:
         self.content = reader.content
 
-    async def parsed(self, context: str, content: object) -> object:
-        from counterfoil.schema.errors import InvalidSchema
-
+    async def parsed(self, *_: object) -> object:
         raise InvalidSchema("no such type")
 
 

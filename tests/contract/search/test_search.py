@@ -103,7 +103,7 @@ def test_what_each_query_finds(run_search: Callable[[Any], None]):
         "it": [],
         "order": [*types, subject, ("doc", crm, "An order of the shop.", "shop.Order")],
         "tag:pii": [tag],
-        "email tag:PII": [email, tag],
+        "email tag:PII": [email],
         "type:decimal": [price],
         "decimal(10,2)": [price],
         "doc:typed": [doc],

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FEW_SUBJECTS: Final = 300
 """A caller who may read no more subjects is answered from what the index has of each, without its words."""
 
-_EXAMINED: Final = 10_000
+_EXAMINED: Final = 5_000
 """The rows of readable subjects that one request looks at."""
 
 _MAX_SCOPES: Final = 2000
@@ -74,13 +74,21 @@ class IndexSearch:
     """One query in one generation of an index, read in one transaction."""
 
     def __init__(
-        self, index: SearchIndex, found: IndexTransaction, g: int, question: SearchQuestion, query: SearchQuery
+        self,
+        index: SearchIndex,
+        found: IndexTransaction,
+        g: int,
+        question: SearchQuestion,
+        query: SearchQuery,
+        *,
+        few: int = FEW_SUBJECTS,
     ) -> None:
         self._index = index
         self._found = found
         self._g = g
         self._question = question
         self._query = query
+        self._most_of_few = few
         self._is_cut = False
 
     async def result(self, result: SearchResult, readable: ReadableRanges, after: Rank | None) -> SearchResult:
@@ -169,9 +177,9 @@ class IndexSearch:
         scopes: list[str] = []
         statement = self._index.database.dialect.subjects_in(self._g, "scope")
         for low, high in readable.ranges:
-            rows = await self._found.rows(statement, low, high, FEW_SUBJECTS + 1 - len(scopes))
+            rows = await self._found.rows(statement, low, high, self._most_of_few + 1 - len(scopes))
             scopes += [scope for (scope,) in rows]
-            if len(scopes) > FEW_SUBJECTS:
+            if len(scopes) > self._most_of_few:
                 return None
         return [scope for scope in scopes if readable.shows(scope)]
 

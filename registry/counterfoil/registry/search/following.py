@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.subjects.reading import SchemaReader
     from counterfoil.registry.subjects.versions import Content
+    from counterfoil.schema.model import Metadata
 
 CHANGES_A_STEP: Final = 500
 SUBJECTS_A_STEP: Final = 100
@@ -101,7 +102,7 @@ class SubjectSource:
     async def _facts(self, subject: QualifiedSubject, content: Content) -> tuple[SchemaFacts, str]:
         """Return the facts of a content, and why they are not all; an empty text if they are."""
         metadata = content.metadata
-        own = () if metadata is None else _metadata_facts(metadata.properties, metadata.sensitive)
+        own = () if metadata is None else _metadata_facts(metadata)
         try:
             parsed = await self._reader.parsed(subject.context, content)
             tags = {} if metadata is None else {path: tuple(each) for path, each in metadata.tags.items()}
@@ -117,11 +118,12 @@ class SubjectSource:
         return replace(found, facts=(*own, *found.facts)), problem
 
 
-def _metadata_facts(properties: dict[str, str] | object, sensitive: Iterable[str]) -> tuple[SearchFact, ...]:
-    hidden = frozenset(sensitive)
-    given = dict(properties)  # type: ignore[call-overload]
+def _metadata_facts(metadata: Metadata) -> tuple[SearchFact, ...]:
+    """Return the properties of a version as facts; of a sensitive one its name alone."""
+    hidden = frozenset(metadata.sensitive)
     return tuple(
-        SearchFact(HitKind.PROPERTY, key if key in hidden else f"{key}={value}") for key, value in given.items()
+        SearchFact(HitKind.PROPERTY, key if key in hidden else f"{key}={value}")
+        for key, value in metadata.properties.items()
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import UUID
 
 from counterfoil.registry.search.dialects import FORMAT
-from counterfoil.registry.search.lives import HitRow, IndexedSubject, IndexWord, scope_key
+from counterfoil.registry.search.lives import HitRole, HitRow, IndexedSubject, IndexWord, scope_key
 from counterfoil.registry.search.texts import MAX_DOC_CHARS, storable, words_of_doc
 from counterfoil.registry.store.changes import JournalChange, document_text, facts_of
 from counterfoil.schema.caches import RecentValues
@@ -311,7 +311,7 @@ def _key(row: HitRow) -> tuple[object, ...]:
 
 
 def _stored(row: HitRow, numbers: dict[IndexWord, int]) -> tuple[object, ...]:
-    """Return the columns of a row."""
+    """Return the columns of a row; a path or type that is the word itself is empty."""
     word, role, state, scope, place, path, kind, tags, language, since, until = row
     return (
         numbers[word],
@@ -319,8 +319,8 @@ def _stored(row: HitRow, numbers: dict[IndexWord, int]) -> tuple[object, ...]:
         int(state),
         scope,
         place,
-        storable_path(path),
-        storable_path(kind),
+        "" if role is HitRole.ELEMENT and path == word.text else storable_path(path),
+        "" if role is HitRole.TYPE else storable_path(kind),
         "\x1f".join(map(storable_path, tags)),
         language,
         since,

@@ -32,6 +32,7 @@ _SCOPE_OF_ROLE: Final = {
     HitRole.TOPIC: WordScope.TOPIC,
     HitRole.DOC: WordScope.DOC,
 }
+_FILTERS: Final = frozenset({WordScope.TYPE, WordScope.TAG, WordScope.SUBJECT})
 _WITH_ELEMENT: Final = frozenset({HitRole.ELEMENT, HitRole.TYPE, HitRole.TAG, HitRole.DOC})
 _SHOWN_OF_DOC: Final = 40
 
@@ -114,7 +115,10 @@ def folded_for_order(role: HitRole, text: str, folded: str | None = None) -> str
 
 @dataclass(frozen=True)
 class QueryMatcher:
-    """Decides which rows are hits of a query: all words have to match, and one of them the row's own text."""
+    """Decides which rows are hits of a query: all words have to match, and one of them the row's own text.
+
+    No row is a hit by its name and by its type: a type is compared where no word is a name.
+    """
 
     query: SearchQuery
     question: SearchQuestion
@@ -127,10 +131,23 @@ class QueryMatcher:
         latest_only = self.question.within is SearchExtent.LATEST
         return (LifeState.LATEST,) if latest_only else (LifeState.LATEST, LifeState.EARLIER)
 
+    @cached_property
+    def _drivers(self) -> dict[HitRole, list[str]]:
+        words = self.query.words
+        if any(each.scope not in _FILTERS for each in words):
+            words = tuple(each for each in words if each.scope not in _FILTERS)
+        found = {}
+        for role, scope in _SCOPE_OF_ROLE.items():
+            wanted = {scope} if role is HitRole.TYPE else {scope, WordScope.NAMES}
+            found[role] = [each.text for each in words if each.scope in wanted]
+        return found
+
     def drivers(self, role: HitRole) -> list[str]:
-        """Return the words that the own text of rows with a role may match."""
-        wanted = {_SCOPE_OF_ROLE[role]} | (set() if role is HitRole.TYPE else {WordScope.NAMES})
-        return [each.text for each in self.query.words if each.scope in wanted]
+        """Return the words that the own text of rows with a role may match.
+
+        Types, tags and subjects only limit the hits of a query that has other words.
+        """
+        return self._drivers[role]
 
     def tier(self, role: HitRole, text: str, folded: str | None = None) -> int | None:
         """Return how well an own text matches, the lowest is the best; None if it does not."""
@@ -146,8 +163,6 @@ class QueryMatcher:
         """Return whether a row whose own text matches is a hit: in state, language, and all other words."""
         if row.state not in self.states or self.query.language not in {None, row.language}:
             return False
-        if row.role is HitRole.TYPE and self.tier(HitRole.ELEMENT, row.name) is not None:
-            return False  # it is a hit by its name
         return all(self._matches(row, each) for each in self.query.words)
 
     @cached_property

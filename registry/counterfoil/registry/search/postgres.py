@@ -19,7 +19,7 @@ from counterfoil.registry.store.postgres.connections import FOREIGN, said_by
 from counterfoil.schema.errors import StoreTimeout
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from counterfoil.registry.store.postgres.connections import PostgresAddress
 
@@ -55,9 +55,14 @@ class _Transaction:
         found: Sequence[Any] = await self._connection.fetch(statement, *arguments, timeout=self._limit_s)
         return found
 
-    async def each(self, statement: str, arguments: Iterable[Sequence[object]]) -> None:
+    async def rows_of_all(self, statements: Sequence[tuple[str, tuple[object, ...]]]) -> list[Sequence[Any]]:
+        """Return the rows of several statements."""
+        return [await self.rows(statement, *given) for statement, given in statements]
+
+    async def each(self, statement: str, arguments: Sequence[Sequence[object]]) -> None:
         """Carry out a statement once for each row of arguments."""
-        await self._connection.executemany(statement, list(arguments), timeout=self._limit_s)
+        if arguments:
+            await self._connection.executemany(statement, arguments, timeout=self._limit_s)
 
     async def script(self, statements: Sequence[str]) -> None:
         """Carry out statements without arguments, one after the other."""

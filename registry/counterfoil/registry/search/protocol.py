@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
@@ -19,7 +19,10 @@ class IndexTransaction(Protocol):
     async def rows(self, statement: str, *arguments: object) -> Sequence[Any]:
         """Return the rows of a statement."""
 
-    async def each(self, statement: str, arguments: Iterable[Sequence[object]]) -> None:
+    async def rows_of_all(self, statements: Sequence[tuple[str, tuple[object, ...]]]) -> list[Sequence[Any]]:
+        """Return the rows of several statements with their arguments, in one go."""
+
+    async def each(self, statement: str, arguments: Sequence[Sequence[object]]) -> None:
         """Carry out a statement once for each row of arguments."""
 
     async def script(self, statements: Sequence[str]) -> None:

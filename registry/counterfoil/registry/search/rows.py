@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from counterfoil.registry.search.dialects import MAX_CANDIDATES
+from counterfoil.registry.search.dialects import MAX_CANDIDATES, Statement
 from counterfoil.registry.search.lives import HitRole, IndexWord, LifeState
 from counterfoil.registry.search.matching import (
     DOC_TIER,
@@ -32,8 +32,8 @@ LAST_KEY: Final = "\U0010ffff"
 
 MAX_COUNTED: Final = 10_000
 
-_FIRST_CHUNK: Final = 16
-_MAX_CHUNK: Final = 256
+_FIRST_CHUNK: Final = 64
+_MAX_CHUNK: Final = 512
 _ROWS_AT_ONCE: Final = 256
 
 
@@ -80,6 +80,7 @@ class IndexRows:
         self._matcher = matcher
         self._ranges = self._dialect.ranges(ranges)
         self._names: dict[str, dict[int, tuple[str, str]]] = {}
+        self._candidates_of: dict[tuple[HitRole, ...], dict[tuple[int, HitRole], list[_Candidate]]] = {}
         self.is_cut = False
         """Whether a word matches more names or texts than are looked at."""
 
@@ -101,28 +102,27 @@ class IndexRows:
         numbers: dict[HitRole, list[int]] = defaultdict(list)
         for (_, role), candidates in (await self._candidates(roles)).items():
             numbers[role] += [each.number for each in candidates]
-        counted = []
-        for role in sorted(numbers):
-            [(hits, subjects)] = await self._found.rows(
-                self._dialect.hits_counted(self._g),
-                self._dialect.numbers(numbers[role]),
-                self._ranges,
-                int(role),
-                int(state),
-                MAX_COUNTED + 1,
-            )
-            is_cut = self.is_cut or hits > MAX_COUNTED
-            counted.append(RoleCount(role, min(hits, MAX_COUNTED), subjects, is_cut))
-        return counted
+        roles = sorted(numbers)
+        statement = self._dialect.hits_counted(self._g)
+        found = await self._found.rows_of_all(
+            [
+                (
+                    statement,
+                    (self._dialect.numbers(numbers[role]), self._ranges, int(role), int(state), MAX_COUNTED + 1),
+                )
+                for role in roles
+            ]
+        )
+        return [
+            RoleCount(role, min(hits, MAX_COUNTED), subjects, self.is_cut or hits > MAX_COUNTED)
+            for role, [(hits, subjects)] in zip(roles, found, strict=True)
+        ]
 
     async def has_row(self, number: int, roles: Sequence[HitRole]) -> list[FoundRow]:
         """Return a row of a word for each role and state that is there."""
-        found = []
-        for role in roles:
-            for state in self._matcher.states:
-                rows = await self._read([number], role, state, "", -1, limit=1)
-                found += [_row_of(row, "") for row in rows]
-        return found
+        places = [(role, state) for role in roles for state in self._matcher.states]
+        found = await self._found.rows_of_all([self._reading([number], *place, "", -1, limit=1) for place in places])
+        return [_row_of(row, "") for rows in found for row in rows]
 
     async def like(self, word: str, limit: int) -> list[tuple[int, str, str]]:
         """Return some names (number, text, folded) that resemble a word."""
@@ -137,8 +137,16 @@ class IndexRows:
 
     async def _candidates(self, roles: Sequence[HitRole]) -> dict[tuple[int, HitRole], list[_Candidate]]:
         """Return the words that match, by how well and for which role, each list in order."""
+        if tuple(roles) in self._candidates_of:
+            return self._candidates_of[tuple(roles)]
         found: dict[tuple[int, HitRole], list[_Candidate]] = defaultdict(list)
+        judged: dict[tuple[str, ...], list[tuple[int, _Candidate]]] = {}
         for role in roles:
+            drivers = tuple(self._matcher.drivers(role))
+            if role is not HitRole.DOC and drivers in judged:
+                for tier, candidate in judged[drivers]:
+                    found[tier, role].append(candidate)
+                continue
             words: dict[int, tuple[str, str | None]] = {}
             for driver in self._matcher.drivers(role):
                 words.update(await (self._docs(driver) if role is HitRole.DOC else self._named(driver)))
@@ -147,9 +155,12 @@ class IndexRows:
                 if tier is not None:
                     word = IndexWord(text, None if role is HitRole.DOC else folded)
                     order = folded_for_order(role, text, folded)
-                    found[tier, role].append(_Candidate(order, word.key.hex(), number, text))
+                    candidate = _Candidate(order, word.key.hex(), number, text)
+                    found[tier, role].append(candidate)
+                    judged.setdefault(drivers if role is not HitRole.DOC else (), []).append((tier, candidate))
         for candidates in found.values():
             candidates.sort()
+        self._candidates_of[tuple(roles)] = found
         return found
 
     async def _named(self, word: str) -> dict[int, tuple[str, str]]:
@@ -157,13 +168,12 @@ class IndexRows:
         known = self._names.get(word)
         if known is None:
             dialect, end = self._dialect, above(word) or LAST_KEY
-            rows = [*await self._found.rows(dialect.names_from(self._g), word, end, MAX_CANDIDATES)]
-            self.is_cut = self.is_cut or len(rows) == MAX_CANDIDATES
+            statements: list[Statement] = [(dialect.names_from(self._g), (word, end, MAX_CANDIDATES))]
             if len(word) >= TRIGRAM:
-                statement, arguments = dialect.names_with_part(self._g, word, MAX_CANDIDATES)
-                inside = await self._found.rows(statement, *arguments)
-                self.is_cut = self.is_cut or len(inside) == MAX_CANDIDATES
-                rows += inside
+                statements.append(dialect.names_with_part(self._g, word, MAX_CANDIDATES))
+            found = await self._found.rows_of_all(statements)
+            self.is_cut = self.is_cut or any(len(rows) == MAX_CANDIDATES for rows in found)
+            rows = [row for each in found for row in each]
             known = self._names[word] = {number: (text, folded) for number, text, folded in rows}
         return known
 
@@ -191,7 +201,8 @@ class IndexRows:
         at = 0
         while at < len(candidates):
             chunk = {each.number: each for each in candidates[at : at + size]}
-            rows = await self._read(list(chunk), role, state, scope, place, limit=_ROWS_AT_ONCE)
+            statement, given = self._reading(list(chunk), role, state, scope, place, limit=_ROWS_AT_ONCE)
+            rows = await self._found.rows(statement, *given)
             yield [_ranked(tier, chunk[row[0]], _row_of(row, chunk[row[0]].text)) for row in rows]
             if len(rows) == _ROWS_AT_ONCE:  # there may be more of the last word
                 last = rows[-1]
@@ -201,37 +212,22 @@ class IndexRows:
                 at += len(chunk)
                 scope, place, size = "", -1, _FIRST_CHUNK if size == 1 else min(2 * size, _MAX_CHUNK)
 
-    async def _read(
+    def _reading(
         self, numbers: Sequence[int], role: HitRole, state: LifeState, scope: str, place: int, *, limit: int
-    ) -> Sequence[Sequence[object]]:
-        return await self._found.rows(
-            self._dialect.hits_in_order(self._g),
-            self._dialect.numbers(numbers),
-            self._ranges,
-            int(role),
-            int(state),
-            limit,
-            scope,
-            place,
-        )
+    ) -> Statement:
+        given = (self._dialect.numbers(numbers), self._ranges, int(role), int(state), limit, scope, place)
+        return self._dialect.hits_in_order(self._g), given
 
 
-def _row_of(row: Sequence[object], text: str) -> FoundRow:
+def _row_of(row: Any, text: str) -> FoundRow:
     """Return a row of the table of hits with the text of its word."""
     _, role, state, scope, place, path, kind, tags, language, since, until = row
-    return FoundRow(
-        text,
-        HitRole(role),  # type: ignore[arg-type]
-        LifeState(state),  # type: ignore[arg-type]
-        scope,  # type: ignore[arg-type]
-        place,  # type: ignore[arg-type]
-        path,  # type: ignore[arg-type]
-        kind,  # type: ignore[arg-type]
-        tuple(str(tags).split("\x1f")) if tags else (),
-        language,  # type: ignore[arg-type]
-        since,  # type: ignore[arg-type]
-        until,  # type: ignore[arg-type]
-    )
+    shown = tuple(tags.split("\x1f")) if tags else ()
+    if role == HitRole.ELEMENT:
+        path = path or text
+    elif role == HitRole.TYPE:
+        kind = text
+    return FoundRow(text, HitRole(role), LifeState(state), scope, place, path, kind, shown, language, since, until)
 
 
 def _ranked(tier: int, word: _Candidate, row: FoundRow) -> RankedRow:

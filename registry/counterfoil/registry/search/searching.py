@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from counterfoil.registry.access.rights import Visible
-from counterfoil.registry.search.answering import IndexSearch, ReadableRanges
+from counterfoil.registry.search.answering import FEW_SUBJECTS, IndexSearch, ReadableRanges
 from counterfoil.registry.search.lives import end_of_context, scope_key
 from counterfoil.registry.search.matching import Rank
 from counterfoil.registry.search.protocol import IndexUnusable
@@ -32,11 +32,20 @@ _MAX_USES: Final = 200
 
 
 class Searching:
-    """Searches in ``index``; None where it is turned off: then subjects by prefix, ids and guids are found."""
+    """Searches in ``index``; None where it is turned off: then subjects by prefix, ids and guids are found.
 
-    def __init__(self, storage: Storage, index: SearchIndex | None = None) -> None:
+    A caller who may read ``few_subjects`` at most is answered from what the index has of each of these.
+    """
+
+    def __init__(self, storage: Storage, index: SearchIndex | None = None, *, few_subjects: int = FEW_SUBJECTS) -> None:
         self._storage = storage
         self._index = index
+        self._few_subjects = few_subjects
+
+    async def close(self) -> None:
+        """Close the index."""
+        if self._index is not None:
+            await self._index.database.close()
 
     async def state(self) -> IndexState:
         """Return how far the index is."""
@@ -66,7 +75,7 @@ class Searching:
                 state = await self._index.state(found)
                 if state.searched is None:
                     return await self._by_prefix(result, query, question, visible)
-                search = IndexSearch(self._index, found, state.searched, question, query)
+                search = IndexSearch(self._index, found, state.searched, question, query, few=self._few_subjects)
                 return await search.result(result, readable, after)
         except IndexUnusable:
             return await self._by_prefix(replace(result, index=await self._lost()), query, question, visible)

@@ -22,7 +22,7 @@ from counterfoil.registry.search.protocol import IndexUnusable
 from counterfoil.schema.errors import StoreTimeout
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
 _T = TypeVar("_T")
@@ -99,9 +99,16 @@ class _Connection:
         """Return the rows of a statement."""
         return await self.run(lambda raw: raw.execute(_translated(statement), arguments).fetchall())
 
-    async def each(self, statement: str, arguments: Iterable[Sequence[object]]) -> None:
+    async def rows_of_all(self, statements: Sequence[tuple[str, tuple[object, ...]]]) -> list[Sequence[Any]]:
+        """Return the rows of several statements, in one turn of a thread."""
+        return await self.run(
+            lambda raw: [raw.execute(_translated(statement), given).fetchall() for statement, given in statements]
+        )
+
+    async def each(self, statement: str, arguments: Sequence[Sequence[object]]) -> None:
         """Carry out a statement once for each row of arguments."""
-        await self.run(lambda raw: raw.executemany(_translated(statement), arguments), limit_s=float("inf"))
+        if arguments:
+            await self.run(lambda raw: raw.executemany(_translated(statement), arguments), limit_s=float("inf"))
 
     async def script(self, statements: Sequence[str]) -> None:
         """Carry out statements without arguments, one after the other."""

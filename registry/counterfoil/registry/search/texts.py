@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final
 
 MAX_NAME_CHARS: Final = 500
@@ -15,6 +16,9 @@ MAX_DOC_CHARS: Final = 2000
 """The characters of a documentation text that are kept and compared."""
 
 TRIGRAM: Final = 3
+
+_REMEMBERED: Final = 4096
+"""The names whose folded form is remembered: rows of one search repeat the same ones."""
 
 _IGNORED: Final = str.maketrans("", "", "_-.")
 _REPLACEMENT: Final = "\ufffd"
@@ -33,9 +37,12 @@ class Closeness(IntEnum):
 
 def storable(text: str) -> str:
     """Return ``text`` as every database can store it: without U+0000 and lone surrogates."""
+    if text.isascii() and "\x00" not in text:
+        return text
     return _NOT_STORABLE.sub(_REPLACEMENT, text)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def fold(text: str) -> str:
     """Return ``text`` as it is compared: without case, and without ``_``, ``-`` and ``.``.
 
