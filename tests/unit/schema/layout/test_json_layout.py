@@ -194,3 +194,20 @@ def test_rows_of_elements_have_their_lines():
 @given(st.lists(st.one_of(st.text(max_size=4), st.sampled_from(["~", "/", "~1", ""])), max_size=4).map(tuple))
 def test_the_text_of_a_pointer_is_read_back(pointer: Pointer):
     assert read_pointer(print_pointer(pointer)) == pointer
+
+
+@pytest.mark.parametrize(("length", "lines"), [(WIDTH, 1), (WIDTH + 1, 4)])
+def test_an_object_is_one_line_if_it_fits_with_its_comma(length: int, lines: int):
+    """Inside the record and its fields, a field is indented by four characters, and a comma is behind it."""
+    rest = len('    {"name": "", "type": "int"},')
+    field = {"name": "n" * (length - rest), "type": "int"}
+    text = json.dumps({"type": "record", "name": "A", "fields": [field, {"name": "b", "type": "int"}]})
+    layout = layout_of(text)
+    first, after = layout.line_of(("fields", 0)), layout.line_of(("fields", 1))
+    assert (after or 0) - (first or 0) == lines
+
+
+def test_keys_with_escapes_are_found_by_what_they_say():
+    layout = layout_of('{"type": "string", "a\\"\\u00e9": [{"x": {"\\/": [[{}], 7]}}]}')
+    line = layout.line_of(('a"\u00e9', 0, "x", "/", 1))
+    assert line == 1 + next(at for at, each in enumerate(layout.text.split("\n")) if "7" in each)
