@@ -1,4 +1,4 @@
-"""The layout of texts that are JSON: the judges are Python's parser and the scanner that finds places of faults."""
+"""The layout of texts that are JSON: the judge of meanings and of places is Python's parser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.elements import find_elements
-from counterfoil.schema.jsontext import JsonScanner
 from counterfoil.schema.languages.json_layout import LONGEST_KEPT_LINE, WIDTH
 from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.layout import SchemaLayout, lay_out, number_lines, read_pointer
@@ -20,6 +19,7 @@ from counterfoil.schema.parsed import Validation
 from counterfoil.schema.texts import Pointer, print_pointer
 from strategies.avro.schemas import avro_schemas
 from strategies.cases.each_case import check_each
+from strategies.cases.json_places import json_places
 from strategies.json_schema.schemas import json_schema_texts, json_values
 from strategies.languages.rule_files import rule_schemas
 
@@ -56,9 +56,8 @@ def check_layout(text: str, layout: SchemaLayout) -> None:
 
 
 def check_lines(layout: SchemaLayout) -> None:
-    """Compare the line of each value with that of the scanner, and look for the key in it."""
-    offsets: dict[Pointer, int] = {}
-    JsonScanner(layout.text, offsets=offsets).read()
+    """Compare the line of each value with that of the standard library's decoder, and look for the key in it."""
+    offsets = json_places(layout.text)
     lines = layout.text.split("\n")
     first_by_line: dict[int, str] = {}
     for pointer, offset in offsets.items():
