@@ -229,3 +229,10 @@ def test_elements_of_a_reference_name_it_and_have_no_pointer():
     rows = [(row.path, row.reference, row.pointer) for row in find_elements(schema)]
     assert rows == [("price", "", "/fields/0"), ("price.amount", "money.avsc", "")]
     assert [(row.path, row.reference) for row in declared_types(schema)] == [("A", ""), ("shop.Money", "money.avsc")]
+
+
+def test_branches_with_one_short_name_have_their_full_names():
+    records = [{"type": "record", "name": f"{space}.X", "fields": [{"name": space, "type": "int"}]} for space in "ab"]
+    schema = parse_schema(json.dumps(["null", *records]))
+    assert [row.path for row in find_elements(schema)] == ["", "<a.X>", "<a.X>.a", "<b.X>", "<b.X>.b"]
+    _check_paths(schema)

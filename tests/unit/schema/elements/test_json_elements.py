@@ -283,3 +283,17 @@ def test_a_draft_itself_is_not_expanded():
     text = '{"type": "object", "properties": {"schema": {"$ref": "http://json-schema.org/draft-07/schema#"}}}'
     rows: Mapping[str, ElementRow] = {row.path: row for row in find_elements(parse_schema(text, SchemaType.JSON))}
     assert [*rows] == ["schema"]
+
+
+@pytest.mark.parametrize(
+    ("document", "paths"),
+    [
+        ({"allOf": [True, {"oneOf": [{"const": 1}, {"const": 2}]}]}, ["", "<1><0>", "<1><1>"]),
+        ({"anyOf": [{"type": "null"}, {"oneOf": [{"const": 1}, {"const": 2}]}]}, ["", "<1><0>", "<1><1>"]),
+        ({"allOf": [{"properties": {"a": {"anyOf": [True, False]}}}]}, ["", "a", "a<0>", "a<1>"]),
+    ],
+)
+def test_branches_inside_others_have_the_steps_of_these(document: dict[str, Any], paths: list[str]):
+    schema = _schema(document)
+    assert [row.path for row in find_elements(schema)] == paths
+    _check_paths(schema)

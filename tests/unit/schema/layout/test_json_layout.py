@@ -1,4 +1,4 @@
-"""The layout of texts that are JSON: the judges are Python's parser and the scanner that finds places of faults."""
+"""The layout of texts that are JSON: the judge of meanings and of places is Python's parser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.elements import find_elements
-from counterfoil.schema.jsontext import JsonScanner
 from counterfoil.schema.languages.json_layout import LONGEST_KEPT_LINE, WIDTH
 from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.layout import SchemaLayout, lay_out, number_lines, read_pointer
@@ -20,6 +19,7 @@ from counterfoil.schema.parsed import Validation
 from counterfoil.schema.texts import Pointer, print_pointer
 from strategies.avro.schemas import avro_schemas
 from strategies.cases.each_case import check_each
+from strategies.cases.json_places import json_places
 from strategies.json_schema.schemas import json_schema_texts, json_values
 from strategies.languages.rule_files import rule_schemas
 
@@ -56,9 +56,8 @@ def check_layout(text: str, layout: SchemaLayout) -> None:
 
 
 def check_lines(layout: SchemaLayout) -> None:
-    """Compare the line of each value with that of the scanner, and look for the key in it."""
-    offsets: dict[Pointer, int] = {}
-    JsonScanner(layout.text, offsets=offsets).read()
+    """Compare the line of each value with that of the standard library's decoder, and look for the key in it."""
+    offsets = json_places(layout.text)
     lines = layout.text.split("\n")
     first_by_line: dict[int, str] = {}
     for pointer, offset in offsets.items():
@@ -194,3 +193,20 @@ def test_rows_of_elements_have_their_lines():
 @given(st.lists(st.one_of(st.text(max_size=4), st.sampled_from(["~", "/", "~1", ""])), max_size=4).map(tuple))
 def test_the_text_of_a_pointer_is_read_back(pointer: Pointer):
     assert read_pointer(print_pointer(pointer)) == pointer
+
+
+@pytest.mark.parametrize(("length", "lines"), [(WIDTH, 1), (WIDTH + 1, 4)])
+def test_an_object_is_one_line_if_it_fits_with_its_comma(length: int, lines: int):
+    """Inside the record and its fields, a field is indented by four characters, and a comma is behind it."""
+    rest = len('    {"name": "", "type": "int"},')
+    field = {"name": "n" * (length - rest), "type": "int"}
+    text = json.dumps({"type": "record", "name": "A", "fields": [field, {"name": "b", "type": "int"}]})
+    layout = layout_of(text)
+    first, after = layout.line_of(("fields", 0)), layout.line_of(("fields", 1))
+    assert (after or 0) - (first or 0) == lines
+
+
+def test_keys_with_escapes_are_found_by_what_they_say():
+    layout = layout_of('{"type": "string", "a\\"\\u00e9": [{"x": {"\\/": [[{}], 7]}}]}')
+    line = layout.line_of(('a"\u00e9', 0, "x", "/", 1))
+    assert line == 1 + next(at for at, each in enumerate(layout.text.split("\n")) if "7" in each)

@@ -164,3 +164,18 @@ def test_classes_of_tokens():
         *(("json_name", "name"), ('"x\\""', "text"), ("packed", "name"), ("true", "word")),
         *(("o", "name"), ("1.5e+3", "number")),
     ]
+
+
+def test_a_comment_of_many_lines_is_one_in_each_of_them():
+    text = 'syntax = "proto3";\n/* a\n\nmessage B {}\n * c */ message A { A a = 1; }\noption (o) = "x\ny\nz";'
+    layout = lay_out(_schema(text))
+    _check_tokens(layout)
+    kinds = [[token.kind for token in line.tokens if token.kind] for line in layout.lines[1:5]]
+    assert kinds == [["comment"], [], ["comment"], ["comment", "word", "name", "name", "name", "number"]]
+    assert [line.tokens[0].kind for line in layout.lines[6:]] == ["text", "text"]
+
+
+def test_the_type_of_a_field_is_not_the_name_of_its_message():
+    layout = lay_out(_schema('syntax = "proto3";\nmessage A { A a = 1; }\nmessage B { A A = 1; }'))
+    found = [(line.number, [token.type for token in line.tokens if token.text == "A"]) for line in layout.lines]
+    assert found == [(1, []), (2, ["", "A"]), (3, ["A", ""])]

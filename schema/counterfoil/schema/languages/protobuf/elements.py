@@ -136,7 +136,7 @@ class _Elements:
             tags=self._tags.of(tags_written(node.options, EntityKind.FIELD), full_name),
             constraints=tuple(_facts_of(field, extendee)),
             symbols=_symbols_in(holds),
-            required=field.is_required,
+            required=field.is_required or None,
             number=field.number,
             label=_label_of(field),
             reference=self._reference(field.types.file),
