@@ -22,7 +22,7 @@ EXTRAS = $(shell $(BIN)/python -c 'import tomllib; print(*("--extra=" + name for
   tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"] if name != "quixstreams"))')
 
 .DEFAULT_GOAL := help
-.PHONY: help install wheels dist demo test test-unit test-spark test-long fuzz fuzz-cost fuzz-cost-http fuzz-accelerator differential hammer hammer-bridge check bench bench-serde bench-http docs constraints clean
+.PHONY: help install wheels dist demo test test-unit test-spark test-long fuzz fuzz-cost fuzz-cost-http fuzz-accelerator differential hammer hammer-bridge check bench bench-serde bench-http bench-pages docs screenshots constraints clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,7 +81,7 @@ test-long: install  ## every test in depth: COUNTERFOIL_EXAMPLES (500) for each 
 	  $(BIN)/python -m pytest -n auto --dist loadgroup -o timeout=0
 	@VERSION=newest $(MAKE) --no-print-directory test-spark
 
-fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of ten targets
+fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of thirteen targets
 	@$(BIN)/python tests/fuzz/fuzz.py
 
 fuzz-cost: install  ## small inputs that take long: hill-climbing on CPU and memory, FUZZ_SECONDS (60) for each of 25 targets
@@ -150,6 +150,12 @@ $(VENV)/.idiomatic: benchmarks/http/idiomatic.txt | install
 
 docs: install  ## write the generated pages anew
 	@$(BIN)/python docs/generate.py
+
+screenshots: install  ## the pictures of the pages in docs/images, light and dark
+	@$(BIN)/python docs/screenshots.py
+
+bench-pages: install  ## the pages' times and sizes beside their goals, on SQLite and PostgreSQL (BENCH_QUICK=1: fewer requests)
+	@$(BIN)/python benchmarks/pages/bench_pages.py $(if $(BENCH_QUICK),--quick)
 
 constraints: install  ## resolve the dependencies anew into constraints.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \

@@ -15,7 +15,7 @@ from contract_rules import contract_rules_page
 from drawings import all_drawings
 from file_pages import files_page
 from python_pages import python_page
-from rule_pages import rule_pages
+from rule_pages import rule_examples, rule_pages
 
 from counterfoil.contracts.project.documents import project_json_schema
 from counterfoil.contracts.reports.json_schema import report_json_schema
@@ -26,6 +26,7 @@ from counterfoil.schema.plans.bridge_document import bridge_json_schema
 
 REFERENCE = Path(__file__).parent / "reference"
 IMAGES = Path(__file__).parent / "images"
+EXAMPLES = Path(__file__).parents[1] / "registry" / "counterfoil" / "registry" / "inspection" / "examples"
 HEADER = "<!-- Written by `make docs` from the code: change it there. -->\n\n"
 
 
@@ -112,6 +113,7 @@ def main() -> int:
     pages = {name: f"{HEADER}{page}" if name.endswith(".md") else page for name, page in all_pages().items()}
     drifted = brought_up_to_date(REFERENCE, pages, is_check=is_check)
     drifted += brought_up_to_date(IMAGES, all_drawings(), is_check=is_check)
+    drifted += brought_up_to_date(EXAMPLES, {"rules.json": rule_examples()}, is_check=is_check)
     if is_check:
         print(f"drifted, run `make docs`: {', '.join(drifted)}" if drifted else f"{len(pages)} pages are up to date")
         return 1 if drifted else 0

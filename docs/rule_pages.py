@@ -5,6 +5,7 @@ The findings, and the record that proves each, are computed while the page is wr
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from counterfoil.schema.languages.rules import RULE_BY_ID
 from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.rest.inspection import RULE_EXAMPLE, RuleExample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +43,32 @@ def rule_pages() -> dict[str, str]:
         pages[rule.page] = "\n".join(_page(rule))
     pages["sound.md"] = "\n".join(_sound())
     return pages
+
+
+def rule_examples() -> str:
+    """Return the examples of all rules as JSON, which a registry shows."""
+    found = {rule.id: RULE_EXAMPLE.write(_shown_example(rule)) for rule in RULE_BY_ID.values()}
+    return json.dumps(found, indent=1, ensure_ascii=False)
+
+
+def _shown_example(rule: CompatibilityRule) -> RuleExample:
+    example = _example_of(rule)
+    found: list[Difference] = []
+    policy = next((policy for policy in CompatibilityPolicy if policy in rule.breaks), None)
+    if policy is not None:
+        found = [each for each in example.differences(policy) if each.rule == rule.id]
+    if not found:
+        return RuleExample(example.writer.text, example.reader.text, "Under no policy it counts; it is only reported")
+    witness = search_for_witness(example.reader, example.writer, found[0])
+    if not isinstance(witness, Witness):
+        return RuleExample(example.writer.text, example.reader.text, found[0].text)
+    return RuleExample(
+        example.writer.text, example.reader.text, found[0].text, _cut(witness.datum_json), str(witness.step)
+    )
+
+
+def _cut(datum: str) -> str:
+    return datum if len(datum) <= MAX_WITNESS else f"{datum[:MAX_WITNESS]}…"
 
 
 @dataclass(frozen=True)
@@ -130,9 +158,7 @@ def _findings(example: _Example, differences: list[Difference]) -> Iterator[str]
         if not isinstance(witness, Witness):
             yield f"  - {witness}"
             continue
-        datum = witness.datum_json
-        shown = datum if len(datum) <= MAX_WITNESS else f"{datum[:MAX_WITNESS]}…"
-        yield f"  - `{shown}` is written, and is not read as it was written: {witness.step}"
+        yield f"  - `{_cut(witness.datum_json)}` is written, and is not read as it was written: {witness.step}"
 
 
 def _sound() -> Iterator[str]:

@@ -119,6 +119,12 @@ ONE_PROCESS = {
         "tests/integration/commands/test_test.py",
         "tests/e2e/docs/test_examples.py::test_fares_are_doubled_in_columns_by_spark",
     },
+    "one browser": {
+        *(
+            f"tests/e2e/pages/test_{name}.py"
+            for name in ("accessibility", "hostile_texts", "jobs", "live_changes", "loading", "proxies")
+        ),
+    },
     "one answer of Java": {f"tests/differential/test_avro_java_{name}.py" for name in ("checker", "decoder")},
 }
 """Files and single tests that share what is expensive to start, by the name of the group; the longest group is first.

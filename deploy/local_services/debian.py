@@ -19,7 +19,7 @@ from local_services.process import ServiceError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_DEADLINE_S: Final = 120
+_DEADLINE_S: Final = 600
 
 
 def installed_program(name: str) -> Path | None:
@@ -33,9 +33,18 @@ def unpacked_packages(name: str, packages: Sequence[str], *, size: str) -> Path:
     return kept_folder(name, make=lambda folder: _fetch(folder, name, packages, size))
 
 
+def unpacked_with_libraries(name: str, packages: Sequence[str], *, size: str) -> Path:
+    """Return the folder with ``packages`` and those packages that they need and this machine lacks."""
+    return kept_folder(name, make=lambda folder: _fetch(folder, name, _lacking(packages, name), size))
+
+
 def library_path(folder: Path) -> dict[str, str]:
     """Return the variables with which programs below ``folder`` find the libraries that are there, too."""
-    libraries = [str(path) for pattern in ("usr/lib/*/", "usr/lib/*/systemd/") for path in folder.glob(pattern)]
+    libraries = [
+        str(path)
+        for pattern in ("usr/lib/*/", "usr/lib/*/systemd/", "usr/lib/*/pulseaudio/")
+        for path in folder.glob(pattern)
+    ]
     return {"LD_LIBRARY_PATH": ":".join(libraries)} if libraries else {}
 
 
@@ -49,14 +58,22 @@ def _fetch(folder: Path, name: str, packages: Sequence[str], size: str) -> None:
         (place / "programs").rename(folder)
 
 
-def _run(command: list[str], folder: Path, name: str) -> None:
+def _lacking(packages: Sequence[str], name: str) -> list[str]:
+    """Return the names of the packages that apt would install, each with its version."""
+    planned = _run(["apt-get", "install", "--simulate", "--no-install-recommends", *packages], Path("/"), name)
+    words = (line.split() for line in planned.splitlines() if line.startswith("Inst "))
+    return [f"{package}={version.lstrip('(')}" for _, package, version, *_ in words]
+
+
+def _run(command: list[str], folder: Path, name: str) -> str:
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_DEADLINE_S, check=False)
-        said = "" if done.returncode == 0 else done.stdout + done.stderr or f"status {done.returncode}"
+        if done.returncode == 0:
+            return done.stdout
+        said = done.stdout + done.stderr or f"status {done.returncode}"
     except (OSError, subprocess.TimeoutExpired) as error:
         said = str(error)
-    if said:
-        raise ServiceError(
-            f"{name} is not installed and cannot be fetched ({' '.join(command[:2])}: {said[-500:]}); install it "
-            "with apt-get install, or let apt know its packages (apt-get update)"
-        )
+    raise ServiceError(
+        f"{name} is not installed and cannot be fetched ({' '.join(command[:2])}: {said[-500:]}); install it "
+        "with apt-get install, or let apt know its packages (apt-get update)"
+    )

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from counterfoil.schema.compatibility import Direction
-from counterfoil.schema.compatibility.findings import SCHEMA_UNDECIDED, Sentence, SideNames
-from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.compatibility.findings import SCHEMA_UNDECIDED, SideNames
 
 # The names of the two sides of a comparison in reports, by the direction in which records are read.
 
@@ -16,8 +15,6 @@ SIDE_NAMES_BY_DIRECTION: Final = {
     Direction.BACKWARD: SideNames("this schema", "the earlier one", "this schema's", "the earlier schema's"),
     Direction.FORWARD: SideNames("the earlier schema", "this one", "the earlier schema's", "this schema's"),
 }
-ADVICE_NAMES: Final = SideNames("this schema", "the earlier schema", "this schema's", "the earlier schema's")
-"""The names of the two sides in advice about a schema that fails to read."""
 
 
 # The rules about schema files, and the advice about a finding of any rule.
@@ -193,11 +190,6 @@ def advice_for(rule: str, direction: Direction | None = None) -> str:
     """
     if rule in FILE_RULE_BY_ID:
         return FILE_RULE_BY_ID[rule].fix
-    from counterfoil.schema.languages.rules import RULE_BY_ID  # the tables of all languages cost start time
+    from counterfoil.schema.languages.rules import advice_of_rule  # the tables of all languages cost start time
 
-    known = RULE_BY_ID.get(rule)
-    if known is None:
-        return ""
-    if direction is Direction.FORWARD and known.breaks and known.schema_type is not None:
-        return known.forward_fix or language_for(known.schema_type).forward_fix
-    return Sentence(known.fix).render(ADVICE_NAMES) if direction is Direction.BACKWARD else known.fix
+    return advice_of_rule(rule, direction)

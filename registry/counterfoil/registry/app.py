@@ -61,11 +61,16 @@ from counterfoil.registry.http.server_routes import (
     SERVER_ROUTES,
     Description,
 )
+from counterfoil.registry.inspection.refusals import RefusalMemory
+from counterfoil.registry.inspection.routes import INSPECTION_ROUTES
 from counterfoil.registry.judges.judging import LongJudgements
 from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, Mailbox
 from counterfoil.registry.keys.routes import KEY_ROUTES
 from counterfoil.registry.keys.services import open_kms
 from counterfoil.registry.logs import LOGGER
+from counterfoil.registry.search.opening import open_index
+from counterfoil.registry.search.routes import SEARCH_ROUTES
+from counterfoil.registry.settings import NO_PAGES
 from counterfoil.registry.settings_reading import SettingsNotUsable
 from counterfoil.registry.store.committing import WriteLimits
 from counterfoil.registry.store.opening import open_store
@@ -74,7 +79,9 @@ from counterfoil.registry.subjects.routes import LEVEL_ROUTES, SUBJECT_ROUTES
 from counterfoil.registry.subjects.schema_routes import SCHEMA_ROUTES
 from counterfoil.registry.telemetry import Counting, Gauges, Telemetry
 from counterfoil.registry.topics.routes import SKETCH_ROUTES
-from counterfoil.registry.use_cases import epoch_ms, use_cases
+from counterfoil.registry.use_cases import UseCases, epoch_ms, use_cases
+from counterfoil.registry.web.answers import ErrorPages, site_of
+from counterfoil.registry.web.routes import BROWSER_ROUTE, PAGE_ROUTES, STATIC_ROUTE
 from counterfoil.schema.errors import MethodNotAllowed, NotFound, RegistryError
 from counterfoil.schema.rest.object_forms import Document
 
@@ -92,8 +99,10 @@ if TYPE_CHECKING:
     from counterfoil.registry.http.route import DeclaredRoute
     from counterfoil.registry.judges.judging import Judges
     from counterfoil.registry.keys.services import KeyWrapping
+    from counterfoil.registry.search.index import SearchIndex
     from counterfoil.registry.settings import ServerSettings
     from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.web.answers import PageSite
 
 
 # All routes of the application, in the order in which they are tried.
@@ -112,6 +121,8 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     *ACCESS_ROUTES,
     *AUDIT_ROUTES,
     *CHANGE_ROUTES,
+    *INSPECTION_ROUTES,
+    *SEARCH_ROUTES,
     *OPERATION_ROUTES,
     DESCRIPTION_ROUTE,
 )
@@ -175,7 +186,8 @@ def create_app(
         mailbox or Mailbox(settings.judgement_processes),
         JudgeLimits(settings.judgement_timeout_s, settings.judgement_memory_bytes),
     )
-    app = assemble(storage, settings, telemetry=telemetry, server=server, audit=audit, judges=judges)
+    index = open_index(settings.store) if settings.search == "on" else None
+    app = assemble(storage, settings, telemetry=telemetry, server=server, audit=audit, judges=judges, index=index)
     return replace(
         app,
         read_again=server.request_reading if settings.auth_file else None,
@@ -213,11 +225,14 @@ def _audit_file(settings: ServerSettings, signed: Callable[[Document], Document]
         raise StoreNotUsable(f"The audit file {settings.audit_file} cannot be opened: {error.strerror}") from None
 
 
-def _provide(app: Starlette, services: Services, events: EventSource, description: Description) -> None:
+def _provide(
+    app: Starlette, services: Services, events: EventSource, description: Description, *, site: PageSite
+) -> None:
     """Store what endpoints find in the state of their application."""
     app.state.services = services
     app.state.events = events
     app.state.description = description
+    app.state.site = site
 
 
 def assemble(
@@ -231,6 +246,7 @@ def assemble(
     server: ServerAccess | None = None,
     audit: AuditRecords | None = None,
     judges: Judges | None = None,
+    index: SearchIndex | None = None,
 ) -> RegistryApp:
     """Return the registry as an ASGI application over ``storage``.
 
@@ -238,7 +254,8 @@ def assemble(
     longest pause in its event streams. ``telemetry`` records the application's metrics. ``access`` demands credentials
     and checks rights; without it every caller may do everything. ``server`` decides about that when the application
     starts, and while it runs. ``audit`` records writes and refused requests if credentials are demanded or it has a
-    file; it is closed at the end. ``judges`` carry out long judgements; without them, threads do.
+    file; it is closed at the end. ``judges`` carry out long judgements; without them, threads do. ``index`` is kept in
+    step with the store and searched; it is closed at the end.
     """
     lifecycle, telemetry, log = ServerLifecycle(), telemetry or Telemetry(), audit or AuditRecords(storage)
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
@@ -255,7 +272,8 @@ def assemble(
         limits=ActivityLimits(settings.usage_active_days, settings.usage_stale_days),
         webhook_networks=networks,
     )
-    cases = cases_over(storage)
+    refusals = RefusalMemory(epoch_ms) if settings.refusals == "on" else None
+    cases = cases_over(storage, refusals=refusals, index=index)
     courier = Courier(cases.contracts.webhooks, Sender(networks), looks=cases.contracts.looks, now_ms=epoch_ms)
     storage.observe(courier.wake, of_records=True)
     stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)
@@ -266,7 +284,7 @@ def assemble(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        chores = [_watch(storage), courier.run(), _warn(lifecycle), log.run()]
+        chores = [_watch(storage), courier.run(), _warn(lifecycle), log.run(), *_following(cases)]
         if server is not None:
             await server.start()
             demand(server.control)
@@ -276,14 +294,18 @@ def assemble(
         lifecycle.stop()
         for each in (log, wrapping, long, storage):
             await each.close()
+        await cases.search.close()
 
+    has_pages = settings.ui != NO_PAGES
+    site = site_of(settings)
     routes = served_routes(dialects.usual, associations=settings.associations)
+    pages = (BROWSER_ROUTE, *PAGE_ROUTES, STATIC_ROUTE) if has_pages else ()
     feed = Feed(storage)
     lifecycle.at_stop(feed.close)
     events = EventSource(feed, storage, heartbeat_s=heartbeat_s, most_of_caller=settings.stream_limit)
-    methods = Methods(routes)
+    methods = Methods([*routes, *pages])
     app = Starlette(
-        routes=routes,
+        routes=[*pages[:1], *routes, *pages[1:]],
         lifespan=lifespan,
         exception_handlers={
             HTTPException: partial(_framework_error, methods),
@@ -311,6 +333,7 @@ def assemble(
         ),
         events,
         Description(routes),
+        site=site,
     )
     paths = Deadlines(
         Paths(app, max_body_bytes=settings.max_body_bytes, methods=methods), timeout_s=settings.request_timeout_s
@@ -354,7 +377,7 @@ def assemble(
         guard = _guard(settings, has_access_control=access is not None)
         envelope.surround(composed(access), guard, has_access_control=access is not None)
 
-    return RegistryApp(envelope, storage, lifecycle, courier)
+    return RegistryApp(ErrorPages(envelope, site) if has_pages else envelope, storage, lifecycle, courier)
 
 
 def _behind_checks(
@@ -428,6 +451,11 @@ def _gauges(
         audit_failures=audit.failures,
         access=None if lifecycle.access_state is None else lifecycle.access_state(),
     )
+
+
+def _following(cases: UseCases) -> list[Coroutine[Any, Any, None]]:
+    """Return the task that keeps the index of the search in step, if there is one."""
+    return [] if cases.following is None else [cases.following.run()]
 
 
 async def _watch(storage: Storage) -> None:

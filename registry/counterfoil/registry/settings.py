@@ -22,6 +22,11 @@ ENVIRONMENT_PREFIX: Final = "COUNTERFOIL_"
 COMPAT_VERSIONS: Final = ("8", "7", "6", "5")
 DENIED_READS: Final = ("403", "404")
 AUDIT_FAILURES: Final = ("continue", "refuse")
+NO_PAGES: Final = "off"
+PAGES: Final = (NO_PAGES, "read")
+NAMES_IN_PATHS: Final = "path"
+NAMES_IN_LINKS: Final = (NAMES_IN_PATHS, "query")
+ON_OFF: Final = ("on", "off")
 DEFAULT_STORE: Final = "sqlite:///counterfoil.db"
 DEFAULT_MAX_KEYS: Final = 20_000
 DEFAULT_KMS_TIMEOUT_S: Final = 5.0
@@ -194,6 +199,12 @@ class ServerSettings:
         "other's names and ids.",
         choices=DENIED_READS,
     )
+    refusals: str = _setting(
+        "on",
+        "Whether refused registrations are kept, with their texts, for those who may read the subject: the newest "
+        "10,000, for 30 days, in memory.",
+        choices=ON_OFF,
+    )
     password_checks: int = _setting(
         2, "The largest number of passwords that are examined at the same time.", at_least=1, at_most=64
     )
@@ -252,6 +263,20 @@ class ServerSettings:
     )
     public_url: str = _setting(
         "", "The address of this server for browsers, such as https://registry.example; redirect_port sends them there."
+    )
+    public_path: str = _setting(
+        "",
+        "The beginning of paths that a proxy in front of this server strips, such as /registry; links of pages begin "
+        "with it. None: the path of public_url.",
+    )
+    ui: str = _setting(
+        "read", "The web pages under /ui: off, or read for pages that show and change nothing.", choices=PAGES
+    )
+    ui_names: str = _setting(
+        NAMES_IN_PATHS,
+        "Where links of pages have the names of subjects: in the path, or in the query for a proxy that decodes %2F. "
+        "Both are always answered.",
+        choices=NAMES_IN_LINKS,
     )
     redirect_port: int = _setting(
         0,
@@ -331,6 +356,12 @@ class ServerSettings:
         "marked as "
         "stale. 0: they are not.",
         at_most=_DAY_S,
+    )
+    search: str = _setting(
+        "on",
+        "Whether an index for the search is kept, in a file beside a SQLite store or in a schema of the database; "
+        "without it subjects are found by prefix, and ids and guids.",
+        choices=ON_OFF,
     )
     usage_active_days: float = _setting(
         7.0, "Days without an observed read after which a reader counts as stale.", at_least=0.01, at_most=3650

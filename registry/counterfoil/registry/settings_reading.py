@@ -277,7 +277,15 @@ def _conflict(settings: ServerSettings) -> str | None:
         return f"redirect_port and port are both {settings.port}; expected two ports"
     if settings.public_url and not _is_address(settings.public_url):
         return f"public_url is {settings.public_url[:80]!r}; expected an address such as https://registry.example"
+    if settings.public_path and not _is_path(settings.public_path):
+        return f"public_path is {settings.public_path[:80]!r}; expected the beginning of a path, such as /registry"
     return None
+
+
+def _is_path(path: str) -> bool:
+    """Return whether ``path`` begins with one slash and has nothing that ends or changes a path."""
+    is_plain = path.isascii() and path.isprintable() and not set(path) & set(' "?#\\')
+    return path.startswith("/") and is_plain and not {"", ".", ".."} & set(path.rstrip("/").split("/")[1:])
 
 
 def _is_address(url: str) -> bool:

@@ -23,10 +23,15 @@ from counterfoil.registry.contracts.verdicts.proposals import ConsumerGate, Prop
 from counterfoil.registry.contracts.verdicts.questions import Announcing, Checking, ContractVerdicts
 from counterfoil.registry.contracts.verdicts.sides import Comparing, Sides
 from counterfoil.registry.contracts.webhooks import Webhooks
+from counterfoil.registry.inspection.refusals import RefusalLog, RefusalRecords
+from counterfoil.registry.inspection.use_cases import Inspection, RelatedRecords, inspection_over
 from counterfoil.registry.judges.judging import LongJudgements
 from counterfoil.registry.keys.records import KeyRecords
 from counterfoil.registry.keys.services import KeyWrapping
 from counterfoil.registry.keys.use_cases import Deks, Keks, KeyLimit
+from counterfoil.registry.search.following import Following
+from counterfoil.registry.search.index import SearchIndex
+from counterfoil.registry.search.searching import Searching
 from counterfoil.registry.settings import DEFAULT_MAX_KEYS
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.protocol import Storage
@@ -176,7 +181,7 @@ class UseCases:
     """The use cases of the registry; ``associations`` is None if they are turned off.
 
     ``kafka_cluster_id`` is the id of the registry's Kafka cluster; it may be empty. ``long`` carries out judgements
-    that take long.
+    that take long. ``following`` keeps the index of ``search`` in step; None without an index.
     """
 
     storage: Storage
@@ -197,6 +202,9 @@ class UseCases:
     deks: Deks
     kafka_cluster_id: str
     long: LongJudgements
+    inspection: Inspection
+    search: Searching
+    following: Following | None = None
 
 
 def epoch_ms() -> int:
@@ -217,6 +225,8 @@ def use_cases(
     webhook_networks: Sequence[Network] = (),
     now_ms: Callable[[], int] = epoch_ms,
     long: LongJudgements | None = None,
+    refusals: RefusalRecords | None = None,
+    index: SearchIndex | None = None,
 ) -> UseCases:
     """Return the use cases over ``storage``; ``memory_chars`` limits the cached parsed schemas.
 
@@ -224,7 +234,8 @@ def use_cases(
     with the registry; without it shared keys cannot be used. ``max_keys`` limits the number of keys. Without
     ``associations`` their requests are refused and they affect nothing. ``limits`` are those after which readers count
     as stale; webhooks may be sent to ``webhook_networks``, too. ``now_ms`` is the clock (epoch ms). ``long`` carries
-    out judgements that take long; by default in threads.
+    out judgements that take long; by default in threads. ``refusals`` has the refused registrations; without it they
+    are not kept. ``index`` is searched; without one, names by prefix are.
     """
     scopes = Scopes(storage)
     keys = KeyRecords(storage)
@@ -235,8 +246,8 @@ def use_cases(
     reader = reader or SchemaReader(storage, memory_chars=memory_chars, large=texts)
     matcher = Matcher(reader)
     check = CompatibilityCheck(reader, long)
-    index = AssociationIndex(storage) if associations else None
-    guard = SubjectGuard(index)
+    associated = AssociationIndex(storage) if associations else None
+    guard = SubjectGuard(associated)
     turns = WriteTurns(storage.catch_up)
     bridges = BridgeRecords(storage)
     contracts = contract_use_cases(
@@ -260,6 +271,7 @@ def use_cases(
         guard=guard,
         acceptance=BridgeAcceptance(bridges),
         turns=turns,
+        refusals=RefusalLog(storage, refusals, now_ms=now_ms),
     )
     catalog = Catalog(storage, reader=reader)
     plans = BridgePlans(long)
@@ -275,8 +287,8 @@ def use_cases(
         settings=ConfigAndMode(storage, scopes=scopes),
         compatibility=CompatibilityTest(storage, scopes=scopes, reader=reader, check=check, admission=admission),
         associations=None
-        if index is None
-        else Associations(storage, index=index, scopes=scopes, reader=reader, registration=registration),
+        if associated is None
+        else Associations(storage, index=associated, scopes=scopes, reader=reader, registration=registration),
         bridges=Bridges(
             storage,
             records=bridges,
@@ -292,4 +304,26 @@ def use_cases(
         deks=Deks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=now_ms),
         kafka_cluster_id=kafka_cluster_id,
         long=long,
+        inspection=inspection_over(
+            storage,
+            scopes=scopes,
+            reader=reader,
+            matcher=matcher,
+            check=check,
+            admission=admission,
+            catalog=catalog,
+            long=long,
+            refusals=refusals,
+            records=RelatedRecords(
+                index=associated,
+                bridges=bridges,
+                keys=keys,
+                contracts=ContractRecords(storage),
+                library=contracts.library,
+                consumers=contracts.consumers,
+                gate=contracts.gate,
+            ),
+        ),
+        search=Searching(storage, index),
+        following=None if index is None else Following(index, storage, reader),
     )

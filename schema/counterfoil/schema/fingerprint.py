@@ -68,6 +68,13 @@ def sha256_fingerprint(schema: AvroSchema) -> bytes:
     return hashlib.sha256(parsing_canonical_form(schema).encode()).digest()
 
 
+def all_fingerprints(schema: AvroSchema) -> tuple[bytes, bytes, bytes]:
+    """Return CRC-64-AVRO, MD5 and SHA-256 of the canonical form, which is printed once for all."""
+    form = parsing_canonical_form(schema).encode()
+    md5 = hashlib.md5(form, usedforsecurity=False).digest()
+    return _rabin(form).to_bytes(8, "little"), md5, hashlib.sha256(form).digest()
+
+
 def _parts(
     references: Iterable[Reference], metadata: Metadata | None, rule_set: RuleSet | None
 ) -> Iterator[str | bytes]:

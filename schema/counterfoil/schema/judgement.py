@@ -130,27 +130,38 @@ def _failures(
         difference = (_schema_type_changed(candidate, earlier.schema),)
         return (Failure(earlier, directions[0], *reader_and_writer(candidate, earlier, directions[0]), difference),)
 
-    def compare(reader: ParsedSchema, writer: ParsedSchema) -> list[Difference]:
+    def differences_of(direction: Direction) -> tuple[Difference, ...]:
         steps = None if max_steps is None else Steps(max_steps)
-        find = language_for(candidate.schema_type).find_differences
-        found = list(find(reader, writer, policy=policy, steps=steps))
-        if policy is CompatibilityPolicy.LOGICAL:
-            found += find_logical_differences(reader, writer, candidate=candidate)
-        return found
+        return find_breaking(candidate, earlier.schema, direction, policy=policy, steps=steps)
 
-    def differences_of(direction: Direction, reader: ParsedSchema, writer: ParsedSchema) -> tuple[Difference, ...]:
-        found = compare(reader, writer)
-        if direction is Direction.FORWARD:  # the earlier schema takes nothing away from the later one
-            found = [each for each in found if not each.kind.is_of_change]
-        of_candidate = "reader" if direction is Direction.BACKWARD else "writer"
-        return tuple(each for each in found if each.kind.of_side in {"", of_candidate})
-
-    sides = [(direction, *reader_and_writer(candidate, earlier, direction)) for direction in directions]
     return tuple(
-        Failure(earlier, direction, reader, writer, differences)
-        for direction, reader, writer in sides
-        if (differences := differences_of(direction, reader, writer))
+        Failure(earlier, direction, *reader_and_writer(candidate, earlier, direction), differences)
+        for direction in directions
+        if (differences := differences_of(direction))
     )
+
+
+def find_breaking(
+    candidate: ParsedSchema,
+    earlier: ParsedSchema,
+    direction: Direction,
+    *,
+    policy: CompatibilityPolicy,
+    steps: Steps | None = None,
+) -> tuple[Difference, ...]:
+    """Return the reasons against ``candidate`` after ``earlier``, of the same language, in one direction.
+
+    ``steps`` are spent; by default those of :func:`~counterfoil.schema.compatibility.steps_for`. Raises
+    ``InvalidSchema`` for schemas that are nested too deep, and ``JudgementUndecided`` where the steps do not suffice.
+    """
+    reader, writer = reader_and_writer(candidate, Earlier(earlier), direction)
+    found = list(language_for(candidate.schema_type).find_differences(reader, writer, policy=policy, steps=steps))
+    if policy is CompatibilityPolicy.LOGICAL:
+        found += find_logical_differences(reader, writer, candidate=candidate)
+    if direction is Direction.FORWARD:  # the earlier schema takes nothing away from the later one
+        found = [each for each in found if not each.kind.is_of_change]
+    of_candidate = "reader" if direction is Direction.BACKWARD else "writer"
+    return tuple(each for each in found if each.kind.of_side in {"", of_candidate})
 
 
 def reader_and_writer(

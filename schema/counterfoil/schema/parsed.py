@@ -64,6 +64,11 @@ class SchemaSource:
     references: tuple[ResolvedReference, ...]
     validation: Validation
 
+    @property
+    def chars(self) -> int:
+        """The number of characters of all texts."""
+        return len(self.text) + sum(len(each.text) for each in self.references)
+
 
 class ParsedSchema(Protocol):
     """A parsed schema: immutable, safe to share between threads, comparable by its texts.

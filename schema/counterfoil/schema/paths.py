@@ -174,6 +174,15 @@ def print_path(path: FieldPath) -> str:
     return f'"{path[0].name}"{text[len(path[0].name) + 1 :]}' if path[0].name in _RESERVED else text[1:]
 
 
+def print_inside(around: str, step: Step) -> str:
+    """Return the text of a path from that of the path around its last step; ``around`` is empty for the first step.
+
+    >>> print_inside("lines[]", member("price")), print_inside("", member("id"))
+    ('lines[].price', 'id')
+    """
+    return f"{around}{_FORM[step.kind].format(_printed(*step))}" if around else print_path((step,))
+
+
 def parse_path(text: str) -> FieldPath:
     """Return the path of a text; raise ``InvalidPath`` with the place of a fault and what would be right there.
 

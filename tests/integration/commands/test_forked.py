@@ -87,7 +87,8 @@ def program_and_port(warm_counterfoil: Path) -> Iterator[tuple[subprocess.Popen[
     command = [warm_counterfoil, "serve", "--port", str(port), "--store", "sqlite://"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout
-        assert program.stdout.readline() == f"counterfoil registry listening on http://127.0.0.1:{port}\n"
+        address = f"http://127.0.0.1:{port}"
+        assert program.stdout.readline() == f"counterfoil registry listening on {address}, pages at {address}/ui/\n"
         yield program, port
         program.kill()
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import http.client
 import json
-import shutil
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 from local_services import RegistryProcess, free_port, wait_until
+from local_services.chromium import chromium_options, chromium_program
 from local_services.process import Service
 
 if TYPE_CHECKING:
@@ -119,13 +119,10 @@ def pages(port: int) -> Iterator[dict[str, dict[str, str]]]:
 @contextmanager
 def browser(folder: Path, address: str) -> Iterator[None]:
     """Chromium with this page."""
-    program = shutil.which("chromium")
-    assert program is not None, "this test needs Chromium: install Debian's package chromium"
-    command = [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
-    command += [f"--user-data-dir={folder / 'profile'}", "--host-resolver-rules=MAP *.example 127.0.0.2"]
-    command += ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"]
-    command += ["--disable-features=HttpsUpgrades"]
-    service = Service("Chromium", [*command, address], log=folder / "browser.log")
+    program, environment = chromium_program()
+    command = [str(program), "--headless=new", *chromium_options(), f"--user-data-dir={folder / 'profile'}"]
+    command.append("--host-resolver-rules=MAP *.example 127.0.0.2")
+    service = Service("Chromium", [*command, address], log=folder / "browser.log", environment=environment)
     try:
         yield
     finally:

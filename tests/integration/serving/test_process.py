@@ -50,7 +50,8 @@ def test_it_prints_where_it_listens_and_ends_well() -> None:
         line = process.stdout.readline().strip()
         prefix = "counterfoil registry listening on "
         assert line.startswith(f"{prefix}http://127.0.0.1:")
-        url = line.removeprefix(prefix)
+        url, _, pages = line.removeprefix(prefix).partition(", pages at ")
+        assert pages == f"{url}/ui/"
         assert post(f"{url}/subjects/s/versions", "int")["id"] == 1
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_S) == 0
@@ -86,7 +87,7 @@ def test_sighup_does_not_end_a_server_that_starts(tmp_path: Path) -> None:
             sent += 1
         reading.join()
         assert sent > 3
-        url = line[0].strip().removeprefix("counterfoil registry listening on ")
+        url = line[0].removeprefix("counterfoil registry listening on ").partition(",")[0]
         assert get(f"{url}/subjects") == []
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_S) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,7 @@ CELLS = [
 
 
 TEAMS = ("own", "foreign")
+_NAMED = re.compile(r"\b(own|foreign)\.\w")
 
 
 async def seed(registry: InProcessRegistry, teams: Sequence[str] = TEAMS) -> dict[str, dict[str, str]]:
@@ -175,6 +177,8 @@ MEMBERS_ALONE = {
     "GET /auth/v1/whoami",
     "POST /auth/v1/can",
     "GET /auth/v1/tokens",
+    "GET /inspect/v1/rules",
+    "GET /inspect/v1/rules/{rule}",
 }
 """The routes for every caller with credentials, and for no other; lists are for everybody, and show what is allowed."""
 
@@ -194,7 +198,9 @@ def anonymous_mistake(cell: Cell, reply: Reply, names: dict[str, str]) -> str:
 
 
 def has_names(text: str, sent: dict[str, str]) -> bool:
-    """Return whether a response names a thing that the request does not."""
+    """Return whether a response names a thing that the request does not; a page has words of its own."""
     for name in (*sent.values(), "unknown"):
         text = text.replace(name, "")
+    if text.lstrip().startswith("<!doctype"):
+        return _NAMED.search(text) is not None
     return "own" in text or "foreign" in text

@@ -191,7 +191,7 @@ class Stage:
         line = server.stdout.readline()
         server.stdout.close()
         self._services.callback(_end, server)
-        assert line == f"counterfoil registry listening on {url}\n", line
+        assert line == f"counterfoil registry listening on {url}, pages at {url}/ui/\n", line
         self._urls.setdefault("", url)
 
     def _run_shell(self, command: Command, snippet: Snippet) -> None:

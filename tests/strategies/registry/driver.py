@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from counterfoil.registry.app import assemble
 from counterfoil.registry.changes.routes import HEARTBEAT_S
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
+FORM_TYPE = "application/x-www-form-urlencoded"
+_SHOWN_CODE = re.compile(r"<li>code (?:<[^>]+>)?(\d+)<")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,9 @@ class Reply:
 
     @property
     def code(self) -> int | None:
+        if self.media_type == "text/html":
+            shown = _SHOWN_CODE.search(self.text)
+            return None if shown is None else int(shown[1])
         value = self.json if self.body else None
         return value.get("error_code") if isinstance(value, dict) else None
 
@@ -104,12 +111,17 @@ class InProcessRegistry:
         return await self.ask("PUT", path, json.dumps(body).encode(), {"Content-Type": MEDIA_TYPE})
 
     async def send(self, method: str, path: str, caller: str | None = None, body: Any = None, **headers: str) -> Reply:
-        """Return the response to a request of ``caller``, by the name in :mod:`strategies.access.callers`."""
-        sent = {"Content-Type": MEDIA_TYPE} if body is not None else {}
+        """Return the response to a request of ``caller``, by the name in :mod:`strategies.access.callers`.
+
+        A body is sent as JSON, to a page as a form.
+        """
+        is_form = path.startswith("/ui/")
+        sent = {"Content-Type": FORM_TYPE if is_form else MEDIA_TYPE} if body is not None else {}
         if caller is not None:
             sent["Authorization"] = f"Bearer {caller}"
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
-        return await self.ask(method, path, None if body is None else json.dumps(body).encode(), sent)
+        text = urlencode(body) if is_form and body is not None else json.dumps(body)
+        return await self.ask(method, path, None if body is None else text.encode(), sent)
 
     async def register(self, subject: str, schema: Any, **fields: Any) -> Reply:
         """Register ``schema``, a text or the JSON of one, with further fields of the body."""

@@ -307,6 +307,10 @@ class ReportWriter(NamedTuple):
 
 
 def _printed(form: str, report: Report) -> str:
+    if form == "html":
+        from counterfoil.pages.files import report_file
+
+        return report_file(report)
     from counterfoil.schema.reports.forms import ReportForm, print_report
 
     if form == ReportForm.GITHUB:

@@ -2,104 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from html import escape
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.values.fields import paths_of
+from counterfoil.pages.documents import (
+    Block,
+    Cell,
+    DocumentSection,
+    FileDocument,
+    HeadingBlock,
+    TableBlock,
+    TextBlock,
+    WordKind,
+    Words,
+)
+from counterfoil.pages.files import document_file
 from counterfoil.schema.agreements import DataProduct, Expectation, FieldPromise, Promise
 from counterfoil.schema.agreements.findings import SchemaFacts
 from counterfoil.schema.paths import FieldPath, InvalidPath, PathNotFound, parse_path, print_path, resolve_path
-from counterfoil.schema.reports.forms import code, page_head, plain
+from counterfoil.schema.reports.forms import code, plain
 
 if TYPE_CHECKING:
     from counterfoil.contracts.generate.library import FoundContract
 
 
-# Pages as values, printed as Markdown or as HTML without network and scripts.
+# The document as Markdown or as an HTML file.
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """The title of a section."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """A text."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table; the cells of the first column are names."""
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-Block: TypeAlias = Heading | Paragraph | Table
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentPage:
-    """A page: its title and its blocks."""
-
-    title: str
-    blocks: Sequence[Block]
-
-
-def markdown(page: DocumentPage) -> str:
+def markdown(page: FileDocument) -> str:
     """Return the page as Markdown."""
-    return "\n".join([f"# {plain(page.title)}", *(line for block in page.blocks for line in _markdown(block))]) + "\n"
+    blocks = [block for section in page.sections for block in (HeadingBlock(section.title), *section.blocks)]
+    return "\n".join([f"# {plain(page.title)}", *(line for block in blocks for line in _markdown(block))]) + "\n"
 
 
-def html(page: DocumentPage) -> str:
+def html(page: FileDocument) -> str:
     """Return the page as one HTML file."""
-    return "\n".join(_html(page)) + "\n"
+    return document_file(page)
 
 
 def _markdown(block: Block) -> Iterator[str]:
-    yield ""
     match block:
-        case Heading():
+        case HeadingBlock(text=""):
+            return
+        case HeadingBlock():
+            yield ""
             yield f"## {plain(block.text)}"
-        case Paragraph():
-            yield plain(block.text)
-        case Table():
+        case TextBlock():
+            yield ""
+            yield plain("".join(_plain_text(part) for part in block.parts))
+        case TableBlock():
+            yield ""
             yield _row(block.columns)
             yield _row(["---"] * len(block.columns))
             for name, *others in block.rows:
-                yield _row([code(name) if name else "", *map(plain, others)])
+                yield _row([code(_plain_text(name)) if name else "", *(plain(_plain_text(each)) for each in others)])
+        case _:
+            raise TypeError(f"The page of a contract has no {type(block).__name__}")
+
+
+def _plain_text(cell: Cell) -> str:
+    return "" if cell is None else cell if isinstance(cell, str) else cell.text
 
 
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _html(page: DocumentPage) -> Iterator[str]:
-    yield from page_head(page.title)
-    for block in page.blocks:
-        match block:
-            case Heading():
-                yield f"<h2>{escape(block.text)}</h2>"
-            case Paragraph():
-                yield f"<p>{escape(block.text)}</p>"
-            case Table():
-                head = "".join(f"<th>{escape(cell)}</th>" for cell in block.columns)
-                yield f"<table>\n<tr>{head}</tr>"
-                yield from map(_html_row, block.rows)
-                yield "</table>"
-    yield "</body>\n</html>"
-
-
-def _html_row(cells: Sequence[str]) -> str:
-    name, *others = cells
-    return f"<tr><td><code>{escape(name)}</code></td>{''.join(f'<td>{escape(cell)}</td>' for cell in others)}</tr>"
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> TableBlock:
+    """Return a table whose first column has names."""
+    return TableBlock(columns, [(Words(name, WordKind.CODE) if name else None, *others) for name, *others in rows])
 
 
 # The page of a contract: what its fields mean, who owns it, and who reads it.
@@ -108,58 +80,59 @@ _TEXTS: Final = ("purpose", "usage", "limitations")
 _FIELD_COLUMNS: Final = ("Field", "Type", "Meaning", "Values", "Unit", "Tags")
 
 
-def contract_page(topics: Sequence[FoundContract], readers: Sequence[tuple[DataProduct, Expectation]]) -> DocumentPage:
+def contract_page(topics: Sequence[FoundContract], readers: Sequence[tuple[DataProduct, Expectation]]) -> FileDocument:
     """Return the page of a contract; ``topics`` has each of its topics with the schema."""
     contract = topics[0].contract
-    blocks: list[Block] = [
-        Table(
-            ("", ""),
-            [
-                ("id", contract.id),
-                ("version", contract.version),
-                ("status", contract.status or ""),
-                ("owner", contract.owner or "nobody is named"),
-                *((key, contract.description[key]) for key in _TEXTS if contract.description.get(key)),
-            ],
-        )
+    facts = [
+        ("id", contract.id),
+        ("version", contract.version),
+        ("status", contract.status or ""),
+        ("owner", contract.owner or "nobody is named"),
+        *((key, contract.description[key]) for key in _TEXTS if contract.description.get(key)),
     ]
-    for found in topics:
-        blocks += _topic(found)
+    sections = [DocumentSection("contract", "", [_table(("", ""), facts)])]
+    sections += [_topic(number, found) for number, found in enumerate(topics, start=1)]
     if contract.service_levels:
         rows = [
             (each.property, f"{each.value}{f' {each.unit}' if each.unit else ''}", each.element or "")
             for each in contract.service_levels
         ]
-        blocks += [Heading("Service levels"), Table(("Property", "Value", "About"), rows)]
+        table = _table(("Property", "Value", "About"), rows)
+        sections.append(DocumentSection("service-levels", "Service levels", [table]))
     if contract.servers:
         servers = [(each.name, each.environment or "", each.registry or "") for each in contract.servers]
-        blocks += [Heading("Servers"), Table(("Server", "Environment", "Registry"), servers)]
+        table = _table(("Server", "Environment", "Registry"), servers)
+        sections.append(DocumentSection("servers", "Servers", [table]))
     if contract.migrations:
         moves = [
             (each.converter, each.source, each.target, "" if each.sunset is None else str(each.sunset))
             for each in contract.migrations
         ]
-        blocks += [Heading("Migrations"), Table(("Converter", "From", "To", "Until"), moves)]
-    blocks += [Heading("Who reads it"), *_readers(readers)]
-    return DocumentPage(contract.name or contract.id, blocks)
+        table = _table(("Converter", "From", "To", "Until"), moves)
+        sections.append(DocumentSection("migrations", "Migrations", [table]))
+    sections.append(DocumentSection("readers", "Who reads it", [*_readers(readers)]))
+    return FileDocument(contract.name or contract.id, sections)
 
 
-def _topic(found: FoundContract) -> Iterator[Block]:
+def _topic(number: int, found: FoundContract) -> DocumentSection:
+    return DocumentSection(f"topic-{number}", f"Topic {found.promise.topic}", [*_topic_blocks(found)])
+
+
+def _topic_blocks(found: FoundContract) -> Iterator[Block]:
     promise = found.promise
-    yield Heading(f"Topic {promise.topic}")
     language = found.examples.schema.schema_type.value
-    yield Paragraph(f"{promise.name}: subject {promise.subject}, {language}, schema {found.value.path}.")
-    yield Table(_FIELD_COLUMNS, [*_fields(found)])
+    yield TextBlock((f"{promise.name}: subject {promise.subject}, {language}, schema {found.value.path}.",))
+    yield _table(_FIELD_COLUMNS, [*_fields(found)])
     key = promise.key
     if key is not None:
         same = f"equal to {key.field}" if key.field else ""
         of = f"of the subject {key.subject}" if key.subject else ""
-        yield Paragraph(f"Key: {', '.join(each for each in (same, of) if each)}.")
+        yield TextBlock((f"Key: {', '.join(each for each in (same, of) if each)}.",))
     if promise.headers:
         rows = [(each.name, "yes" if each.is_required else "no", each.pattern or "") for each in promise.headers]
-        yield Table(("Header", "Required", "Pattern"), rows)
+        yield _table(("Header", "Required", "Pattern"), rows)
     if promise.quality:
-        yield Table(("Rule", "Condition", "Severity"), [*_rules(promise)])
+        yield _table(("Rule", "Condition", "Severity"), [*_rules(promise)])
 
 
 def _fields(found: FoundContract) -> Iterator[Sequence[str]]:
@@ -225,7 +198,7 @@ def _rules(promise: Promise) -> Iterator[Sequence[str]]:
 
 def _readers(readers: Sequence[tuple[DataProduct, Expectation]]) -> Iterator[Block]:
     if not readers:
-        yield Paragraph("No consumer here declares that it reads it.")
+        yield TextBlock(("No consumer here declares that it reads it.",))
         return
     rows = []
     for application, expectation in readers:
@@ -233,4 +206,4 @@ def _readers(readers: Sequence[tuple[DataProduct, Expectation]]) -> Iterator[Blo
         if expectation.reads is not None:
             reads = ", ".join(print_path(each.path) for each in expectation.reads)
         rows.append((application.id, application.version or "", application.owner or "", reads))
-    yield Table(("Application", "Version", "Owner", "Reads"), rows)
+    yield _table(("Application", "Version", "Owner", "Reads"), rows)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from html import escape
-from importlib import metadata, resources
-from itertools import pairwise
+from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +20,24 @@ from counterfoil.converter.monitoring.observers import read_history
 from counterfoil.converter.report.dead_letters import HIDDEN, DeadLetters, read_dead_letters, values_of
 from counterfoil.converter.run.checkpoint import default_folder
 from counterfoil.converter.run.progress import RunSnapshot, RunState, duration, now_ms
+from counterfoil.pages.documents import (
+    Block,
+    Cell,
+    DocumentSection,
+    FileDocument,
+    HeadingBlock,
+    Inline,
+    ListBlock,
+    PlotBlock,
+    TableBlock,
+    TextBlock,
+    Tile,
+    TileBlock,
+    WordKind,
+    Words,
+)
+from counterfoil.pages.files import document_file
+from counterfoil.pages.svg import PlotPoint
 from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.plans.bridge import BridgeFile
@@ -36,207 +51,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.commands.options import RegistryAccess
 
 
-# HTML as values: elements that escape their texts, so that no text of a record or schema can become markup.
-
-_NARROW = 2
-_EMPTY = frozenset({"meta", "line", "polyline", "circle", "path", "rect"})
-
-
-@dataclass(frozen=True, slots=True)
-class Markup:
-    """Text that is HTML already."""
-
-    text: str
-
-
-Content: TypeAlias = "Markup | str | None"
-"""A part of an element: markup, a text to escape, or nothing."""
-
-
-def element(tag: str, /, *content: Content, **attributes: str | float | None) -> Markup:
-    """Return an element; an underscore at the end of an attribute's name is left out, others become dashes.
-
-    >>> element("p", "1 < 2", element("b", "!"), class_="note").text
-    '<p class="note">1 &lt; 2<b>!</b></p>'
-    """
-    spelt = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
-    if tag in _EMPTY:
-        return Markup(f"<{tag}{spelt}/>" if tag != "meta" else f"<{tag}{spelt}>")
-    return Markup(f"<{tag}{spelt}>{joined(*content).text}</{tag}>")
-
-
-def joined(*content: Content) -> Markup:
-    """Return the parts one after the other."""
-    return Markup("".join(part.text if isinstance(part, Markup) else escape(part or "") for part in content))
-
-
-def table(caption: str, titles: tuple[str, ...], rows: Sequence[tuple[Content, ...]], *, numbers: int = 0) -> Markup:
-    """Return a table that scrolls by itself if it is wide; the last ``numbers`` columns have numbers.
-
-    The first cell of a row is its heading.
-    """
-    plain = len(titles) - numbers
-    head = element("tr", *(element("th", each, scope="col", class_=_kind(i, plain)) for i, each in enumerate(titles)))
-    body = [
-        element(
-            "tr",
-            element("th", row[0], scope="row", class_=_kind(0, plain)),
-            *(element("td", cell, class_=_kind(i, plain)) for i, cell in enumerate(row[1:], start=1)),
-        )
-        for row in rows
-    ]
-    whole = element("table", element("caption", caption), element("thead", head), element("tbody", *body))
-    kind = "scroll" if len(titles) > _NARROW else "scroll narrow"
-    return element("div", whole, class_=kind, role="region", aria_label=caption, tabindex=0)
-
-
-def _kind(column: int, plain: int) -> str | None:
-    return "number" if column >= plain else None
-
-
-# Line plots as SVG inside a page: one value over time, with a table of its figures for those who cannot see it.
-
-_WIDTH: Final = 720
-_HEIGHT: Final = 220
-_LEFT: Final = 64
-_BOTTOM: Final = 28
-_TOP: Final = 12
-_RIGHT: Final = 12
-_MOST_POINTS: Final = 360
-_MOST_ROWS: Final = 12
-_STEPS: Final = (1, 2, 2.5, 5, 10)
-_LINES: Final = 4
-_UNITS: Final = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
-_DAY_MS: Final = 24 * 3600 * 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A value at a time in epoch milliseconds."""
-
-    ts: int
-    value: float
-
-
-def line_plot(name: str, title: str, unit: str, points: Sequence[Point]) -> Markup:
-    """Return a figure with the values over time; ``name`` is its id in the page."""
-    shown = thinned(points, _MOST_POINTS)
-    highest = max((each.value for each in shown), default=0)
-    ticks = scale_of(highest)
-    first, last = shown[0].ts, shown[-1].ts
-    span = max(last - first, 1)
-
-    def place(point: Point) -> tuple[float, float]:
-        x = _LEFT + (point.ts - first) / span * (_WIDTH - _LEFT - _RIGHT) if last > first else _WIDTH / 2
-        return round(x, 1), _y(point.value, ticks[-1])
-
-    said = f"{title}: {_figure(points[-1].value)} {unit} at the end, at most {_figure(highest)}"
-    drawing = element(
-        "svg",
-        element("title", title, id=f"{name}-title"),
-        element("desc", said, id=f"{name}-desc"),
-        *_grid(ticks),
-        *_times(first, last),
-        element("polyline", points=" ".join(f"{x},{y}" for x, y in map(place, shown)), class_="curve"),
-        *([] if len(shown) > _MOST_ROWS else [_dot(*place(each)) for each in shown]),
-        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-        role="img",
-        aria_labelledby=f"{name}-title {name}-desc",
-    )
-    rows = [(_clock(each.ts, span), _figure(each.value)) for each in thinned(points, _MOST_ROWS)]
-    figures = element(
-        "details", element("summary", "Figures"), table(f"{title}, {unit}", ("time (UTC)", unit), rows, numbers=1)
-    )
-    caption = element("figcaption", element("strong", title), f" ({unit}): {said.partition(': ')[2]}")
-    return element("figure", joined(caption, drawing, figures))
-
-
-def thinned(points: Sequence[Point], most: int) -> list[Point]:
-    """Return at most ``most`` points: means of neighbours, and always the last one as it is."""
-    if len(points) <= most:
-        return list(points)
-    bounds = [round(number * (len(points) - 1) / (most - 1)) for number in range(most)]
-    groups = [points[begin:end] for begin, end in pairwise(bounds)]
-    means = [Point(group[len(group) // 2].ts, sum(each.value for each in group) / len(group)) for group in groups]
-    return [*means, points[-1]]
-
-
-def scale_of(highest: float) -> list[float]:
-    """Return the values at the lines of a plot, from 0 to one that is not below ``highest``.
-
-    >>> scale_of(83_000)
-    [0, 25000.0, 50000.0, 75000.0, 100000.0]
-    """
-    if highest <= 0:
-        return [0, 1]
-    rough = highest / _LINES
-    size = 10.0 ** math.floor(math.log10(rough))
-    step = next(size * each for each in _STEPS if size * each >= rough)
-    return [step * number if number else 0 for number in range(math.ceil(highest / step) + 1)]
-
-
-def _y(value: float, top: float) -> float:
-    return round(_HEIGHT - _BOTTOM - value / top * (_HEIGHT - _BOTTOM - _TOP), 1)
-
-
-def _grid(ticks: Sequence[float]) -> list[Markup]:
-    parts = []
-    for tick in ticks:
-        y = _y(tick, ticks[-1])
-        parts.append(element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y, class_="axis" if tick == 0 else "grid"))
-        parts.append(element("text", _short(tick), x=_LEFT - 8, y=y + 4, class_="tick end"))
-    return parts
-
-
-def _times(first: int, last: int) -> list[Markup]:
-    y = _HEIGHT - 8
-    if first == last:
-        return [element("text", _clock(first, 0), x=_WIDTH / 2, y=y, class_="tick middle")]
-    return [
-        element("text", _clock(first, last - first), x=_LEFT, y=y, class_="tick"),
-        element("text", _clock((first + last) // 2, last - first), x=(_LEFT + _WIDTH) / 2, y=y, class_="tick middle"),
-        element("text", _clock(last, last - first), x=_WIDTH - _RIGHT, y=y, class_="tick end"),
-    ]
-
-
-def _dot(x: float, y: float) -> Markup:
-    return element("circle", cx=x, cy=y, r=3.5, class_="dot")
-
-
-def _clock(ts: int, span_ms: int) -> str:
-    """Return a time of day, with the date if the plot is of more than a day."""
-    moment = datetime.fromtimestamp(ts / 1000, UTC)
-    return moment.strftime("%Y-%m-%d %H:%M" if span_ms > _DAY_MS else "%H:%M:%S")
-
-
-def _figure(value: float) -> str:
-    """Return a number as a reader needs it: whole, with separators.
-
-    >>> _figure(1234.5), _figure(0.25)
-    ('1,234', '0.25')
-    """
-    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:,.2f}"  # noqa: PLR2004 - one digit
-
-
-def _short(value: float) -> str:
-    """Return the number at a line of a plot, with a unit if it is large.
-
-    >>> _short(2_500_000), _short(75_000), _short(0.5)
-    ('2.5 M', '75 k', '0.5')
-    """
-    for size, unit in _UNITS:
-        if value >= size:
-            return f"{value / size:g} {unit}"
-    return f"{value:g}"
-
-
 # The page: a summary, the plan, the course of the runs, dead letters, the verification.
-
-_NO_NETWORK: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 @dataclass(frozen=True)
@@ -266,96 +81,68 @@ class PageContent:
 
 def page_of(content: PageContent) -> str:
     """Return the page as HTML."""
-    name = content.file.name
+    return document_file(document_of(content))
+
+
+def document_of(content: PageContent) -> FileDocument:
+    """Return the document about a bridge."""
     sections = [
-        ("summary", "Summary", _summary(content)),
-        ("mapping", "Mapping", _mapping(content)),
-        ("runs", "Runs", _runs(content)),
-        ("dead-letters", "Dead letters", _dead_letters(content)),
-        ("verification", "Verification", _verification(content.verification)),
+        DocumentSection("summary", "Summary", [*_summary(content)]),
+        DocumentSection("mapping", "Mapping", [*_mapping(content)]),
+        DocumentSection("runs", "Runs", [*_runs(content)]),
+        DocumentSection("dead-letters", "Dead letters", [*_dead_letters(content)]),
+        DocumentSection("verification", "Verification", [*_verification(content.verification)]),
     ]
-    style = resources.files("counterfoil.converter.report").joinpath("style.css").read_text(encoding="utf-8")
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_NO_NETWORK),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", f"Bridge {name}"),
-        element("style", Markup(style)),
-    )
-    links = [element("li", element("a", title, href=f"#{key}")) for key, title, _ in sections]
-    body = element(
-        "body",
-        element("a", "Skip to the summary", href="#summary", class_="skip"),
-        element(
-            "header",
-            element("h1", f"Bridge {name}"),
-            element("p", *_route(content), class_="soft"),
-            element("nav", element("ul", *links), aria_label="Sections"),
-        ),
-        element(
-            "main",
-            *(
-                element(
-                    "section", element("h2", title, id=f"{key}-title"), part, id=key, aria_labelledby=f"{key}-title"
-                )
-                for key, title, part in sections
-            ),
-        ),
-        element("footer", f"Made by counterfoil {metadata.version('counterfoil')}, {_moment(content.made_ts)}."),
-    )
-    return f"<!doctype html>\n{element('html', head, body, lang='en').text}\n"
+    foot = f"Made by counterfoil {metadata.version('counterfoil')}, {_moment(content.made_ts)}."
+    return FileDocument(f"Bridge {content.file.name}", sections, tuple(_route(content)), foot)
 
 
-def _route(content: PageContent) -> Iterator[Content]:
+def _route(content: PageContent) -> Iterator[Inline]:
     file = content.file
     yield "From topic "
-    yield element("code", file.source_topic)
+    yield Words(file.source_topic, WordKind.CODE)
     yield " to "
-    yield element("code", file.target_topic)
+    yield Words(file.target_topic, WordKind.CODE)
     yield ", dead letters to "
-    yield element("code", file.dead_letter_topic)
+    yield Words(file.dead_letter_topic, WordKind.CODE)
     yield f". Delivery {file.delivery}, plan "
-    yield element("code", content.plan.hash[:16])
+    yield Words(content.plan.hash[:16], WordKind.CODE)
     yield "."
 
 
-def _summary(content: PageContent) -> Markup:
+def _summary(content: PageContent) -> Iterator[Block]:
     latest = content.history[-1] if content.history else None
     ends = [run[-1] for run in content.runs()]
-    tiles: list[Content] = []
+    tiles: list[Tile] = []
     if latest is not None:
         dead = sum(each.dead_letter_count for each in ends)
         tiles = [
-            _tile("Latest run", str(latest.state), "bad" if latest.state is RunState.FAILED else None),
-            _tile("Converted", f"{sum(each.converted for each in ends):,}"),
-            _tile("Dead letters", f"{dead:,}", "bad" if dead else "good"),
-            _tile("Tombstones", f"{sum(each.tombstones for each in ends):,}"),
-            _tile("Lag", f"{latest.lag:,}"),
-            _tile("Rate", f"{latest.rate_per_s:,.0f}/s"),
+            Tile("Latest run", str(latest.state), WordKind.NO if latest.state is RunState.FAILED else None),
+            Tile("Converted", f"{sum(each.converted for each in ends):,}"),
+            Tile("Dead letters", f"{dead:,}", WordKind.NO if dead else WordKind.YES),
+            Tile("Tombstones", f"{sum(each.tombstones for each in ends):,}"),
+            Tile("Lag", f"{latest.lag:,}"),
+            Tile("Rate", f"{latest.rate_per_s:,.0f}/s"),
         ]
-    tiles.append(_verdict_tile(content.verification))
-    error = None
-    if latest is not None and latest.error:
-        error = element("p", element("strong", "Last error: ", class_="bad"), latest.error)
-    nothing = element("p", "No run is recorded in the checkpoint.") if latest is None else None
-    return joined(element("dl", *tiles, class_="tiles"), error, nothing)
+    yield TileBlock((*tiles, _verdict_tile(content.verification)))
+    if latest is None:
+        yield TextBlock(("No run is recorded in the checkpoint.",))
+    elif latest.error:
+        yield TextBlock((Words("Last error", WordKind.NO), f" {latest.error}"))
 
 
-def _tile(name: str, figure: str, kind: str | None = None) -> Markup:
-    return element("div", element("dt", name), element("dd", figure, class_=kind))
-
-
-def _verdict_tile(verification: Mapping[str, object] | None) -> Markup:
+def _verdict_tile(verification: Mapping[str, object] | None) -> Tile:
     if verification is None:
-        return _tile("Verification", "not given")
-    return _tile("Verification", "good", "good") if verification["good"] else _tile("Verification", "not good", "bad")
+        return Tile("Verification", "not given")
+    if verification["good"]:
+        return Tile("Verification", "good", WordKind.YES)
+    return Tile("Verification", "not good", WordKind.NO)
 
 
 # --- the plan ---------------------------------------------------------------------------------------------------------
 
 
-def _mapping(content: PageContent) -> Markup:
+def _mapping(content: PageContent) -> Iterator[Block]:
     plan = content.plan
     filled = [row for row in plan.rows() if row.target]
     by_way = Counter(row.how for row in filled)
@@ -363,42 +150,39 @@ def _mapping(content: PageContent) -> Markup:
     coverage = f"{counted(len(filled), 'field')} of the target: {ways}."
     if plan.dropped:
         coverage += f" {counted(len(plan.dropped), 'field')} of the source dropped."
-    state = (
-        element("p", element("strong", "Not complete: ", class_="bad"), f"{len(content.problems)} open.")
-        if content.problems
-        else element("p", element("strong", "Complete. ", class_="good"), coverage)
-    )
-    rows: list[tuple[Content, ...]] = [
-        (_code(row.target) or "(none)", row.how, _code(row.source), row.note) for row in plan.rows()
-    ]
-    return joined(
-        state,
-        _list("Open", content.problems),
-        table("How each field of the target is filled", ("target field", "how", "from", "note"), rows),
-        _list("Fields of the source that the target does not keep", [str(loss) for loss in content.losses]),
-        _list("Notes", plan.notes),
-    )
+    if content.problems:
+        yield TextBlock((Words("Not complete:", WordKind.NO), f" {len(content.problems)} open."))
+    else:
+        yield TextBlock((Words("Complete.", WordKind.YES), f" {coverage}"))
+    rows = [(_code(row.target) or "(none)", row.how, _code(row.source), row.note) for row in plan.rows()]
+    yield from _list("Open", content.problems)
+    yield TableBlock(("target field", "how", "from", "note"), rows, "How each field of the target is filled")
+    yield from _list("Fields of the source that the target does not keep", [str(loss) for loss in content.losses])
+    yield from _list("Notes", plan.notes)
 
 
-def _code(text: str) -> Markup | None:
-    return element("code", text) if text else None
+def _code(text: str) -> Words | None:
+    return Words(text, WordKind.CODE) if text else None
 
 
-def _list(title: str, items: Sequence[str]) -> Markup | None:
-    if not items:
-        return None
-    return joined(element("h3", title), element("ul", *(element("li", each) for each in items)))
+def _list(title: str, items: Sequence[str]) -> Iterator[Block]:
+    if items:
+        yield ListBlock(title, tuple(items))
 
 
 # --- the runs ---------------------------------------------------------------------------------------------------------
 
 
-def _runs(content: PageContent) -> Markup:
+def _runs(content: PageContent) -> Iterator[Block]:
     runs = content.runs()
     if not runs:
-        return element("p", "No run is recorded in the checkpoint.")
+        yield TextBlock(("No run is recorded in the checkpoint.",))
+        return
     drawn = next((run for run in reversed(runs) if any(state.batches for state in run)), None)
-    rows: list[tuple[Content, ...]] = []
+    if drawn is not None:
+        yield from _drawn_run(drawn)
+        yield HeadingBlock("All runs")
+    rows: list[Sequence[Cell]] = []
     for run in reversed(runs):
         end = run[-1]
         took_s = (end.ts - end.started_ts) / 1000
@@ -407,54 +191,52 @@ def _runs(content: PageContent) -> Markup:
             (_moment(end.started_ts), duration(took_s), str(end.state), end.engine, *(f"{each:,}" for each in counts))
         )
     titles = ("started", "took", "state", "engine", "batches", "read", "converted", "dead letters", "bytes written")
-    whole = table("The runs, the latest first", titles, rows, numbers=5)
-    if drawn is None:
-        return whole
-    batches = [state for number, state in enumerate(drawn) if state.batches and state.batch != drawn[number - 1].batch]
-    rates = [Point(each.ts, each.batch_records / each.batch_s) for each in batches if each.batch_s]
-    plots = [element("h3", f"The latest run with records, from {_moment(drawn[0].started_ts)}")]
+    yield TableBlock(titles, rows, "The runs, the latest first", numbers=5)
+
+
+def _drawn_run(run: Sequence[RunSnapshot]) -> Iterator[Block]:
+    batches = [state for number, state in enumerate(run) if state.batches and state.batch != run[number - 1].batch]
+    rates = [PlotPoint(each.ts, each.batch_records / each.batch_s) for each in batches if each.batch_s]
+    yield HeadingBlock(f"The latest run with records, from {_moment(run[0].started_ts)}")
     if rates:
-        plots.append(line_plot("throughput", "Throughput of each batch", "records/s", rates))
-    plots.append(line_plot("lag", "Lag", "offsets", [Point(each.ts, each.lag) for each in drawn]))
-    partitions: list[tuple[Content, ...]] = [
+        yield PlotBlock("throughput", "Throughput of each batch", "records/s", rates)
+    yield PlotBlock("lag", "Lag", "offsets", [PlotPoint(each.ts, each.lag) for each in run])
+    partitions = [
         (str(each.partition), f"{each.begin:,}", f"{each.position:,}", f"{each.end:,}", f"{each.lag:,}")
-        for each in drawn[-1].partitions
+        for each in run[-1].partitions
     ]
-    last = table(
-        "The partitions of the source at the end of this run",
+    yield TableBlock(
         ("partition", "first offset", "next offset", "end", "lag"),
         partitions,
+        "The partitions of the source at the end of this run",
         numbers=4,
     )
-    return joined(*plots, last, element("h3", "All runs"), whole)
 
 
 # --- dead letters and verification ------------------------------------------------------------------------------------
 
 
-def _dead_letters(content: PageContent) -> Markup:
+def _dead_letters(content: PageContent) -> Iterator[Block]:
     counts: Counter[str] = Counter()
     for run in content.runs():
         counts.update(run[-1].dead_letters)
     found = content.dead_letters
-    rows: list[tuple[Content, ...]] = [(_code(code), f"{count:,}") for code, count in counts.most_common()]
-    parts = [
-        table("Records that could not be converted, in the recorded runs", ("reason", "records"), rows, numbers=1)
-        if rows
-        else element("p", "The recorded runs have no dead letters.")
-    ]
+    rows = [(_code(code), f"{count:,}") for code, count in counts.most_common()]
+    if rows:
+        about = "Records that could not be converted, in the recorded runs"
+        yield TableBlock(("reason", "records"), rows, about, numbers=1)
+    else:
+        yield TextBlock(("The recorded runs have no dead letters.",))
     if found is None:
-        return joined(*parts, element("p", "The dead-letter topic was not read.", class_="soft"))
-    parts.append(
-        element(
-            "p",
-            f"Examples from the last {counted(found.records, 'dead letter', spec=',')} of the topic. Values, and "
-            "sentences that may quote them, are hidden unless they were requested; those of fields tagged PII always.",
-            class_="soft",
-        )
+        yield TextBlock((Words("The dead-letter topic was not read.", WordKind.QUIET),))
+        return
+    about = (
+        f"Examples from the last {counted(found.records, 'dead letter', spec=',')} of the topic. Values, and "
+        "sentences that may quote them, are hidden unless they were requested; those of fields tagged PII always."
     )
+    yield TextBlock((Words(about, WordKind.QUIET),))
     for code, examples in found.examples.items():
-        lines: list[tuple[Content, ...]] = [
+        lines = [
             (
                 f"{each.partition}/{each.offset}",
                 _code(each.field),
@@ -465,48 +247,39 @@ def _dead_letters(content: PageContent) -> Markup:
             for each in examples
         ]
         titles = ("partition/offset", "field", "reason", "value", "bytes")
-        parts.append(table(f"{code}: {found.counts[code]:,} of these", titles, lines, numbers=1))
-    return joined(*parts)
+        yield TableBlock(titles, lines, f"{code}: {found.counts[code]:,} of these", numbers=1)
 
 
-def _shown(text: str) -> Markup:
-    return element("span", text, class_="soft") if text == HIDDEN else element("code", text)
+def _shown(text: str) -> Words:
+    return Words(text, WordKind.QUIET if text == HIDDEN else WordKind.CODE)
 
 
-def _verification(found: Mapping[str, Json] | None) -> Markup:
+def _verification(found: Mapping[str, Json] | None) -> Iterator[Block]:
     if found is None:
-        return element(
-            "p",
-            "No verification was given. ",
-            element("code", "counterfoil bridge verify --format json=verify.json"),
-            " makes one; ",
-            element("code", "--verification verify.json"),
-            " adds it here.",
-        )
+        command = Words("counterfoil bridge verify --format json=verify.json", WordKind.CODE)
+        option = Words("--verification verify.json", WordKind.CODE)
+        yield TextBlock(("No verification was given. ", command, " makes one; ", option, " adds it here."))
+        return
     totals = found["totals"]
-    verdict = (
-        element("p", element("strong", "Good: ", class_="good"), f"{totals['source']:,} records, each exactly once.")
-        if found["good"]
-        else element("p", element("strong", "Not good.", class_="bad"), " The faults are in the table.")
-    )
+    if found["good"]:
+        yield TextBlock((Words("Good:", WordKind.YES), f" {totals['source']:,} records, each exactly once."))
+    else:
+        yield TextBlock((Words("Not good.", WordKind.NO), " The faults are in the table."))
     names = ("source", "converted", "tombstones", "dead_letters", "echoes", "recomputed")
     faults = [name for name in totals if name not in names]
-    rows: list[tuple[Content, ...]] = [(name.replace("_", " "), f"{totals[name]:,}") for name in names]
+    rows: list[Sequence[Cell]] = [(name.replace("_", " "), f"{totals[name]:,}") for name in names]
     rows += [(f"fault: {name.replace('_', ' ')}", _fault_count(totals[name])) for name in faults]
-    parts = [
-        verdict,
-        table("Counts of the verification", ("what", "records"), rows, numbers=1),
-    ]
+    yield TableBlock(("what", "records"), rows, "Counts of the verification", numbers=1)
     examples = [
         f"partition {each['partition']}, {kind.replace('_', ' ')}: {', '.join(places)}"
         for each in found["partitions"]
         for kind, places in each["examples"].items()
     ]
-    return joined(*parts, _list("Where", examples))
+    yield from _list("Where", examples)
 
 
-def _fault_count(count: int) -> Content:
-    return element("strong", f"{count:,}", class_="bad") if count else "0"
+def _fault_count(count: int) -> Cell:
+    return Words(f"{count:,}", WordKind.NO) if count else "0"
 
 
 def _moment(ts: int) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from counterfoil.registry.access.identity import CallerIdentity
 from counterfoil.registry.access.resources import (
@@ -141,6 +142,11 @@ class Rights:
         self.key = self._key()
         """A digest of the rules: callers with the same one see the same lists. It is empty for those who see all."""
 
+    @cached_property
+    def digest(self) -> bytes:
+        """A digest of all rules and scopes of the caller: callers with the same one may do the same."""
+        return self._digest()
+
     def decision(self, operation: AccessOperation, resource: AccessResource) -> AccessDecision:
         """Return whether ``operation`` is allowed by the rules, whatever the scopes are, and the rule that decides."""
         return decide(self._rules, self._principals, operation, resource)
@@ -234,6 +240,9 @@ class Rights:
         is_final = any(rule.is_final and rule.pattern == EVERYTHING for rule in describing)
         if self._scopes is None and (is_final or (sees_all and all(rule.allows for rule in describing))):
             return b""
+        return self._digest()
+
+    def _digest(self) -> bytes:
         lines = [(rule.allows, rule.is_final, *_texts(rule.operations, rule.pattern)) for rule in self._rules]
         scopes = [_texts(operations, pattern) for operations, pattern in self._scopes or ()]
         text = repr((sorted(set(lines)), self._scopes is None, sorted(set(scopes))))
@@ -325,3 +334,40 @@ class Caller:
 
 NOBODY: Final = Caller(None, Rights((), ()))
 """The caller of a request to an open path without credentials."""
+
+
+# Who looks at what a use case returns.
+
+
+class Viewer(Protocol):
+    """The rights of a caller, for use cases whose results are made of what it may know."""
+
+    @property
+    def readable(self) -> Shown:
+        """The function that says whether the caller may read a subject."""
+
+    def filters(self) -> None:
+        """Declare that the result leaves out what the caller may not know."""
+
+    def may(self, operation: AccessOperation, resource: AccessResource) -> bool:
+        """Return whether the caller may do ``operation`` to ``resource``."""
+
+    def may_read(self, subject: QualifiedSubject) -> bool:
+        """Return whether the caller may read a subject."""
+
+    def may_describe(self, subject: QualifiedSubject) -> bool:
+        """Return whether the caller may know that a subject exists."""
+
+    def may_know_application(self, name: str) -> bool:
+        """Return whether the caller may know that an application exists."""
+
+    def may_see_context(self, context: str) -> bool:
+        """Return whether the caller has a right on a context, or on a subject in it."""
+
+    def visible(self, operation: AccessOperation) -> Visible | None:
+        """Return the subjects that the caller sees in lists; None if it sees all."""
+
+    def denial(
+        self, operation: AccessOperation, resource: AccessResource | None = None, *, named: AccessResource | None = None
+    ) -> Exception:
+        """Return the error for what the caller may not do, to what the request names by itself or as ``named``."""

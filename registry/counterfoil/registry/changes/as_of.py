@@ -16,7 +16,15 @@ from counterfoil.registry.store.changes import SCOPE_SETTINGS, JournalChange, Jo
 from counterfoil.registry.store.name_ranges import SubjectRange, within
 from counterfoil.registry.store.protocol import Load, Observer, Storage, StorageRecord, StoreContact
 from counterfoil.registry.store.writes import Requester, StoragePlan
-from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionEntry, VersionUse
+from counterfoil.registry.subjects.versions import (
+    Content,
+    SubjectHistory,
+    SubjectSummary,
+    VersionEntry,
+    VersionUse,
+    last_of,
+    summarized,
+)
 from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 from counterfoil.schema.errors import BadRequest, SchemaNotFound
 from counterfoil.schema.rest.object_forms import RequestJson
@@ -216,6 +224,17 @@ class AsOf:
         """Return the names of the subjects in ranges, as the text of a JSON array."""
         names = sorted(map(str, within(await self.subjects(SubjectPrefix(None, ""), visibility), ranges)))
         return json.dumps(names[first:last], ensure_ascii=False, separators=(",", ":"))
+
+    async def summaries(
+        self, ranges: Sequence[SubjectRange], visibility: Visibility, limit: int
+    ) -> Sequence[SubjectSummary]:
+        """Return the first of those subjects, with the versions that were the latest ones."""
+        found = within(await self.subjects(SubjectPrefix(None, ""), visibility), ranges)[:limit]
+        return [await self._summary(each) for each in found]
+
+    async def _summary(self, subject: QualifiedSubject) -> SubjectSummary:
+        history = await self.history(subject)
+        return summarized(subject, history, (await self.content(last_of(history).guid)).schema_type)
 
     async def contexts(self) -> Sequence[str]:
         """Return the contexts that may have been in use: the present ones, and those deleted since."""

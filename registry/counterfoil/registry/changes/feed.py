@@ -108,6 +108,29 @@ async def read_page(storage: Storage, after: int, limit: int, *, wanted: ChangeF
     return ChangePage(tuple(found), after, has_more=True)
 
 
+async def read_newest(storage: Storage, before: int, limit: int, *, wanted: ChangeFilter) -> ChangePage:
+    """Return the last changes before ``before``, the newest first, ``limit`` at most; 0 is after the last change.
+
+    ``next`` is the number to continue before. If few changes satisfy the condition, a page has fewer.
+    """
+    after_last = await storage.last_change() + 1
+    end = min(before, after_last) if before else after_last
+    found: list[JournalChange] = []
+    scanned = 0
+    while end > 1 and scanned < _SCANNED_A_PAGE:
+        start = max(end - _READ_AT_ONCE, 1)
+        for change in reversed(await storage.changes(start - 1, end - start)):
+            end = change.seq
+            if wanted.wants(change):
+                found.append(change)
+                if len(found) == limit:
+                    return ChangePage(tuple(found), end, has_more=end > 1)
+        scanned += _READ_AT_ONCE
+        end = start
+        await asyncio.sleep(0)
+    return ChangePage(tuple(found), end, has_more=end > 1)
+
+
 class Feed:
     """The newest changes of ``storage``, for all streams together.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -12,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
-from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, ResourceKind
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource
 from counterfoil.registry.contracts.records import NAME_PATTERN, is_name
 from counterfoil.registry.contracts.verdicts.questions import Proposal
 from counterfoil.registry.contracts.verdicts.verdict import Policy
+from counterfoil.registry.contracts.visibility import application, bridge, may_see
 from counterfoil.registry.http.access import RequestCaller
 from counterfoil.registry.http.request import decode_segment, expected
 from counterfoil.registry.use_cases import UseCases
@@ -34,7 +34,7 @@ from counterfoil.schema.rest.contracts import (
 )
 from counterfoil.schema.rest.object_forms import Document, RequestJson
 from counterfoil.schema.rest.schemas import SCHEMA
-from counterfoil.schema.rest.verdicts import Consumer, DeploymentVerdict, ReasonCode, VerdictReason
+from counterfoil.schema.rest.verdicts import DeploymentVerdict, ReasonCode, VerdictReason
 
 # The parameters of endpoints under ``/contracts/v1``.
 
@@ -276,21 +276,6 @@ def schema_of_body(value: Document, place: str) -> Schema:
 # the number of the others.
 
 
-def application(name: str) -> AccessResource:
-    """Return an application as a resource."""
-    return AccessResource(ResourceKind.APPLICATION, name)
-
-
-def bridge(name: str) -> AccessResource:
-    """Return a bridge as a resource."""
-    return AccessResource(ResourceKind.BRIDGE, name)
-
-
-def environment(name: str) -> AccessResource:
-    """Return an environment as a resource."""
-    return AccessResource(ResourceKind.ENVIRONMENT, name)
-
-
 def require_known(caller: RequestCaller, *resources: AccessResource) -> None:
     """Raise ``Forbidden`` unless the caller may know all of ``resources``, each of which the request names.
 
@@ -299,20 +284,6 @@ def require_known(caller: RequestCaller, *resources: AccessResource) -> None:
     for each in resources:
         if not caller.may(AccessOperation.DESCRIBE, each):
             raise caller.denial(AccessOperation.DESCRIBE, each)
-
-
-def may_know_environment(caller: RequestCaller, name: str) -> bool:
-    """Return whether the caller may know that an environment exists; what counts in every one has no name."""
-    return not name or caller.may(AccessOperation.DESCRIBE, environment(name))
-
-
-def shown_consumers(caller: RequestCaller, found: Sequence[Consumer]) -> tuple[Consumer, ...]:
-    """Return the consumers that the caller may know, with the environments that it may know."""
-    return tuple(
-        replace(each, environments=tuple(name for name in each.environments if may_know_environment(caller, name)))
-        for each in found
-        if caller.may_know_application(each.application)
-    )
 
 
 async def shown_verdict(cases: UseCases, caller: RequestCaller, verdict: DeploymentVerdict) -> DeploymentVerdict:
@@ -361,26 +332,6 @@ def _without_migration(reason: VerdictReason, secret: set[str]) -> VerdictReason
     return replace(reason, text=f"a migration of contract {reason.contract} permits it")
 
 
-async def may_see(cases: UseCases, caller: RequestCaller, operation: AccessOperation, contract: str) -> bool:
-    """Return whether the caller may do ``operation`` to an application that offers or reads a contract.
-
-    One that reads it counts if the caller may read what the contract is about: anybody could publish that it reads it.
-    """
-    caller.filters()
-    if caller.may(operation, REGISTRY):
-        return True
-    library = cases.contracts.library
-    if any(
-        caller.may(operation, application(each)) for each in await library.applications(contract, ContractKind.ODCS)
-    ):
-        return True
-    if any(
-        caller.may(operation, application(each)) for each in await library.applications(contract, ContractKind.ODPS)
-    ):
-        return all(map(caller.may_read, await library.subjects(contract)))
-    return False
-
-
 async def may_on_subjects(cases: UseCases, caller: RequestCaller, operation: AccessOperation, contract: str) -> bool:
     """Return whether the caller may do ``operation`` to all subjects that a contract is about, or to the registry."""
     if caller.may(operation, REGISTRY):
@@ -399,10 +350,10 @@ async def require_on_subjects(
 
 async def require_contract(cases: UseCases, caller: RequestCaller, operation: AccessOperation, contract: str) -> None:
     """Raise an error unless the caller may do ``operation`` to a party of a contract that exists."""
-    if await may_see(cases, caller, operation, contract):
+    if await may_see(cases.contracts.library, caller, operation, contract):
         return
     await cases.contracts.library.get(contract)
     error = caller.denial(operation)
-    if await may_see(cases, caller, AccessOperation.READ, contract):
+    if await may_see(cases.contracts.library, caller, AccessOperation.READ, contract):
         raise error
     raise caller.unknown(cases.contracts.library.no_contract(contract))

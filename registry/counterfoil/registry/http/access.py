@@ -84,6 +84,7 @@ class Services:
 
     Responses are in one of ``dialects``; those of ``stale`` are sent while the store cannot be reached. With
     ``nothing``, the use cases over an empty store, what a caller may not read is answered as if it were absent.
+    ``refusal_pages`` is the path before the request id of the page about a refused registration; empty without pages.
     """
 
     cases: UseCases
@@ -96,6 +97,7 @@ class Services:
     counting: Counting
     access: AccessAdministration
     nothing: UseCases | None = None
+    refusal_pages: str = ""
 
 
 def services_of(scope: ASGIScope) -> Services:

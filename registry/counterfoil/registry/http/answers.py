@@ -396,6 +396,15 @@ def ignored_header(names: Sequence[str]) -> tuple[bytes, bytes]:
     return b"counterfoil-ignored", ", ".join(shown).encode("ascii")
 
 
+def refusal_link(pages: str, request_id: bytes) -> str:
+    """Return the header with the page about a refused registration (RFC 8288); ``pages`` is the path before its id.
+
+    >>> refusal_link("/ui/refusals/", b"a b/c")
+    '</ui/refusals/a%20b%2Fc>; rel="describedby"'
+    """
+    return f'<{pages}{quote(request_id, safe="")}>; rel="describedby"'
+
+
 def error_document(error: RegistryError) -> dict[str, object]:
     """Return the body of an error."""
     return {"error_code": int(error.code), "message": error.message, **error.details}

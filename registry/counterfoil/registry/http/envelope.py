@@ -281,8 +281,9 @@ class Methods:
 # The handling around every request, in plain ASGI: paths, HEAD, request ids, headers, unexpected errors, metrics.
 
 REQUEST_ID: Final = b"x-request-id"
+_CACHE_CONTROL: Final = b"cache-control"
 _FIXED_HEADERS: Final = [
-    (b"cache-control", b"no-cache, no-store, must-revalidate"),
+    (_CACHE_CONTROL, b"no-cache, no-store, must-revalidate"),
     (b"x-xss-protection", b"1; mode=block"),
     (b"x-content-type-options", b"nosniff"),
 ]
@@ -455,7 +456,7 @@ class Envelope:
             nonlocal status, is_complete
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *self._fixed, (REQUEST_ID, request_id)]
+                message["headers"] = [*_completed(message["headers"], self._fixed), (REQUEST_ID, request_id)]
             else:
                 is_complete = not message.get("more_body", False)
             await send(message)
@@ -484,6 +485,13 @@ class Envelope:
         if self._log_requests or status >= _SERVER_ERROR:
             extra = {"request_id": request_id.decode("latin-1"), "status": status, "duration_s": round(duration_s, 6)}
             LOGGER.info("request", extra={**extra, **_facts(scope)})
+
+
+def _completed(own: list[tuple[bytes, bytes]], fixed: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a response with the fixed ones; one that says how long it may be kept is left as it is."""
+    if any(name == _CACHE_CONTROL for name, _ in own):
+        return [*own, *(each for each in fixed if each[0] != _CACHE_CONTROL)]
+    return [*own, *fixed]
 
 
 def unforeseen() -> RegistryError:

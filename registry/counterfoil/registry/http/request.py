@@ -489,6 +489,11 @@ class ApiRequest:
         self.cases = cases
         self._subject = None
 
+    @property
+    def scope(self) -> Scope:
+        """The ASGI scope of the request."""
+        return self._scope
+
     # --- path
 
     @property

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial, update_wrapper, wraps
 from http import HTTPStatus
 from inspect import Signature
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -33,10 +34,11 @@ from counterfoil.registry.http.answers import (
     error_answer,
     ignored_header,
     negotiate,
+    refusal_link,
     shaper,
     tolerates_new_fields,
 )
-from counterfoil.registry.http.envelope import ROUTE_HOLDER
+from counterfoil.registry.http.envelope import REQUEST_ID_KEY, ROUTE_HOLDER
 from counterfoil.registry.http.replies import (
     MAX_KEPT_BODY_BYTES,
     WARNING,
@@ -52,6 +54,7 @@ from counterfoil.registry.http.shapes import AS_OF, SCHEMA_TEXT, described_reque
 from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.store.committing import until_current
 from counterfoil.registry.store.protocol import Storage, StoreSlow
+from counterfoil.registry.subjects.compatibility import RefusedVersion
 from counterfoil.registry.subjects.documents import ERROR
 from counterfoil.registry.use_cases import UseCases, use_cases
 from counterfoil.schema import errors
@@ -113,7 +116,59 @@ _Operation: TypeAlias = "Callable[[ApiRequest, RequestCaller], Awaitable[object]
 _BODY_METHODS: Final = frozenset({"POST", "PUT"})
 
 
-class _Made(NamedTuple):
+class ServedRoute(Protocol):
+    """The declaration of a route, as its endpoint needs it; :class:`ApiRoute` says what its attributes mean."""
+
+    @property
+    def method(self) -> str:
+        """The method."""
+
+    @property
+    def path_format(self) -> str:
+        """The path, with the names of its segments in braces."""
+
+    @property
+    def status_code(self) -> int | None:
+        """The status of a success."""
+
+    @property
+    def access(self) -> Access:
+        """The needs of its callers."""
+
+    @property
+    def query(self) -> tuple[str, ...]:
+        """The parameters that it describes."""
+
+    @property
+    def body(self) -> HasJsonSchema | None:
+        """The form of the body."""
+
+    @property
+    def result(self) -> HasJsonSchema | type[BaseModel] | None:
+        """The shape of a success."""
+
+    @property
+    def cached(self) -> Lifetime | None:
+        """The dependency of a response that may be kept."""
+
+    @property
+    def has_tag(self) -> bool:
+        """Whether a response has an entity tag."""
+
+    @property
+    def reads_store(self) -> bool:
+        """Whether it reads the store."""
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether what may not be read is answered as if it were absent."""
+
+    @property
+    def may_be_stale(self) -> bool:
+        """Whether it is answered from memory while the store cannot be reached."""
+
+
+class MadeAnswer(NamedTuple):
     """The answer of one attempt, what it depends on if it may be cached, and the right of all who get the same."""
 
     answer: Answer
@@ -124,7 +179,7 @@ class _Made(NamedTuple):
 class Endpoint:
     """The operation of a route as a small ASGI application, which calls it with the request and sends its result."""
 
-    def __init__(self, route: ApiRoute, operation: _Operation) -> None:
+    def __init__(self, route: ServedRoute, operation: _Operation) -> None:
         self._route = route
         self._operation = operation
         self._access = route.access
@@ -152,13 +207,16 @@ class Endpoint:
         request, caller = request_of(scope, receive, form=self._route.body)
         try:
             media_type = _agree(scope, has_body=self._has_body)
-            made, is_stale = await self._made_for_caller(request, caller, services)
+            made, is_stale = await self.made_for_caller(request, caller, services)
             is_cached = caller.record(made.answer)
         except RegistryError as error:
             # no variable keeps the error: with its traceback, that would be a cycle of all that the request had
-            return error_answer(
+            response = error_answer(
                 dialect.translated(error if caller.authenticated is None else caller.shown_error(error)), media_type
             )
+            if services.refusal_pages and isinstance(error, RefusedVersion):
+                response.headers["link"] = refusal_link(services.refusal_pages, scope[REQUEST_ID_KEY])
+            return response
         value, ignored = made.answer.value, (*request.ignored, *made.answer.ignored)
         shape = shaper(dialect, self._route.result)
         response = answer(shape(value) if shape is not None else value, media_type, status=self._status)
@@ -193,9 +251,9 @@ class Endpoint:
             key += known.rights.key
         services.replies.put(key, reply)
 
-    async def _made_for_caller(
+    async def made_for_caller(
         self, request: ApiRequest, caller: RequestCaller, services: Services
-    ) -> tuple[_Made, bool]:
+    ) -> tuple[MadeAnswer, bool]:
         """Return what :meth:`_made` does; what the caller may not read may be answered as if it were absent."""
         cases = services.cases
         if request.has_query and request.texts(AS_OF):
@@ -210,7 +268,7 @@ class Endpoint:
 
     async def _made(
         self, request: ApiRequest, caller: RequestCaller, cases: UseCases, services: Services
-    ) -> tuple[_Made, bool]:
+    ) -> tuple[MadeAnswer, bool]:
         """Return the answer, and whether it is from memory, since the store cannot be reached."""
         attempt = partial(self._attempt, request, caller, services)
         storage = services.cases.storage
@@ -227,14 +285,16 @@ class Endpoint:
         return await self._current(partial(attempt, cases), storage, storage.catch_up), False
 
     async def _current(
-        self, attempt: Callable[[], Awaitable[_Made]], storage: Storage, catch_up: Callable[[], Awaitable[None]]
-    ) -> _Made:
+        self, attempt: Callable[[], Awaitable[MadeAnswer]], storage: Storage, catch_up: Callable[[], Awaitable[None]]
+    ) -> MadeAnswer:
         """Return the answer from what is stored now."""
         if self._reads_store:
             await catch_up()
         return await until_current(attempt, catch_up=storage.catch_up)
 
-    async def _attempt(self, request: ApiRequest, caller: RequestCaller, services: Services, cases: UseCases) -> _Made:
+    async def _attempt(
+        self, request: ApiRequest, caller: RequestCaller, services: Services, cases: UseCases
+    ) -> MadeAnswer:
         """Return the answer over ``cases``; raise ``Forbidden`` unless the caller has what the route needs."""
         request.restart(cases)
         basis = needs = None
@@ -250,7 +310,7 @@ class Endpoint:
             LOGGER.error("an operation did not ask about rights, and its result was not sent: a defect of this server")
             raise Forbidden(DENIED)
         found = value if isinstance(value, Answer) else Answer(value)
-        return _Made(found, basis if found.is_cached else None, found.needs or needs)
+        return MadeAnswer(found, basis if found.is_cached else None, found.needs or needs)
 
     async def _cases_as_of(self, moment: str, services: Services) -> UseCases:
         """Return the use cases over the state as of then; raise ``BadRequest`` if the route cannot read the past.
@@ -437,11 +497,12 @@ class ValidatedRoute(ApiRoute):
             self.dependant.call = _printed(self.dependant.call, self.status_code or HTTPStatus.OK)
         handler = super().get_route_handler()
 
-        async def operation(request: ApiRequest, caller: RequestCaller) -> Response:
+        async def operation(request: ApiRequest, caller: RequestCaller) -> object:
             try:
-                return await handler(await request.validated(caller, has_body=self.body_field is not None))
+                response = await handler(await request.validated(caller, has_body=self.body_field is not None))
             except RequestValidationError as error:
                 raise refusal(error) from None
+            return replace(response.given, value=response) if isinstance(response, _PrintedAnswer) else response
 
         endpoint = Endpoint(self, operation)
 
@@ -449,6 +510,12 @@ class ValidatedRoute(ApiRoute):
             return await endpoint.response(request.scope, request.receive)
 
         return respond
+
+
+class _PrintedAnswer(Response):
+    """The response for an :class:`Answer` of an endpoint that FastAPI calls: with it, what the answer declares."""
+
+    given: Answer
 
 
 def _printed(operation: Callable[..., Awaitable[Any]], status: int) -> Callable[..., Awaitable[Response]]:
@@ -460,7 +527,12 @@ def _printed(operation: Callable[..., Awaitable[Any]], status: int) -> Callable[
     @wraps(operation)
     async def printed(**given: Any) -> Response:
         value = await operation(**given)
-        return answer(NOTHING if status == NO_CONTENT else value, V1, status=status)
+        if not isinstance(value, Answer):
+            return answer(NOTHING if status == NO_CONTENT else value, V1, status=status)
+        response = answer(value.value, V1, status=status)
+        printed = _PrintedAnswer(response.body, response.status_code, dict(response.headers))
+        printed.given = value
+        return printed
 
     return printed
 

@@ -253,6 +253,13 @@ class KeyRecords:
         found = await self._storage.records(DEK_KIND, dek_prefix(kek_name, subject, algorithm))
         return [_held_dek(record) for record in found]
 
+    async def names_used(self, kek_names: Sequence[str], subject: QualifiedSubject) -> set[str]:
+        """Return those of some key encryption keys that wrap a key of a subject which is not deleted."""
+        prefixes = [dek_prefix(name, subject, None) for name in kek_names]
+        found = await self._storage.records_under(DEK_KIND, prefixes) if prefixes else ()
+        deks = (_held_dek(each).dek for records in found for each in records)
+        return {each.id.kek_name for each in deks if not each.deleted}
+
     async def find_dek(self, dek_id: DekId) -> HeldDek | None:
         """Return the data encryption key with this id, soft-deleted or not."""
         found = await self._storage.records(DEK_KIND, dek_key(dek_id))

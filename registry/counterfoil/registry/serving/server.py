@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import httptools
 import uvicorn
@@ -29,6 +30,7 @@ from counterfoil.registry.http.request import too_large
 from counterfoil.registry.http.server_routes import OPEN_TO_EVERYONE
 from counterfoil.registry.logs import LOGGER, configure_logging, log_start
 from counterfoil.registry.serving.tls import LOOK_EVERY_S, ServingTls, tls_files
+from counterfoil.registry.settings import NO_PAGES
 from counterfoil.registry.telemetry import Telemetry
 from counterfoil.schema.errors import (
     BadRequest,
@@ -538,8 +540,16 @@ def announce(listener: socket.socket, settings: ServerSettings, warning: str = "
     shown = f"[{host}]" if ":" in host else host
     address = f"{'https' if settings.tls_certificate else 'http'}://{shown}:{port}"
     log_start(settings, address)
-    sys.stdout.write(f"counterfoil registry listening on {address}{f', {warning}' if warning else ''}\n")
+    pages = f", pages at {pages_address(settings, address)}" if settings.ui != NO_PAGES else ""
+    sys.stdout.write(f"counterfoil registry listening on {address}{pages}{f', {warning}' if warning else ''}\n")
     sys.stdout.flush()
+
+
+def pages_address(settings: ServerSettings, address: str) -> str:
+    """Return the address of the pages for browsers; ``address`` is that of the server."""
+    url = urlsplit(settings.public_url or address)
+    path = (settings.public_path or url.path).rstrip("/")
+    return f"{url.scheme}://{url.netloc}{path}/ui/"
 
 
 def listen(host: str, port: int, *, is_shared: bool = False) -> socket.socket:

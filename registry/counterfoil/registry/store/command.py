@@ -1,4 +1,7 @@
-"""``counterfoil db``: upgrade, check and measure a store. Each command imports what it needs when it runs."""
+"""``counterfoil db``: upgrade, check and measure a store, and build its search index anew.
+
+Each command imports what it needs when it runs.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Write one JSON doc
 
 @click.group()
 def db() -> None:
-    """Maintain a registry's store: upgrade, check, stats."""
+    """Maintain a registry's store: upgrade, check, stats, reindex."""
 
 
 @db.command()
@@ -86,4 +89,24 @@ def stats(*, store: str, as_json: bool) -> ExitCode:
     with needed_by("The registry", extra="registry"):
         from counterfoil.registry.store.inspection.invariants import write_stats
     write_stats(store, click.echo, as_json=as_json)
+    return ExitCode.OK
+
+
+@db.command()
+@_STORE
+@_JSON
+def reindex(*, store: str, as_json: bool) -> ExitCode:
+    """Build the search index of a store anew; its servers may run, and go on searching meanwhile.
+
+    Of a SQLite store that a server has open, that server builds it.
+    """
+    with needed_by("The registry", extra="registry"):
+        from counterfoil.registry.search.reindexing import reindex as build
+    done = build(store, tell=None if as_json else lambda line: click.echo(line, err=True))
+    if as_json:
+        facts = {"change": done.change, "unreadable": [list(each) for each in done.unreadable]}
+        click.echo(json.dumps({**facts, "sizeBytes": done.size_bytes}, indent=2))
+    else:
+        for line in done.lines:
+            click.echo(line)
     return ExitCode.OK

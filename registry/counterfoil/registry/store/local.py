@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.name_ranges import SubjectRange
     from counterfoil.registry.store.protocol import Observer, StorageRecord, StoreTotals
     from counterfoil.registry.store.writes import Author, Effect, Guard, StoragePlan
-    from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionUse
+    from counterfoil.registry.subjects.versions import Content, SubjectHistory, SubjectSummary, VersionUse
     from counterfoil.schema.rest.object_forms import Document
 
 
@@ -83,6 +83,9 @@ class Reads(Protocol):
 
     def names_within(self, ranges: Sequence[SubjectRange], visibility: Visibility, first: int, last: int) -> str:
         """Return the names of subjects in ranges, as the text of a JSON array."""
+
+    def summaries(self, ranges: Sequence[SubjectRange], visibility: Visibility, limit: int) -> Sequence[SubjectSummary]:
+        """Return the first subjects in ranges, with their latest versions."""
 
     def totals(self) -> StoreTotals:
         """Return the numbers of subjects and versions."""
@@ -423,6 +426,12 @@ class LocalStorage:
     ) -> str:
         """Return the names of subjects in ranges, as the text of a JSON array."""
         return self._reads.names_within(ranges, visibility, first, last)
+
+    async def summaries(
+        self, ranges: Sequence[SubjectRange], visibility: Visibility, limit: int
+    ) -> Sequence[SubjectSummary]:
+        """Return the first subjects in ranges, with their latest versions."""
+        return self._reads.summaries(ranges, visibility, limit)
 
     async def contexts(self) -> Sequence[str]:
         """Return the known contexts."""

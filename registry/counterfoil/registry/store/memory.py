@@ -20,7 +20,7 @@ from counterfoil.registry.store.name_ranges import within
 from counterfoil.registry.store.protocol import StorageRecord, StoreTotals
 from counterfoil.registry.store.records import event_of, event_row
 from counterfoil.registry.store.writes import UNKNOWN
-from counterfoil.registry.subjects.versions import SubjectHistory, VersionUse
+from counterfoil.registry.subjects.versions import SubjectHistory, SubjectSummary, VersionUse, last_of, summarized
 from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 from counterfoil.schema.rest.versions import Visibility
 
@@ -136,6 +136,15 @@ class MemoryTables:
         """Return the names of subjects in ranges, as the text of a JSON array."""
         found = within(self.subjects(SubjectPrefix(None, ""), visibility), ranges)
         return json.dumps(sorted(map(str, found))[first:last])
+
+    def summaries(self, ranges: Sequence[SubjectRange], visibility: Visibility, limit: int) -> Sequence[SubjectSummary]:
+        """Return the first subjects in ranges, with their latest versions."""
+        found = within(self.subjects(SubjectPrefix(None, ""), visibility), ranges)[:limit]
+        return [self._summary(each) for each in found]
+
+    def _summary(self, subject: QualifiedSubject) -> SubjectSummary:
+        history = self._histories[subject]
+        return summarized(subject, history, self._contents[last_of(history).guid].schema_type)
 
     def totals(self) -> StoreTotals:
         """Return the numbers of subjects and versions."""

@@ -13,7 +13,7 @@ from counterfoil.registry.audit.events import EventPlace, StoredEvent
 from counterfoil.registry.store.changes import JournalChange, ScopeSettings, WrittenChanges
 from counterfoil.registry.store.name_ranges import SubjectRange
 from counterfoil.registry.store.writes import Requester, StoragePlan, StoreNotUsable
-from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionUse
+from counterfoil.registry.subjects.versions import Content, SubjectHistory, SubjectSummary, VersionUse
 from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable
 from counterfoil.schema.rest.object_forms import Document
@@ -207,6 +207,14 @@ class Storage(Protocol):
         self, ranges: Sequence[SubjectRange], visibility: Visibility, *, first: int, last: int
     ) -> str:
         """Return the names of the subjects in disjoint ``ranges``, as :meth:`subject_names` returns names."""
+
+    async def summaries(
+        self, ranges: Sequence[SubjectRange], visibility: Visibility, limit: int
+    ) -> Sequence[SubjectSummary]:
+        """Return the first ``limit`` subjects in ``ranges``, sorted by context and name, with their latest versions.
+
+        The ranges are sorted by context and name, too, and disjoint, so that no more is read than is returned.
+        """
 
     async def contexts(self) -> Sequence[str]:
         """Return the contexts in which something was registered, sorted."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 from uuid import UUID
 
 from counterfoil.registry.audit.events import AuditEvent, EventPlace, StoredEvent, facts_about
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, ScopeSettings
 from counterfoil.registry.store.writes import StoragePlan, record_write
-from counterfoil.registry.subjects.versions import Content, VersionUse
+from counterfoil.registry.subjects.versions import Content, SubjectSummary, VersionEntry, VersionUse
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.object_forms import Document, ObjectForm, ReplyJson, RequestJson
@@ -131,6 +131,13 @@ def use_of(row: tuple[str, str, int, int, bool, int]) -> VersionUse:
     """Return the version with an id in a row: context, name, version, id, whether it is deleted, time."""
     context, name, version, schema_id, deleted, ts = row
     return VersionUse(QualifiedSubject(context, name), version, schema_id, bool(deleted), ts)
+
+
+def summary_of(row: Sequence[Any], guid: UUID) -> SubjectSummary:
+    """Return the subject in a row: context, name, number of versions, the latest one with its guid, schema type."""
+    context, name, versions, version, schema_id, _, deleted, ts, schema_type = row
+    latest = VersionEntry(version, schema_id, guid, deleted=bool(deleted), ts=ts)
+    return SubjectSummary(QualifiedSubject(context, name), versions, latest, SchemaType(schema_type))
 
 
 def settings_of(config: str | None, mode: str | None) -> ScopeSettings:

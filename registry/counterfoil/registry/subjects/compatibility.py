@@ -153,7 +153,9 @@ class CompatibilityCheck:
         """
         earlier: list[Earlier] = []
         if level_of(config).directions:
-            earlier = await self._earlier(subject, candidate, versions, config)
+            earlier = await self.earlier(
+                subject, candidate, versions, config, is_transitive=level_of(config).is_transitive
+            )
         question = CompatibilityQuestion(candidate.parsed, earlier, level_of(config), policy_of(config))
         reservations = await self._reservations(candidate, versions, config)
         found = await self._judged(question, answer if lists_differences else messages_only)
@@ -193,10 +195,16 @@ class CompatibilityCheck:
         latest = (await self._reader.content(versions[-1].guid)).metadata if versions else None
         return reservation_messages(candidate.content.metadata, candidate.parsed.field_names(), latest=latest)
 
-    async def _earlier(
-        self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
+    async def earlier(
+        self,
+        subject: QualifiedSubject,
+        candidate: Candidate,
+        versions: Sequence[VersionEntry],
+        config: Config,
+        *,
+        is_transitive: bool,
     ) -> list[Earlier]:
-        """Return the versions that the level compares with, newest first."""
+        """Return the versions of the candidate's group that a level compares with, newest first."""
         group = _group(config, candidate.content.metadata)
         earlier = []
         for number, entry in enumerate(reversed(versions), 1):
@@ -209,7 +217,7 @@ class CompatibilityCheck:
             validation = language_for(content.schema_type).validation_to_compare if is_compared else Validation.LENIENT
             parsed = await self._reader.parsed(subject.context, content, validation=validation)
             earlier.append(Earlier(parsed, entry.version))
-            if not level_of(config).is_transitive:
+            if not is_transitive:
                 break
         return earlier
 

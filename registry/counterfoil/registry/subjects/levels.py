@@ -57,7 +57,7 @@ def without_empty_texts(config: Config) -> Config:
     return replace(config, **empty)
 
 
-_INHERITED: Final = (
+INHERITED_SETTINGS: Final = (
     "normalize",
     "validate_fields",
     "validate_new_schemas",
@@ -66,6 +66,7 @@ _INHERITED: Final = (
     "compatibility_group",
     "incompatible_versions",
 )
+"""The fields of a config that a scope with an entry of its own takes from the top level where it leaves them open."""
 
 
 def effective_config(own: Config | None, top_level: Config | None, wider_first: Iterable[Config | None]) -> Config:
@@ -78,7 +79,7 @@ def effective_config(own: Config | None, top_level: Config | None, wider_first: 
         return next((config for config in wider_first if config is not None), Config())
     if top_level is None:
         return own
-    return replace(own, **{name: getattr(top_level, name) for name in _INHERITED if getattr(own, name) is None})
+    return replace(own, **{name: getattr(top_level, name) for name in INHERITED_SETTINGS if getattr(own, name) is None})
 
 
 # Modes: who may write what. And which of several levels' modes is in force.
@@ -179,7 +180,7 @@ class Scopes:
             return own
         if own is not None:
             return effective_config(own, (await self._settings(TOP_LEVEL)).config, ())
-        wider = [(await self._settings(level)).config for level in _wider(scope)]
+        wider = [(await self._settings(level)).config for level in wider_levels(scope)]
         return effective_config(None, None, wider)
 
     async def mode(self, scope: QualifiedSubject) -> Mode:
@@ -188,7 +189,7 @@ class Scopes:
         return await self._mode(scope)
 
     async def _mode(self, scope: QualifiedSubject) -> Mode:
-        levels = (scope, *_wider(scope))
+        levels = (scope, *wider_levels(scope))
         return effective_mode([(await self._settings(level)).mode for level in levels])
 
     async def aliased(self, subject: QualifiedSubject) -> QualifiedSubject:
@@ -220,7 +221,8 @@ def alias_target(alias: str | None, subject: QualifiedSubject) -> QualifiedSubje
     return parse_subject(alias, context=DEFAULT_CONTEXT if subject.is_context else subject.context)
 
 
-def _wider(scope: QualifiedSubject) -> tuple[QualifiedSubject, ...]:
+def wider_levels(scope: QualifiedSubject) -> tuple[QualifiedSubject, ...]:
+    """Return the scopes from which ``scope`` takes what it has no entry for, the narrowest first."""
     if scope.is_context:
         return (GLOBAL_LEVEL,)
     return (QualifiedSubject(scope.context, ""), GLOBAL_LEVEL)

@@ -46,7 +46,7 @@ from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import InvalidSchema, StoreUnavailable
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.judgement import Budget, Judgement
-from counterfoil.schema.languages.table import parse_schema
+from counterfoil.schema.languages.table import language_for, parse_schema
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.parsed import ParsedSchema, SchemaSource, SchemaWarning, Validation
 from counterfoil.schema.paths import FieldPath, PathTarget
@@ -295,6 +295,15 @@ class SchemaReader:
         """Return the parsed form of a content stored in ``context``."""
         resolution = await self.resolve(context, content.references, deleted=True)
         return (await self._parse(content.text, content.schema_type, resolution, validation))[0]
+
+    async def source(self, context: str, content: Content) -> SchemaSource:
+        """Return what the schema of a content stored in ``context`` is parsed from to be compared.
+
+        Raises ``InvalidSchema`` if a reference cannot be resolved.
+        """
+        resolution = await self.resolve(context, content.references, deleted=True)
+        validation = language_for(content.schema_type).validation_to_compare
+        return SchemaSource(content.text, content.schema_type, resolution.resolved, validation)
 
     async def read(
         self, context: str, request: SchemaRequest, *, validation: Validation, normalize: bool, deleted: bool

@@ -11,6 +11,7 @@ from typing import Final
 from counterfoil.registry.access.rights import Shown, everything
 from counterfoil.registry.associations.records import SubjectGuard
 from counterfoil.registry.bridges.records import BridgeAcceptance, BridgeTarget
+from counterfoil.registry.inspection.refusals import RefusalLog
 from counterfoil.registry.keys.records import with_key_names
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.protocol import Storage
@@ -37,7 +38,13 @@ from counterfoil.registry.subjects.versions import (
 )
 from counterfoil.schema.answers import TagsAsked, tags_without_effect
 from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.errors import CounterfoilError, InvalidRuleSet, InvalidSchema, OperationNotPermitted
+from counterfoil.schema.errors import (
+    CounterfoilError,
+    IncompatibleSchema,
+    InvalidRuleSet,
+    InvalidSchema,
+    OperationNotPermitted,
+)
 from counterfoil.schema.marks import TagEdit
 from counterfoil.schema.model import Metadata, Rule, RuleSet
 from counterfoil.schema.parsed import ParsedSchema, Validation
@@ -180,7 +187,9 @@ class SchemaRegistration:
         guard: SubjectGuard,
         acceptance: BridgeAcceptance,
         turns: WriteTurns,
+        refusals: RefusalLog,
     ) -> None:
+        self._refusals = refusals
         self._storage = storage
         self._scopes = scopes
         self._reader = reader
@@ -210,7 +219,11 @@ class SchemaRegistration:
         if request.rule_set is not None:
             request = replace(request, rule_set=with_key_names(request.rule_set))
         attempt = partial(self._attempt, subject, request, normalize=normalize, force=force, by=by)
-        return await self._turns.take(attempt, written=subject)
+        try:
+            return await self._turns.take(attempt, written=subject)
+        except (IncompatibleSchema, InvalidSchema) as error:
+            await self._refusals.note(subject, request, error, by=by)
+            raise
 
     async def _attempt(
         self, subject: QualifiedSubject, request: SchemaRequest, *, by: Requester, normalize: bool, force: bool

@@ -97,6 +97,19 @@ class VersionUse:
 
 
 @dataclass(frozen=True, slots=True)
+class SubjectSummary:
+    """A subject in a list: its latest version, or the last deleted one if all are.
+
+    ``versions`` is the number of its versions: of those that are not deleted, unless all are.
+    """
+
+    subject: QualifiedSubject
+    versions: int
+    latest: VersionEntry
+    schema_type: SchemaType
+
+
+@dataclass(frozen=True, slots=True)
 class SubjectHistory:
     """All versions of a subject in ascending order, including soft-deleted ones.
 
@@ -164,6 +177,16 @@ class SubjectHistory:
         if not self.visible(deleted=deleted):
             raise subject_not_found(subject, self)
         raise version_not_found(subject, version, self)
+
+
+def summarized(subject: QualifiedSubject, history: SubjectHistory, schema_type: SchemaType) -> SubjectSummary:
+    """Return the summary of a subject with versions, of which the latest one has a schema type."""
+    return SubjectSummary(subject, len(history.active or history.entries), last_of(history), schema_type)
+
+
+def last_of(history: SubjectHistory) -> VersionEntry:
+    """Return the latest version, or the last deleted one if all are."""
+    return history.latest or history.entries[-1]
 
 
 def check_next_version(subject: QualifiedSubject, history: SubjectHistory, version: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
         Witness,
     )
     from counterfoil.schema.compatibility.misfits import Misfits
+    from counterfoil.schema.languages.byte_walk import ByteWalk, ReadValue, ValueTree, WalkedBytes
+    from counterfoil.schema.languages.laid_out_text import SchemaLayout
     from counterfoil.schema.languages.references import FileReferences, Outline
     from counterfoil.schema.languages.table_types import Column
     from counterfoil.schema.marks import Entity, FieldTags, TagEdit, TaggedPlace
+    from counterfoil.schema.rest.inspection import ElementRow
 
 
 # A schema language: what other parts of the project need to know of it, and its operations.
@@ -158,6 +161,24 @@ class SchemaLanguage:
         confirmation: Confirmation = self._load("witness", "confirm_compatible")(reader, writer, count)
         return confirmation
 
+    def decode(self, schema: ParsedSchema, walk: ByteWalk, indexes: Sequence[int]) -> ValueTree:
+        """Return the value that begins at the walk's offset; ``indexes`` lead to the message type of Protobuf.
+
+        Raises ``DecodingStopped`` where the bytes are no value of the schema.
+        """
+        self._check(schema)
+        tree: ValueTree = self._load("decoding", "decode_body")(schema, walk, indexes)
+        return tree
+
+    def read_as(self, reader: ParsedSchema, writer: ParsedSchema, walked: WalkedBytes) -> ReadValue:
+        """Return what a decoder of another project makes of bytes for ``reader``.
+
+        The bytes were decoded as a value of ``writer`` without a fault.
+        """
+        self._check(reader, writer)
+        found: ReadValue = self._load("decoding", "read_as")(reader, writer, walked)
+        return found
+
     def table_column(self, schema: ParsedSchema) -> Column:
         """Return the type of a table's rows as one column; raise ``NotATable`` for a schema that has none."""
         self._check(schema)
@@ -169,6 +190,24 @@ class SchemaLanguage:
         self._check(schema)
         tags: list[tuple[Entity, tuple[str, ...]]] = self._load("outline", "find_tags")(schema)
         return tags
+
+    def find_elements(self, schema: ParsedSchema, tags_by_path: Mapping[str, Sequence[str]]) -> tuple[ElementRow, ...]:
+        """Return the fields, branches and items in the order of the text; their number is bounded by the text."""
+        self._check(schema)
+        rows: tuple[ElementRow, ...] = self._load("elements", "find_elements")(schema, tags_by_path)
+        return rows
+
+    def declared_types(self, schema: ParsedSchema, tags_by_path: Mapping[str, Sequence[str]]) -> tuple[ElementRow, ...]:
+        """Return the named types that the schema declares, and those of its references that it uses."""
+        self._check(schema)
+        rows: tuple[ElementRow, ...] = self._load("elements", "declared_types")(schema, tags_by_path)
+        return rows
+
+    def lay_out(self, schema: ParsedSchema) -> SchemaLayout:
+        """Return the text laid out for people."""
+        self._check(schema)
+        layout: SchemaLayout = self._load("layout", "lay_out")(schema)
+        return layout
 
     def places(self, schema: ParsedSchema, tags: FieldTags) -> Iterator[TaggedPlace]:
         """Yield the places of the schema whose values have a type, each with the tags that mark it.

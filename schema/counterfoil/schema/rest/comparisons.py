@@ -114,7 +114,8 @@ class PlacedFinding:
 
     ``policies`` are those of the grid under which it counts. The lines (from 1) and pointers are in the laid-out texts
     of the reader and the writer. ``no_witness`` says why there is no ``witness``. ``readers`` are applications whose
-    contracts read its place.
+    contracts read its place. ``also_at`` are further paths at which the same cause is met, such as the other fields of
+    one type; ``also_left`` is the number of those that are not listed.
     """
 
     rule: str
@@ -130,6 +131,8 @@ class PlacedFinding:
     witness: ShownWitness | None = None
     no_witness: str = ""
     readers: tuple[ReaderRow, ...] = ()
+    also_at: tuple[str, ...] = ()
+    also_left: int = 0
 
 
 PLACED_FINDING: Final = form_of(PlacedFinding)

@@ -567,10 +567,13 @@ INDEX_STATE: Final = form_of(IndexState)
 
 @dataclass(frozen=True, slots=True)
 class RegistryInspection:
-    """The registry: its size and the state of its index."""
+    """The registry: its size and the state of its index.
 
-    subjects: int
-    versions: int
+    ``subjects`` and ``versions`` are None, and ``last_change`` is 0, for callers who may not know all of them.
+    """
+
+    subjects: int | None
+    versions: int | None
     contexts: tuple[str, ...]
     index: IndexState
     last_change: int = 0

@@ -404,16 +404,27 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class ObjectForm(HasJsonSchema, Generic[_T]):
-    """The JSON form of the dataclass ``kind``. None is not written, and empty values only if ``keeps_empty``."""
+    """The JSON form of the dataclass ``kind``.
+
+    None is not written; an empty value is, if requests must have the member, and with ``keeps_empty`` any other, too.
+    """
 
     kind: type[_T]
     members: tuple[Member, ...]
     keeps_empty: bool = False
-    _written: tuple[tuple[str, str, Callable[[Json], Json] | None], ...] = field(init=False, repr=False, compare=False)
-    """Of each member the key, the name, and the function that writes it: a verdict has thousands of objects."""
+    _written: tuple[tuple[str, str, Callable[[Json], Json] | None, bool], ...] = field(
+        init=False, repr=False, compare=False
+    )
+    """Of each member the key, the name, the function that writes it, and whether it is written if it is empty.
+
+    A verdict has thousands of objects.
+    """
 
     def __post_init__(self) -> None:
-        written = tuple((each.key, each.name, each.type.write) for each in self.members)
+        written = tuple(
+            (each.key, each.name, each.type.write, self.keeps_empty or each.otherwise is REQUIRED)
+            for each in self.members
+        )
         object.__setattr__(self, "_written", written)
 
     def read(self, value: JsonValue) -> _T:
@@ -458,11 +469,11 @@ class ObjectForm(HasJsonSchema, Generic[_T]):
     def write(self, value: object) -> Document:
         """Return the JSON of ``value``, which has the fields of ``kind``, in the order of the members."""
         document: Document = {}
-        for key, name, write in self._written:
+        for key, name, write, keeps_empty in self._written:
             part = getattr(value, name)
             if part is not None and write is not None:
                 part = write(part)
-            if part or (part is not None and (self.keeps_empty or part not in ("", [], {}))):
+            if part or (part is not None and (keeps_empty or part not in ("", [], {}))):
                 document[key] = part
         return document
 

@@ -22,9 +22,12 @@ from counterfoil.registry.app import ROUTES
 from counterfoil.registry.http.access import Access, guarded, request_of
 from counterfoil.registry.http.answers import error_answer
 from counterfoil.registry.http.route import ApiRoute, ConfluentRoute, Endpoint
+from counterfoil.registry.web.endpoint import PageEndpoint, PageRoute
+from counterfoil.registry.web.routes import PAGE_ROUTES
 from counterfoil.schema.errors import RegistryError
 from strategies.access.callers import CALLERS, NamedCallers, Rules, access, rules_of_teams
 from strategies.access.matrix import CELLS, anonymous_mistake, filled, observe, request, seed
+from strategies.languages.marked_schemas import enum, record
 from strategies.registry.driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 KEKS = "/dek-registry/v1/keks"
 ENVIRONMENT = "/contracts/v1/environments/{environment}"
 SUBJECTS = "/contracts/v1/subjects"
+INSPECT = "/inspect/v1"
 MIGRATION = "/contracts/v1/migrations/{migration}"
 MUTATION = {
     "resourceName": "own-more",
@@ -48,17 +52,19 @@ STREAM = "stream_changes"
 """The endpoint of the event stream: it has the path of a page, and what it shows is tested in ``test_visibility``."""
 
 
-def with_access(route: DeclaredRoute, needs: Access) -> ASGIApp:
+def with_access(route: DeclaredRoute | PageRoute, needs: Access) -> ASGIApp:
     """Return the application of ``route`` as it would be if the route were declared with other needs."""
     changed = copy.copy(route)
     changed.access = needs
+    if isinstance(changed, PageRoute):
+        return PageEndpoint(changed, changed.build)
     if isinstance(changed, ConfluentRoute):
         return Endpoint(changed, changed.endpoint.func)  # type: ignore[attr-defined]  # a partial of the operation
     app = request_response(changed.get_route_handler())
     return AsyncExitStackMiddleware(app if isinstance(changed, ApiRoute) else guarded(app, needs))
 
 
-def without_asking(route: DeclaredRoute) -> ASGIApp:
+def without_asking(route: DeclaredRoute | PageRoute) -> ASGIApp:
     """Return the application of ``route`` whose operation asks nothing; what comes before it is checked."""
     inner = route.app
 
@@ -75,7 +81,7 @@ def without_asking(route: DeclaredRoute) -> ASGIApp:
     return answer
 
 
-def weakened(route: DeclaredRoute) -> Iterator[tuple[str, ASGIApp]]:
+def weakened(route: DeclaredRoute | PageRoute) -> Iterator[tuple[str, ASGIApp]]:
     """Yield the route's application with one need less, each of them, and what is missing."""
     needs = route.access
     if needs.asks:
@@ -113,6 +119,15 @@ SPECIAL: tuple[tuple[str, str, Any, tuple[tuple[AccessOperation, str], ...]], ..
     ),
     ("PUT /bridges/v1/{name}", "PUT /bridges/v1/own", {"plan": "{plan}"}, ((_O.WRITE, "bridge:own"),)),
     ("GET /contracts/v1/verifications/{verification}", "GET /contracts/v1/verifications/{verification}", None, ()),
+    *(
+        (f"GET {INSPECT}/{route}", f"GET {INSPECT}/{sent}", None, ((_O.READ, "own.*"),))
+        for route, sent in (
+            ("subjects/{subject}", "subjects/own.c"),
+            ("subjects/{subject}/versions/{version}", "subjects/own.c/versions/1"),
+            ("subjects/{subject}/elements", "subjects/own.s/elements?path="),
+            ("references/{subject}/{version}", "references/own.c/1?direction=in"),
+        )
+    ),
     *((f"GET {MIGRATION}{more}", f"GET {MIGRATION}{more}", None, ()) for more in ("", "/status")),
     *(
         (f"GET {SUBJECTS}/{{subject}}/{what}", f"GET {SUBJECTS}/own.s/{what}", None, ((_O.READ, "own.*"),))
@@ -162,6 +177,12 @@ class World:
         self.observed = await observe(self.registry)
         body, release = {"schema": '"int"'}, {"application": "own", "version": "1"}
         await self.registry.send("POST", "/subjects/:.foreign:s/versions", "admin", body)
+        await self.registry.send("POST", "/subjects/own.c/versions", "admin", {"schema": enum("C")})
+        referring = {"schema": record("R", "C"), "references": [{"name": "C", "subject": "own.c", "version": 1}]}
+        await self.registry.send("POST", "/subjects/foreign.r/versions", "admin", referring)
+        await self.registry.send(
+            "POST", "/subjects/foreign.s/versions", "admin", {"schema": "{"}, X_Request_Id="foreign"
+        )
         path = ENVIRONMENT.replace("{environment}", "own") + "/releases"
         self.release = (await self.registry.send("POST", path, "admin", release)).json["id"]
         return self
@@ -207,7 +228,7 @@ def test_the_rows_of_a_route_fail_without_its_check(monkeypatch: pytest.MonkeyPa
 
     async def story() -> set[str]:
         world, unnoticed = await World().filled(), set()
-        for route in ROUTES:
+        for route in (*ROUTES, *PAGE_ROUTES):
             if route.endpoint.__name__ == STREAM:
                 continue
             named = f"{route.method} {route.path_format}"

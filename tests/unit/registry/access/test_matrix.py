@@ -8,6 +8,7 @@ from itertools import groupby
 import pytest
 
 from counterfoil.registry.app import ROUTES
+from counterfoil.registry.web.routes import PAGE_ROUTES
 from strategies.access.callers import CALLERS, access
 from strategies.access.matrix import CELLS, ROWS, Cell, anonymous_mistake, request, seed
 from strategies.registry.driver import InProcessRegistry
@@ -92,7 +93,7 @@ def test_the_anonymous_caller_has_nothing_by_default() -> None:
 
 
 def test_every_route_has_a_row_and_every_row_a_route() -> None:
-    assert set(ROWS) == {f"{route.method} {route.path_format}" for route in ROUTES}
+    assert set(ROWS) == {f"{route.method} {route.path_format}" for route in (*ROUTES, *PAGE_ROUTES)}
 
 
 @pytest.mark.slow

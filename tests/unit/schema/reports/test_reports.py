@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,35 +15,8 @@ from counterfoil.schema.reports import CheckedSubject, Report, ReportedApproval,
 from counterfoil.schema.reports.forms import ReportForm, print_report
 from counterfoil.schema.texts import Position
 from strategies.contracts import published_reports
+from strategies.contracts.reports import reports
 
-_TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
-_WORD = st.text(st.characters(codec="utf-8", exclude_characters="/.\0"), min_size=1, max_size=8)
-_ENTRIES = st.builds(
-    ReportEntry,
-    rule=_WORD,
-    severity=st.sampled_from(Severity),
-    text=_WORD,
-    fingerprint=st.from_regex("[0-9a-f]{12}", fullmatch=True),
-    subject=_TEXT,
-    path=_WORD | st.just(""),
-    position=st.none() | st.builds(Position, st.integers(1, 99), st.integers(1, 99)),
-    details=st.lists(_TEXT, max_size=2).map(tuple),
-    advice=_TEXT,
-    is_failing=st.booleans(),
-    approval=st.none() | st.builds(ReportedApproval, _TEXT, _TEXT, _TEXT, _TEXT),
-)
-_REPORTS = st.builds(
-    Report,
-    command=st.sampled_from(["check", "lint"]),
-    version=_WORD,
-    summary=_TEXT,
-    exit_code=st.sampled_from(ExitCode),
-    against=_TEXT,
-    entries=st.lists(_ENTRIES, max_size=3).map(tuple),
-    checked=st.lists(st.builds(CheckedSubject, _TEXT, _TEXT, _TEXT, st.booleans()), max_size=2).map(tuple),
-    rules=st.dictionaries(_WORD, st.builds(ReportedRule, _TEXT, st.just("https://example.com/rule")), max_size=2),
-    note=_TEXT,
-)
 _BREAK = ReportEntry(
     rule="type-mismatch",
     severity=Severity.ERROR,
@@ -83,38 +54,11 @@ def _print(form: ReportForm, *entries: ReportEntry) -> str:
 
 
 @pytest.mark.slow
-@given(_REPORTS)
+@given(reports())
 def test_any_report_is_valid(report: Report) -> None:
     published_reports.junit().validate(print_report(ReportForm.JUNIT, report))
     published_reports.sarif().validate(json.loads(print_report(ReportForm.SARIF, report)))
     published_reports.gitlab().validate(json.loads(print_report(ReportForm.GITLAB, report)))
-
-
-@given(_REPORTS)
-def test_a_page_is_self_contained_and_its_elements_are_closed(report: Report) -> None:
-    page = print_report(ReportForm.HTML, report)
-    assert not re.search(r"<script|<link|src=|@import|url\(", page.partition("</style>")[0])
-    parser = _Balance()
-    parser.feed(page)
-    parser.close()
-    assert parser.open == []
-
-
-class _Balance(HTMLParser):
-    """The elements that are open."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        del attrs
-        assert tag not in {"script", "link", "img", "iframe"}
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
 
 
 def test_sarif_names_rule_place_and_fingerprint() -> None:

@@ -201,7 +201,7 @@ class Consumers:
         for name, reader in seen.items():
             found = _observed(reader)
             for path in found.reads:
-                if not (declared.get(name) and (path == WHOLE_RECORD or _is_covered(path, declared[name]))):
+                if not (declared.get(name) and (path == WHOLE_RECORD or is_covered(path, declared[name]))):
                     by_path.setdefault(path, []).append(self._of_path(found, path, reader))
         return [FieldUse(path, tuple(by_path[path])) for path in sorted(by_path)]
 
@@ -237,7 +237,7 @@ def _with_times(consumer: Consumer, reader: ObservedReader | None) -> Consumer:
     return replace(consumer, first_seen=reader.first_seen, last_seen=reader.last_seen, activity=activity)
 
 
-def _is_covered(path: str, declared: Iterable[str]) -> bool:
+def is_covered(path: str, declared: Iterable[str]) -> bool:
     """Return whether a declared path is the same, contains this one, or is inside of it."""
     steps = parse_path(path)
     others = (() if each == WHOLE_RECORD else parse_path(each) for each in declared)

@@ -22,6 +22,7 @@ from counterfoil.registry.store.records import (
     key_range,
     key_text,
     settings_of,
+    summary_of,
     use_of,
 )
 from counterfoil.registry.store.writes import (
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.changes import JournalChange, ScopeSettings
     from counterfoil.registry.store.name_ranges import SubjectRange
     from counterfoil.registry.store.writes import Effect, Guard, StoragePlan
-    from counterfoil.registry.subjects.versions import Content, VersionUse
+    from counterfoil.registry.subjects.versions import Content, SubjectSummary, VersionUse
     from counterfoil.schema.contexts import SubjectPrefix
     from counterfoil.schema.rest.object_forms import Document
     from counterfoil.schema.rest.versions import Visibility
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 # Plans of writes, as one call of a function in the database.
 
 _GUID: Final = 7
+_SUMMARY_GUID: Final = 5
 _DELETIONS: Final = frozenset({JournalChangeKind.DELETED, JournalChangeKind.REMOVED})
 
 
@@ -301,6 +303,25 @@ SELECT '[' || coalesce(string_agg(to_json(name)::text, ','), '') || ']' FROM (
   JOIN counterfoil.subjects s ON s.context_id = c.id AND s.name >= r.low AND (r.high IS NULL OR s.name < r.high)
   WHERE $4 = 'with deleted' OR (s.active_versions > 0) = ($4 = 'active')
   ORDER BY 1 OFFSET $5 LIMIT $6) named"""
+_SUMMARIES = """
+SELECT r.context, s.name,
+  CASE WHEN s.active_versions > 0 THEN s.active_versions
+    ELSE (SELECT count(*) FROM counterfoil.versions w WHERE w.subject_id = s.id) END,
+  v.version, v.schema_id, i.guid, v.deleted, v.ts, t.schema_type
+FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY r (context, low, high, position)
+JOIN counterfoil.contexts c ON c.name = r.context
+CROSS JOIN LATERAL (
+  SELECT id, name, active_versions FROM counterfoil.subjects
+  WHERE context_id = c.id AND name >= r.low AND (r.high IS NULL OR name < r.high)
+    AND ($4 = 'with deleted' OR (active_versions > 0) = ($4 = 'active'))
+  ORDER BY name LIMIT $5) s
+CROSS JOIN LATERAL (
+  SELECT w.version, w.context_id, w.schema_id, w.deleted, w.ts FROM counterfoil.versions w
+  WHERE w.subject_id = s.id AND (NOT w.deleted OR s.active_versions = 0)
+  ORDER BY w.version DESC LIMIT 1) v
+JOIN counterfoil.schema_ids i ON i.context_id = v.context_id AND i.id = v.schema_id
+JOIN counterfoil.contents t ON t.guid = i.guid
+ORDER BY r.position, s.name LIMIT $5"""
 _TOTALS = """
 SELECT count(*), coalesce(sum(active_versions), 0)::bigint FROM counterfoil.subjects WHERE active_versions > 0"""
 _SETTINGS = """
@@ -434,17 +455,17 @@ class PostgresReads:
         self, ranges: Sequence[SubjectRange], visibility: Visibility, *, first: int, last: int
     ) -> str:
         """Return the names of subjects in ranges, as the text of a JSON array."""
-        contexts, lows, highs = [list(column) for column in zip(*ranges, strict=True)] or ([], [], [])
         rows = await self._connections.rows(
-            _NAMES_WITHIN,
-            contexts,
-            [name_of(low) for low in lows],
-            [high and name_of(high) for high in highs],
-            visibility.value,
-            first,
-            max(last - first, 0),
+            _NAMES_WITHIN, *_range_columns(ranges), visibility.value, first, max(last - first, 0)
         )
         return str(rows[0][0])
+
+    async def summaries(
+        self, ranges: Sequence[SubjectRange], visibility: Visibility, limit: int
+    ) -> Sequence[SubjectSummary]:
+        """Return the first subjects in ranges, with their latest versions."""
+        rows = await self._connections.rows(_SUMMARIES, *_range_columns(ranges), visibility.value, limit)
+        return [summary_of(row, row[_SUMMARY_GUID]) for row in rows]
 
     async def totals(self) -> StoreTotals:
         """Return the numbers of subjects and versions."""
@@ -542,6 +563,15 @@ def _uses_by_position(rows: Sequence[Any], count: int) -> list[list[VersionUse]]
 def _id_columns(ids: Sequence[tuple[str, int]]) -> tuple[list[str], list[int]]:
     """Return the contexts and the ids, as two arrays."""
     return [name_of(context) for context, _ in ids], [schema_id for _, schema_id in ids]
+
+
+def _range_columns(ranges: Sequence[SubjectRange]) -> tuple[list[str], list[str], list[str | None]]:
+    """Return the contexts, the lowest names and the ends of ranges, as three arrays."""
+    return (
+        [name_of(each.context) for each in ranges],
+        [name_of(each.low) for each in ranges],
+        [None if each.high is None else name_of(each.high) for each in ranges],
+    )
 
 
 def _columns(scopes: Sequence[QualifiedSubject]) -> tuple[list[str], list[str]]:

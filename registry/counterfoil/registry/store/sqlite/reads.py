@@ -12,7 +12,16 @@ from uuid import UUID
 from counterfoil.registry.store.changes import TERM_KINDS, JournalChange, JournalChangeKind, ScopeSettings
 from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.protocol import StorageRecord, StoreTotals, uncertain
-from counterfoil.registry.store.records import change_of, content_of, event_of, key_of, key_range, settings_of, use_of
+from counterfoil.registry.store.records import (
+    change_of,
+    content_of,
+    event_of,
+    key_of,
+    key_range,
+    settings_of,
+    summary_of,
+    use_of,
+)
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry, VersionUse
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable
@@ -22,7 +31,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.audit.events import EventPlace, StoredEvent
     from counterfoil.registry.store.name_ranges import SubjectRange
-    from counterfoil.registry.subjects.versions import Content
+    from counterfoil.registry.subjects.versions import Content, SubjectSummary
     from counterfoil.schema.contexts import SubjectPrefix
     from counterfoil.schema.rest.versions import Visibility
 
@@ -151,7 +160,24 @@ SELECT json_group_array(name) FROM (
     AND s.name < coalesce(json_extract(r.value, '$[2]'), x'')
   WHERE :visibility = 'with deleted' OR (s.active_versions > 0) = (:visibility = 'active')
   ORDER BY 1 LIMIT :limit OFFSET :offset)"""
+_SUMMARIES: Final = """
+SELECT :context, s.name,
+  CASE WHEN s.active_versions > 0 THEN s.active_versions
+    ELSE (SELECT count(*) FROM versions w WHERE w.subject_id = s.id) END,
+  v.version, v.schema_id, i.guid, v.deleted, v.ts, t.schema_type
+FROM (
+  SELECT id, name, active_versions FROM subjects
+  WHERE context_id = (SELECT id FROM contexts WHERE name = :context) AND name >= :low AND name < :high
+    AND (:visibility = 'with deleted' OR (active_versions > 0) = (:visibility = 'active'))
+  ORDER BY name LIMIT :limit) s
+JOIN versions v ON v.subject_id = s.id AND v.version = (
+  SELECT w.version FROM versions w WHERE w.subject_id = s.id AND (w.deleted = 0 OR s.active_versions = 0)
+  ORDER BY w.version DESC LIMIT 1)
+JOIN schema_ids i ON i.context_id = v.context_id AND i.id = v.schema_id
+JOIN contents t ON t.guid = i.guid
+ORDER BY s.name"""
 _GUID: Final = 7
+_SUMMARY_GUID: Final = 5
 _ABOVE_ALL_TEXTS: Final = b""
 """In SQLite's order every blob comes after every text."""
 _NOTHING = SubjectHistory()
@@ -269,6 +295,23 @@ class SqliteReads:
             "offset": first,
         }
         return str(self._all(_NAMES_WITHIN, wanted)[0][0])
+
+    @intact
+    def summaries(self, ranges: Sequence[SubjectRange], visibility: Visibility, limit: int) -> Sequence[SubjectSummary]:
+        """Return the first subjects in ranges, with their latest versions; one range is read after the other."""
+        found: list[SubjectSummary] = []
+        for each in ranges:
+            if len(found) == limit:
+                break
+            wanted = {
+                "context": each.context,
+                "low": each.low,
+                "high": _ABOVE_ALL_TEXTS if each.high is None else each.high,
+                "visibility": visibility.value,
+                "limit": limit - len(found),
+            }
+            found += [summary_of(row, UUID(bytes=row[_SUMMARY_GUID])) for row in self._all(_SUMMARIES, wanted)]
+        return found
 
     def totals(self) -> StoreTotals:
         """Return the numbers of subjects and versions."""

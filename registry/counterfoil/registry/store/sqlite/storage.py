@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.name_ranges import SubjectRange
     from counterfoil.registry.store.protocol import StoreTotals
     from counterfoil.registry.store.writes import Requester, StoragePlan
-    from counterfoil.registry.subjects.versions import SubjectHistory
+    from counterfoil.registry.subjects.versions import SubjectHistory, SubjectSummary
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
     from counterfoil.schema.rest.versions import Visibility
 
@@ -324,6 +324,14 @@ class SqliteStorage(LocalStorage):
         """Return the names of subjects in ranges, as the text of a JSON array; read in a thread."""
         return await asyncio.get_running_loop().run_in_executor(
             self._scan_thread, self._scans.names_within, ranges, visibility, first, last
+        )
+
+    async def summaries(
+        self, ranges: Sequence[SubjectRange], visibility: Visibility, limit: int
+    ) -> Sequence[SubjectSummary]:
+        """Return the first subjects in ranges, with their latest versions; read in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(
+            self._scan_thread, self._scans.summaries, ranges, visibility, limit
         )
 
     async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:

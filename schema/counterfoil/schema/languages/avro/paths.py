@@ -90,7 +90,7 @@ def _at_index(listed: Sequence[T], index: str | int) -> T | None:
     return listed[index] if isinstance(index, int) and index < len(listed) else None
 
 
-def _without_null(node: AvroType) -> AvroType:
+def without_null(node: AvroType) -> AvroType:
     """Return the one type that a union has beside null; any other type unchanged."""
     kept = [each for each in node.branches if each.kind is not AvroKind.NULL] if isinstance(node, AvroUnion) else []
     return kept[0] if len(kept) == 1 else node
@@ -98,7 +98,7 @@ def _without_null(node: AvroType) -> AvroType:
 
 def _inside(around: AvroType, step: Step) -> _At:
     """Return the target of one step; raise ``PathFault`` if there is none."""
-    node = around if step.kind is StepKind.BRANCH else _without_null(around)
+    node = around if step.kind is StepKind.BRANCH else without_null(around)
     match step.kind, node:
         case StepKind.MEMBER, AvroRecord():
             field = _field(node, step.name)

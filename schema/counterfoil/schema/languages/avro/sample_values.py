@@ -7,7 +7,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
-from typing import Final
+from itertools import count
+from typing import Final, TypeAlias
 
 from counterfoil.schema.compatibility.findings import Sentence
 from counterfoil.schema.datum import Datum
@@ -448,81 +449,106 @@ _BOUNDARIES: Final[Mapping[AvroKind, Sequence[Datum]]] = {
 }
 
 
+_Maker: TypeAlias = Callable[[int, frozenset[int]], Datum]
+"""Makes the next value of a type at a depth, inside the records with these ids."""
+
+
 class SampleValues:
     """A sequence of values. Each type counts its uses, and each use gets the next value."""
 
     def __init__(self) -> None:
-        self._visits: dict[int, int] = {}
-        self._leaves: dict[int, Callable[[int], Datum] | None] = {}
+        self._makers: dict[int, _Maker] = {}
         self._smallest = DataBuilder()
 
     def next_of(self, node: AvroType) -> Datum:
         """Return the next value of ``node``; raise ``NoDatum`` if it has none of limited size."""
         self._smallest = DataBuilder()
-        return self._next(node, MAX_DEPTH, frozenset())
+        return self._maker(node)(MAX_DEPTH, frozenset())
 
-    def _next(self, node: AvroType, depth: int, inside: frozenset[int]) -> Datum:
-        if depth == 0:
-            return self._smallest.minimal(node, inside)
-        self._smallest.spend()
-        key = id(node)
-        number = self._visits.get(key, 0)
-        self._visits[key] = number + 1
-        if number == 0:
-            self._leaves[key] = _leaf(node)
-        leaf = self._leaves[key]
-        if leaf is not None:
-            return leaf(number)
+    def _maker(self, node: AvroType) -> _Maker:
+        """Return the maker of a type's values: what does not change from value to value is looked up once."""
+        known = self._makers.get(id(node))
+        if known is None:
+            known = self._makers[id(node)] = self._new_maker(node)
+        return known
+
+    def _new_maker(self, node: AvroType) -> _Maker:
+        numbers = count()
+        vary = _leaf(node) or self._with_parts(node)
+
+        def make(depth: int, inside: frozenset[int]) -> Datum:
+            if depth == 0:
+                return self._smallest.minimal(node, inside)
+            self._smallest.spend()
+            return vary(next(numbers), depth, inside)
+
+        return make
+
+    def _with_parts(self, node: AvroType) -> Callable[[int, int, frozenset[int]], Datum]:
+        """Return a function from a number, a depth and the records around it to a value of a type with parts."""
         match node:
-            case AvroArray():
-                return self._several(node.items, number % (_LONGEST + 1), depth)
-            case AvroMap():
-                return dict(zip(_KEYS, self._several(node.values, number % (len(_KEYS) + 1), depth), strict=False))
+            case AvroArray(items=items):
+                return lambda number, depth, _: self._several(items, number % (_LONGEST + 1), depth)
+            case AvroMap(values=values):
+                size = len(_KEYS) + 1
+                return lambda number, depth, _: dict(
+                    zip(_KEYS, self._several(values, number % size, depth), strict=False)
+                )
             case AvroUnion():
-                return self._next_branch(node, number, depth, inside)
+                return partial(self._next_branch, node)
             case AvroRecord():
-                return self._next_record(node, depth, inside)
+                return self._record_maker(node)
         raise AssertionError("a type without parts is a leaf")
 
     def _several(self, node: AvroType, count: int, depth: int) -> list[Datum]:
         try:
-            return [self._next(node, depth - 1, frozenset()) for _ in range(count)]
+            return [self._maker(node)(depth - 1, frozenset()) for _ in range(count)]
         except NoDatum:
             return []  # every value of this type is infinite, but an empty collection of it is not
 
-    def _next_record(self, record: AvroRecord, depth: int, inside: frozenset[int]) -> dict[str, Datum]:
-        within = inside | {id(record)}
-        return {field.name: self._next(field.type, depth - 1, within) for field in record.fields}
+    def _record_maker(self, record: AvroRecord) -> Callable[[int, int, frozenset[int]], Datum]:
+        fields: list[tuple[str, _Maker]] = []
+
+        def make(_: int, depth: int, inside: frozenset[int]) -> Datum:
+            if not fields:  # now the makers of all records are known, also of this one inside itself
+                fields.extend((field.name, self._maker(field.type)) for field in record.fields)
+            within = inside | {id(record)}
+            return {name: maker(depth - 1, within) for name, maker in fields}
+
+        return make
 
     def _next_branch(self, union: AvroUnion, number: int, depth: int, inside: frozenset[int]) -> tuple[str, Datum]:
         for index in range(len(union.branches)):
             branch = union.branches[(number + index) % len(union.branches)]
             try:
-                return branch_name(branch), self._next(branch, depth - 1, inside)
+                return branch_name(branch), self._maker(branch)(depth - 1, inside)
             except NoDatum:
                 continue
         raise NoDatum("no branch of a union has a finite datum")
 
 
-def _leaf(node: AvroType) -> Callable[[int], Datum] | None:
-    """Return the function from a number to a value of a type without parts; None for a type with parts."""
+def _leaf(node: AvroType) -> Callable[[int, int, frozenset[int]], Datum] | None:
+    """Return the function from a number to a value of a type without parts; None for a type with parts.
+
+    Its further arguments are those of types with parts, and have no effect.
+    """
     logical = logical_type_of(node)
     if logical is not None:
-        return partial(logical_value, logical, node)
+        return lambda number, *_: logical_value(logical, node, number)
     match node:
         case AvroPrimitive():
             return _primitive(node.kind)
         case AvroEnum():
-            return partial(_symbol, node)
+            return lambda number, *_: _symbol(node, number)
         case AvroFixed():
-            return partial(_fixed, node)
+            return lambda number, *_: _fixed(node, number)
     return None
 
 
-def _primitive(kind: AvroKind) -> Callable[[int], Datum]:
+def _primitive(kind: AvroKind) -> Callable[[int, int, frozenset[int]], Datum]:
     boundaries, vary = _BOUNDARIES[kind], _VARIED.get(kind)
 
-    def value(number: int) -> Datum:
+    def value(number: int, _: int, __: frozenset[int]) -> Datum:
         if number < len(boundaries):
             return boundaries[number]
         return vary(number) if vary is not None else boundaries[number % len(boundaries)]

@@ -142,9 +142,9 @@ def edit_tags(schema: ProtobufSchema, edit: TagEdit) -> str:
 
 def _of_message(message: ProtoMessage, prefix: str) -> Iterator[tuple[Entity, tuple[str, ...]]]:
     path = f"{prefix}{message.name}"
-    yield Entity(path, EntityKind.RECORD), _read(message.options, EntityKind.RECORD)
+    yield Entity(path, EntityKind.RECORD), tags_written(message.options, EntityKind.RECORD)
     for each in _fields(message):
-        yield Entity(f"{path}.{each.name}", EntityKind.FIELD), _read(each.options, EntityKind.FIELD)
+        yield Entity(f"{path}.{each.name}", EntityKind.FIELD), tags_written(each.options, EntityKind.FIELD)
     for inner in message.messages:
         yield from _of_message(inner, f"{path}.")
 
@@ -179,7 +179,8 @@ def _edited(message: ProtoMessage, prefix: str, edit: TagEdit) -> ProtoMessage:
     )
 
 
-def _read(options: tuple[ProtoOption, ...], kind: EntityKind) -> tuple[str, ...]:
+def tags_written(options: tuple[ProtoOption, ...], kind: EntityKind) -> tuple[str, ...]:
+    """Return the tags in the options of a message or field, in the order written."""
     name = _OPTION_BY_KIND[kind]
     found: list[str] = []
     for option in options:
@@ -203,7 +204,7 @@ def _written(options: tuple[ProtoOption, ...], entity: Entity, edit: TagEdit) ->
     if entity not in edit.entities:
         return options
     name = _OPTION_BY_KIND[entity.kind]
-    tags = edit.applied(entity, _read(options, entity.kind))
+    tags = edit.applied(entity, tags_written(options, entity.kind))
     entries: tuple[AggregateEntry, ...] = ()
     kept: list[ProtoOption] = []
     for option in options:

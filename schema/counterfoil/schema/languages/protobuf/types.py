@@ -73,9 +73,9 @@ class MessageType(DeclaredType):
     @cached_property
     def fields(self) -> dict[int, NumberedField]:
         """Every field by its number, including groups and the fields of oneofs."""
-        found = {each.number: self._field(each, None) for each in self.node.fields}
+        found = {each.number: self.field_of(each, None) for each in self.node.fields}
         for oneof in self.node.oneofs:
-            found.update((each.number, self._field(each, oneof)) for each in oneof.fields)
+            found.update((each.number, self.field_of(each, oneof)) for each in oneof.fields)
         return dict(sorted(found.items()))
 
     @cached_property
@@ -93,7 +93,8 @@ class MessageType(DeclaredType):
         """Whether its extensions are written as the items of a message set, an encoding of the first version."""
         return any(option.name == "message_set_wire_format" and _is_true(option) for option in self.node.options)
 
-    def _field(self, node: ProtoField, oneof: ProtoOneOf | None) -> NumberedField:
+    def field_of(self, node: ProtoField, oneof: ProtoOneOf | None) -> NumberedField:
+        """Return the field that a node of the message declares."""
         features = with_options(self.features, node.options) if node.options else self.features
         return NumberedField(node, self.types, self.full_name, oneof, features)
 

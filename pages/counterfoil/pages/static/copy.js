@@ -1,0 +1,18 @@
+// @ts-check
+// Buttons that copy a text as it is: what the page shows may have the numbers of invisible characters in it.
+for (const button of document.querySelectorAll("button[data-copy]")) {
+  if (!(button instanceof HTMLButtonElement) || !navigator.clipboard) continue;
+  const first = button.firstChild;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy ?? "");
+      if (first) first.textContent = "Copied";
+    } catch {
+      if (first) first.textContent = "Not allowed";
+    }
+    setTimeout(() => {
+      if (first) first.textContent = "Copy";
+    }, 2000);
+  });
+}

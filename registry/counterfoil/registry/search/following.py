@@ -1,0 +1,304 @@
+"""The task that keeps an index in step with the journal, and builds it anew where that is due.
+
+Nothing of it runs before the response to a registration. Each step is one transaction: it reads the state, up to 500
+changes, what is stored of the subjects in them, and writes rows and state together. So it can be ended at any moment,
+and any server may take the next step. What it writes about a subject is a function of what the store has of it now,
+whichever changes led there; a change only says which subject to look at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.associations.records import BY_SUBJECT, stored_association
+from counterfoil.registry.judges.judging import Pauses
+from counterfoil.registry.logs import LOGGER
+from counterfoil.registry.search.index import IndexBuilding, JournalMark, StoredState, SubjectUpdate, mark_of
+from counterfoil.registry.search.lives import (
+    MAX_SCOPE_CHARS,
+    NOT_INDEXED,
+    IndexedSubject,
+    VersionFacts,
+    scope_key,
+)
+from counterfoil.registry.search.protocol import IndexUnusable
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind
+from counterfoil.registry.store.name_ranges import SubjectRange
+from counterfoil.registry.store.writes import StaleWrite
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
+from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable, TooManyJudgements
+from counterfoil.schema.rest.inspection import HitKind
+from counterfoil.schema.rest.versions import Visibility
+from counterfoil.schema.searchable import SchemaFacts, SearchFact, schema_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from counterfoil.registry.search.index import SearchIndex
+    from counterfoil.registry.search.protocol import IndexTransaction
+    from counterfoil.registry.store.changes import WrittenChanges
+    from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.subjects.reading import SchemaReader
+    from counterfoil.registry.subjects.versions import Content
+    from counterfoil.schema.model import Metadata
+
+CHANGES_A_STEP: Final = 500
+SUBJECTS_A_STEP: Final = 100
+
+_POLL_S: Final = 0.5
+"""How often the journal is read without a write of this server: others may write."""
+
+_TOGETHER_S: Final = 0.05
+"""The pause in which writes come together, so that one transaction has all of them."""
+
+_RETRY_S: Final = 5.0
+_TRANSIENT: Final = (StoreUnavailable, StoreTimeout, TooManyJudgements, StaleWrite)
+_ABOUT_VERSIONS: Final = frozenset({JournalChangeKind.REGISTERED, JournalChangeKind.DELETED, JournalChangeKind.REMOVED})
+_FIRST_CHARACTER: Final = "\x01"
+
+
+class SubjectSource:
+    """Reads from the store what an index is to have of a subject."""
+
+    def __init__(self, storage: Storage, reader: SchemaReader) -> None:
+        self._storage = storage
+        self._reader = reader
+
+    async def update(self, subject: QualifiedSubject, before: IndexedSubject, pauses: Pauses) -> SubjectUpdate:
+        """Return what is to change about a subject of which the index has ``before``.
+
+        Only further versions are parsed where the index has the first ones as they are stored.
+        """
+        history = await self._storage.history(subject)
+        topics = await self._topics(subject) if history.entries else ()
+        if not history.entries:
+            return SubjectUpdate(subject, before, NOT_INDEXED, is_anew=True)
+        if len(scope_key(subject)) > MAX_SCOPE_CHARS:
+            return _too_long(subject, before)
+        goes_on = before.is_beginning_of(history)
+        begun = before if goes_on else NOT_INDEXED
+        facts: list[VersionFacts] = []
+        prints: list[tuple[bytes, bytes]] = []
+        problems: list[tuple[int, str]] = []
+        for entry in history.entries[begun.count :]:
+            await pauses.pause_if_due()
+            content = await self._reader.content(entry.guid)
+            found, problem = await self._facts(subject, content)
+            facts.append(VersionFacts(entry.version, content.schema_type.value, found.facts))
+            prints += [(each, entry.guid.bytes) for each in found.fingerprints]
+            if problem:
+                problems.append((entry.version, problem))
+        after = replace(begun.with_versions(history, facts), topics=topics)
+        return SubjectUpdate(subject, before, after, prints, problems, is_anew=not goes_on)
+
+    async def _topics(self, subject: QualifiedSubject) -> tuple[str, ...]:
+        records = await self._storage.records(BY_SUBJECT, (subject.context, subject.name))
+        return tuple(sorted({stored_association(each.document).resource.name for each in records}))
+
+    async def _facts(self, subject: QualifiedSubject, content: Content) -> tuple[SchemaFacts, str]:
+        """Return the facts of a content, and why they are not all; an empty text if they are."""
+        metadata = content.metadata
+        own = () if metadata is None else _metadata_facts(metadata)
+        try:
+            parsed = await self._reader.parsed(subject.context, content)
+            tags = {} if metadata is None else {path: tuple(each) for path, each in metadata.tags.items()}
+            found = await self._reader.about(parsed, schema_facts, tags)
+        except _TRANSIENT:
+            raise
+        except RegistryError as error:
+            return SchemaFacts(own), error.message[:500]
+        except Exception as error:  # noqa: BLE001 - one text must not stop the index of all others
+            LOGGER.exception("a stored schema cannot be indexed", extra={"subject": str(subject)})
+            return SchemaFacts(own), f"{type(error).__name__}: a defect of the server; its log has the details"
+        problem = f"only the first {len(found.facts)} of its elements and texts are found" if found.is_cut else ""
+        return replace(found, facts=(*own, *found.facts)), problem
+
+
+def _metadata_facts(metadata: Metadata) -> tuple[SearchFact, ...]:
+    """Return the properties of a version as facts; of a sensitive one its name alone."""
+    hidden = frozenset(metadata.sensitive)
+    return tuple(
+        SearchFact(HitKind.PROPERTY, key if key in hidden else f"{key}={value}")
+        for key, value in metadata.properties.items()
+    )
+
+
+def _too_long(subject: QualifiedSubject, before: IndexedSubject) -> SubjectUpdate:
+    problem = f"the name of the subject has more than {MAX_SCOPE_CHARS} characters"
+    return SubjectUpdate(subject, before, NOT_INDEXED, problems=[(0, problem)], is_anew=True)
+
+
+class Following:
+    """Keeps ``index`` in step with ``storage``.
+
+    ``state`` says how it goes. Steps of other servers are as good as its own.
+    """
+
+    def __init__(self, index: SearchIndex, storage: Storage, reader: SchemaReader) -> None:
+        self._index = index
+        self._storage = storage
+        self._source = SubjectSource(storage, reader)
+        self._woken = asyncio.Event()
+        self.problem = ""
+        """Why the index cannot be used; empty while it can."""
+        storage.observe(self._note)
+
+    def _note(self, _: WrittenChanges | None, /) -> None:
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Take steps until the task is cancelled."""
+        is_open = False
+        while True:
+            pause_s = _POLL_S
+            try:
+                if not is_open:
+                    await self._index.database.prepare()
+                    is_open, self.problem = True, ""
+                await self._take_steps()
+                self.problem = ""
+            except IndexUnusable as error:
+                is_open = await self._begun_anew(error)
+                pause_s = 0.0 if is_open else _RETRY_S
+            except (*_TRANSIENT, RegistryError):
+                pause_s = _POLL_S
+            except Exception:  # noqa: BLE001 - the task goes on
+                LOGGER.exception("the search index cannot follow the journal; it is tried again")
+                pause_s = _RETRY_S
+            await self._pause(pause_s)
+
+    async def _pause(self, pause_s: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._woken.wait(), pause_s)
+        self._woken.clear()
+        await asyncio.sleep(_TOGETHER_S if pause_s else 0)
+
+    async def _begun_anew(self, error: IndexUnusable) -> bool:
+        """Remove an index that cannot be used, and return whether there is an empty one instead."""
+        if not self.problem:
+            LOGGER.warning("the search index cannot be used, and is built anew", extra={"cause": str(error)})
+        self.problem = str(error)
+        self._index.forget()
+        try:
+            await self._index.database.remove()
+            await self._index.database.prepare()
+        except (IndexUnusable, StoreTimeout) as lost:
+            self.problem = str(lost)
+            return False
+        return True
+
+    async def until_current(self) -> None:
+        """Take steps until the index is whole and has every change; for commands and tests."""
+        await self._index.database.prepare()
+        await self._take_steps()
+
+    async def _take_steps(self) -> None:
+        has_more = True
+        while has_more:
+            has_more = await self.step()
+            await asyncio.sleep(0)
+
+    async def step(self) -> bool:
+        """Take one step; return whether there is more to do."""
+        index = self._index
+        try:
+            async with index.database.writing() as writing:
+                if writing is None:
+                    return False  # another server takes one
+                before = await index.state(writing)
+                after = await self._advanced(writing, before)
+                if after != before:
+                    await index.put_state(writing, after)
+        except BaseException:
+            index.note_undone()
+            raise
+        index.note_committed()
+        return after != before
+
+    async def _advanced(self, writing: IndexTransaction, state: StoredState) -> StoredState:
+        """Take one step of what there is to do, and return the state after it."""
+        if state.current is None and state.building is None:
+            return await self._index.begin(writing, state, await self._end_of_journal())
+        building = state.building
+        if building is not None and not building.is_begun:
+            return await self._index.begin(writing, replace(state, building=None), await self._end_of_journal())
+        if building is not None and not building.is_filled:
+            building = await self._filled(writing, building)
+        elif building is not None:
+            mark = await self._followed(writing, building.generation, building.mark)
+            if mark == building.mark:
+                return await self._index.swap(writing, state)
+            if mark is None:
+                return await self._index.begin(writing, state, await self._end_of_journal())
+            building = replace(building, mark=mark)
+        if state.current is None:
+            return replace(state, building=building)
+        mark = await self._followed(writing, state.current, state.mark)
+        if mark is None:  # of another store
+            return await self._index.drop(writing, state)
+        return replace(state, building=building, mark=mark)
+
+    async def _end_of_journal(self) -> JournalMark:
+        last = await self._storage.last_change()
+        changes = await self._storage.changes(last - 1, 1) if last else ()
+        return mark_of(changes[0]) if changes else JournalMark()
+
+    async def _followed(self, writing: IndexTransaction, g: int, mark: JournalMark) -> JournalMark | None:
+        """Index the next changes after a place in the journal, and return the place behind them.
+
+        None if the journal has another change at that place, so that it is that of another store. Histories are read
+        after the changes, and after a catch-up: they are at least as new as these.
+        """
+        changes = list(await self._storage.changes(max(mark.change - 1, 0), CHANGES_A_STEP + 1))
+        if mark.change:
+            if not changes or mark_of(changes[0]) != mark:
+                return None
+            del changes[0]
+        changes = changes[:CHANGES_A_STEP]
+        if not changes:
+            return mark
+        await self._storage.catch_up()
+        await self._update(writing, g, list(dict.fromkeys(_subjects_of(changes))))
+        return mark_of(changes[-1])
+
+    async def _filled(self, writing: IndexTransaction, building: IndexBuilding) -> IndexBuilding:
+        """Index the next subjects by context and name."""
+        await self._storage.catch_up()
+        contexts = sorted({DEFAULT_CONTEXT, *await self._storage.contexts()})
+        context = building.context or contexts[0]
+        low = building.name + _FIRST_CHARACTER if building.name else ""
+        names = json.loads(
+            await self._storage.names_within(
+                [SubjectRange(context, low, None)], Visibility.WITH_DELETED, first=0, last=SUBJECTS_A_STEP
+            )
+        )
+        subjects = [parse_subject(name) for name in names]
+        await self._update(writing, building.generation, subjects)
+        if len(subjects) == SUBJECTS_A_STEP:
+            return replace(building, context=context, name=subjects[-1].name)
+        following = [each for each in contexts if each > context]
+        if following:
+            return replace(building, context=following[0], name="")
+        return replace(building, is_filled=True)
+
+    async def _update(self, writing: IndexTransaction, g: int, subjects: Sequence[QualifiedSubject]) -> None:
+        known = await self._index.documents(writing, g, [scope_key(each) for each in subjects])
+        pauses = Pauses()
+        updates = [
+            await self._source.update(each, known.get(scope_key(each), NOT_INDEXED), pauses) for each in subjects
+        ]
+        await self._index.put(writing, g, [each for each in updates if each.before != each.after or each.problems])
+
+
+def _subjects_of(changes: Iterable[JournalChange]) -> Iterable[QualifiedSubject]:
+    """Yield the subjects of which the index may lack something after some changes."""
+    for change in changes:
+        if change.kind in _ABOUT_VERSIONS:
+            yield change.subject
+        elif change.kind is JournalChangeKind.RECORD and (change.document or {}).get("kind") == BY_SUBJECT:
+            context, name, *_ = (change.document or {})["key"]
+            yield QualifiedSubject(context, name)

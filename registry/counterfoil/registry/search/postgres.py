@@ -1,0 +1,188 @@
+"""An index in the schema ``counterfoil_search`` of a PostgreSQL database, written by one server at a time.
+
+Whoever has the advisory lock of a transaction writes, so that poolers which give each transaction another connection
+do no harm.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import asyncpg
+
+from counterfoil.registry.search.dialects import FORMAT, PostgresDialect
+from counterfoil.registry.search.protocol import IndexUnusable
+from counterfoil.registry.store.postgres.connections import FOREIGN, said_by
+from counterfoil.schema.errors import StoreTimeout
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from counterfoil.registry.store.postgres.connections import PostgresAddress
+
+_LOCK: Final = 0x43464C53
+_SCHEMA: Final = "counterfoil_search"
+_CONNECTIONS: Final = 3
+_STATEMENT_S: Final = 5.0
+_BATCH_S: Final = 300.0
+_FORMAT: Final = "SELECT document::jsonb ->> 'format' FROM counterfoil_search.state"
+_TRIGRAMS: Final = (
+    "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm'"
+)
+_STATE: Final = (
+    "CREATE TABLE IF NOT EXISTS counterfoil_search.state "
+    "(id integer PRIMARY KEY CHECK (id = 1), document text NOT NULL)"
+)
+_SIZE: Final = (
+    "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class "
+    "WHERE relnamespace = to_regnamespace('counterfoil_search') AND relkind = 'r'"
+)
+_LATE: Final = (asyncpg.QueryCanceledError, TimeoutError)
+
+
+class _Transaction:
+    """Statements in a transaction of a connection."""
+
+    def __init__(self, connection: asyncpg.Connection, limit_s: float) -> None:
+        self._connection = connection
+        self._limit_s = limit_s
+
+    async def rows(self, statement: str, *arguments: object) -> Sequence[Any]:
+        """Return the rows of a statement."""
+        found: Sequence[Any] = await self._connection.fetch(statement, *arguments, timeout=self._limit_s)
+        return found
+
+    async def rows_of_all(self, statements: Sequence[tuple[str, tuple[object, ...]]]) -> list[Sequence[Any]]:
+        """Return the rows of several statements."""
+        return [await self.rows(statement, *given) for statement, given in statements]
+
+    async def each(self, statement: str, arguments: Sequence[Sequence[object]]) -> None:
+        """Carry out a statement once for each row of arguments."""
+        if arguments:
+            await self._connection.executemany(statement, arguments, timeout=self._limit_s)
+
+    async def script(self, statements: Sequence[str]) -> None:
+        """Carry out statements without arguments, one after the other."""
+        for statement in statements:
+            await self._connection.execute(statement, timeout=self._limit_s)
+
+
+class PostgresIndexDatabase:
+    """An index in the database at ``address``; ``uses_trigrams`` is whether the extension ``pg_trgm`` is wanted."""
+
+    def __init__(self, address: PostgresAddress, *, uses_trigrams: bool = True) -> None:
+        self._address = address
+        self._uses_trigrams = uses_trigrams
+        self._pool: asyncpg.Pool | None = None
+        self._opening = asyncio.Lock()
+        self.dialect = PostgresDialect()
+
+    async def prepare(self) -> None:
+        """Make what every index has; remove an index of an older format.
+
+        Raise ``IndexUnusable`` where the right is missing, and for an index of a newer format: servers of two versions
+        may share the database, and would remove each other's.
+        """
+        pool = await self._opened()
+        with _translated_errors():
+            async with pool.acquire() as connection:
+                async with connection.transaction():
+                    await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+                    await _prepare(connection)
+                self.dialect = PostgresDialect(trigrams=await self._trigrams(connection))
+
+    async def _trigrams(self, connection: asyncpg.Connection) -> str:
+        """Return the schema of the extension for parts of names, which is made if it can be; else an empty text."""
+        if not self._uses_trigrams:
+            return ""
+        with suppress(*FOREIGN):
+            if await connection.fetchval(_TRIGRAMS) is None:
+                await connection.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
+        return str(await connection.fetchval(_TRIGRAMS) or "")
+
+    async def _opened(self) -> asyncpg.Pool:
+        async with self._opening:
+            if self._pool is None:
+                with _translated_errors():
+                    self._pool = await asyncpg.create_pool(
+                        self._address.dsn,
+                        min_size=0,
+                        max_size=_CONNECTIONS,
+                        timeout=self._address.timeout_s,
+                        command_timeout=_STATEMENT_S,
+                        statement_cache_size=100 if self._address.prepared_statements else 0,
+                    )
+            return self._pool
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[_Transaction]:
+        """Return a transaction that only reads."""
+        pool = await self._opened()
+        with _translated_errors():
+            async with pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
+                yield _Transaction(connection, _STATEMENT_S)
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[_Transaction | None]:
+        """Return a transaction that writes; None while another server has one."""
+        pool = await self._opened()
+        with _translated_errors():
+            async with pool.acquire() as connection, connection.transaction():
+                if not await connection.fetchval(f"SELECT pg_try_advisory_xact_lock({_LOCK})"):
+                    yield None
+                    return
+                await connection.execute("SET LOCAL synchronous_commit = off")  # what is lost is read again
+                yield _Transaction(connection, _BATCH_S)
+
+    async def remove(self) -> None:
+        """Remove the whole schema."""
+        pool = await self._opened()
+        with _translated_errors():
+            async with pool.acquire() as connection, connection.transaction():
+                await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+                await connection.execute(f"DROP SCHEMA IF EXISTS {_SCHEMA} CASCADE")
+
+    async def size_bytes(self) -> int:
+        """Return the size of the tables and their indexes."""
+        async with self.reading() as found:
+            [(size,)] = await found.rows(_SIZE)
+        return int(size)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            try:
+                await asyncio.wait_for(pool.close(), _STATEMENT_S)
+            except FOREIGN:
+                pool.terminate()
+
+
+async def _prepare(connection: asyncpg.Connection) -> None:
+    if await connection.fetchval(f"SELECT to_regclass('{_SCHEMA}.state')") is not None:
+        found = await connection.fetchval(_FORMAT)
+        if found is not None and int(found) > FORMAT:
+            raise IndexUnusable(f"it has the format {found} of a newer version; this one needs {FORMAT}")
+        if found is not None and int(found) < FORMAT:
+            await connection.execute(f"DROP SCHEMA {_SCHEMA} CASCADE")
+    await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
+    await connection.execute(_STATE)
+    await connection.execute(
+        "INSERT INTO counterfoil_search.state VALUES (1, $1) ON CONFLICT DO NOTHING", json.dumps({"format": FORMAT})
+    )
+
+
+class _translated_errors:  # noqa: N801 - it is used as a function
+    """Raise the errors of the driver as those of an index."""
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, _LATE):
+            raise StoreTimeout(f"The search index did not answer within {_STATEMENT_S:g} s; search for more") from error
+        if isinstance(error, FOREIGN):
+            raise IndexUnusable(said_by(error)) from error

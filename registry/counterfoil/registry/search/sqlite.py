@@ -1,0 +1,286 @@
+"""An index in a SQLite file beside the store's, or in memory.
+
+Statements run in threads, so that the event loop goes on. The file is in WAL mode: it is read while it is written. A
+commit does not wait for the disk (``synchronous=NORMAL``): what a power failure takes away is read from the journal
+again, since the state is written with the rows that it is about.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from counterfoil.registry.search.dialects import FORMAT, SqliteDialect
+from counterfoil.registry.search.protocol import IndexUnusable
+from counterfoil.schema.errors import StoreTimeout
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+    from pathlib import Path
+
+_T = TypeVar("_T")
+
+APPLICATION_ID: Final = 0x43464C53
+"""Marks a file as an index of this project (SQLite's ``application_id``)."""
+
+ENDING: Final = ".search"
+"""What the name of an index has after that of its store."""
+
+_READERS: Final = 2
+_CACHE_KIB: Final = 4096
+_STATEMENT_S: Final = 5.0
+_STEPS: Final = 20_000
+"""The steps of SQLite's machine between two looks at the clock."""
+
+_BUSY_MS: Final = 200
+_STATE: Final = "CREATE TABLE IF NOT EXISTS state (id INTEGER PRIMARY KEY CHECK (id = 1), document TEXT NOT NULL)"
+_FILES: Final = ("", "-wal", "-shm", "-journal")
+
+
+@cache
+def _translated(statement: str) -> str:
+    """Return a statement with SQLite's own signs for arguments.
+
+    >>> _translated("a = $1 AND json_extract(b, '$[0]') = $12")
+    "a = ?1 AND json_extract(b, '$[0]') = ?12"
+    """
+    return re.sub(r"\$(\d+)", r"?\1", statement)
+
+
+def has_trigrams() -> bool:
+    """Return whether this Python's SQLite finds parts of names: FTS5 with trigrams, from 3.34 on."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.execute("CREATE VIRTUAL TABLE t USING fts5 (a, tokenize='trigram', content='', detail=none)")
+    except sqlite3.Error:
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+class _Connection:
+    """One connection, whose statements run in a thread of ``threads``."""
+
+    def __init__(self, connection: sqlite3.Connection, threads: ThreadPoolExecutor) -> None:
+        self.raw = connection
+        self._threads = threads
+        self._ends_s = float("inf")
+        connection.set_progress_handler(self._is_late, _STEPS)
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self._ends_s
+
+    async def run(self, work: Callable[[sqlite3.Connection], _T], *, limit_s: float = _STATEMENT_S) -> _T:
+        """Return the result of ``work``; raise ``IndexUnusable``, or ``StoreTimeout`` after a while."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(self._run, work, limit_s))
+
+    def _run(self, work: Callable[[sqlite3.Connection], _T], limit_s: float) -> _T:
+        self._ends_s = time.monotonic() + limit_s
+        try:
+            return work(self.raw)
+        except sqlite3.OperationalError as error:
+            if "interrupted" in str(error):
+                raise StoreTimeout(f"The search index did not answer within {limit_s:g} s; search for more") from None
+            raise IndexUnusable(str(error)) from error
+        except sqlite3.Error as error:
+            raise IndexUnusable(str(error)) from error
+
+    # --- a transaction's statements
+
+    async def rows(self, statement: str, *arguments: object) -> Sequence[Any]:
+        """Return the rows of a statement."""
+        return await self.run(lambda raw: raw.execute(_translated(statement), arguments).fetchall())
+
+    async def rows_of_all(self, statements: Sequence[tuple[str, tuple[object, ...]]]) -> list[Sequence[Any]]:
+        """Return the rows of several statements, in one turn of a thread."""
+        return await self.run(
+            lambda raw: [raw.execute(_translated(statement), given).fetchall() for statement, given in statements]
+        )
+
+    async def each(self, statement: str, arguments: Sequence[Sequence[object]]) -> None:
+        """Carry out a statement once for each row of arguments."""
+        if arguments:
+            await self.run(lambda raw: raw.executemany(_translated(statement), arguments), limit_s=float("inf"))
+
+    async def script(self, statements: Sequence[str]) -> None:
+        """Carry out statements without arguments, one after the other."""
+
+        def work(raw: sqlite3.Connection) -> None:
+            for statement in statements:
+                raw.execute(statement)
+
+        await self.run(work, limit_s=float("inf"))
+
+
+class SqliteIndexDatabase:
+    """An index in the file ``path``, which is made when it is missing; None is memory.
+
+    ``has_parts`` is whether full-text tables are used; by default if SQLite has them.
+    """
+
+    def __init__(self, path: Path | None, *, has_parts: bool | None = None) -> None:
+        self._path = path
+        self.dialect = SqliteDialect(has_parts=has_trigrams() if has_parts is None else has_parts)
+        self._threads = ThreadPoolExecutor(_READERS + 1, thread_name_prefix="counterfoil-search")
+        self._writer: _Connection | None = None
+        self._readers: asyncio.Queue[_Connection] = asyncio.Queue()
+        self._all: list[_Connection] = []
+        self._lock = asyncio.Lock()
+
+    async def prepare(self) -> None:
+        """Make what every index has; remove an index of another format, and a file that is none."""
+        if self._writer is not None:
+            return
+        try:
+            await self._open()
+        except IndexUnusable:
+            await self.remove()
+            await self._open()
+
+    async def _open(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._writer = await self._connected()
+        try:
+            await self._writer.run(_prepare)
+            readers = 0 if self._path is None else _READERS
+            for _ in range(readers):
+                self._readers.put_nowait(await self._connected())
+            if not readers:
+                self._readers.put_nowait(self._writer)
+        except IndexUnusable:
+            await loop.run_in_executor(self._threads, self._disconnect)
+            raise
+
+    async def _connected(self) -> _Connection:
+        loop = asyncio.get_running_loop()
+        try:
+            raw = await loop.run_in_executor(self._threads, _connect, self._path)
+        except (sqlite3.Error, OSError) as error:
+            raise IndexUnusable(str(error)) from error
+        found = _Connection(raw, self._threads)
+        self._all.append(found)
+        return found
+
+    def _disconnect(self) -> None:
+        for each in self._all:
+            with suppress(sqlite3.Error):
+                each.raw.close()
+        self._all.clear()
+        self._writer = None
+        self._readers = asyncio.Queue()
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[_Connection]:
+        """Return a transaction that only reads; in memory, where there is one connection, single statements."""
+        if self._writer is None:
+            raise IndexUnusable("the index is not open")
+        if self._path is None:
+            yield self._writer
+            return
+        readers = self._readers
+        connection = await readers.get()
+        try:
+            await connection.run(lambda raw: raw.execute("BEGIN"))
+            try:
+                yield connection
+            finally:
+                with suppress(IndexUnusable):
+                    await connection.run(_roll_back)
+        finally:
+            readers.put_nowait(connection)
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[_Connection | None]:
+        """Return a transaction that writes; None while another process has one."""
+        async with self._lock:
+            writer = self._writer
+            if writer is None:
+                raise IndexUnusable("the index is not open")
+            if not await writer.run(_begun):
+                yield None
+                return
+            try:
+                yield writer
+                await writer.run(lambda raw: raw.execute("COMMIT"), limit_s=float("inf"))
+            except BaseException:
+                with suppress(IndexUnusable):
+                    await asyncio.shield(writer.run(_roll_back))
+                raise
+
+    async def remove(self) -> None:
+        """Remove the file, or what is in memory."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._threads, self._disconnect)
+        if self._path is None:
+            return
+        for ending in _FILES:
+            path = self._path.with_name(self._path.name + ending)
+            try:
+                await loop.run_in_executor(self._threads, partial(path.unlink, missing_ok=True))
+            except OSError as error:
+                raise IndexUnusable(f"{path} cannot be removed: {error.strerror}") from error
+
+    async def size_bytes(self) -> int:
+        """Return the size of the index."""
+        async with self.reading() as found:
+            [(pages, free, size)] = await found.rows(
+                "SELECT p.page_count, f.freelist_count, s.page_size "
+                "FROM pragma_page_count p, pragma_freelist_count f, pragma_page_size s"
+            )
+        return int((pages - free) * size)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await asyncio.get_running_loop().run_in_executor(self._threads, self._disconnect)
+        self._threads.shutdown(wait=True)
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    if path is not None:
+        with suppress(FileExistsError):  # its user alone may read it, as the store
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL, mode=0o600))
+    connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+    connection.create_function("unhexed", 1, bytes.fromhex, deterministic=True)
+    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA mmap_size = 0")
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Make the table of the state in a new file; raise ``IndexUnusable`` for a file with another content."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if (application, version) not in {(0, 0), (APPLICATION_ID, FORMAT)}:
+        raise IndexUnusable(f"it has the format {version}; this version needs {FORMAT}")
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA journal_size_limit = 67108864")
+    connection.executescript(
+        f"BEGIN IMMEDIATE; {_STATE}; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}; COMMIT;"
+    )
+
+
+def _begun(connection: sqlite3.Connection) -> bool:
+    """Begin a transaction that writes; return False if another process has one."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            return False
+        raise
+    return True
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")

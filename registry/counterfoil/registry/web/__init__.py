@@ -1,0 +1,1 @@
+"""The web pages under ``/ui``: requests become the values that the room ``pages`` prints."""

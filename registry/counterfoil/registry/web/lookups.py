@@ -1,0 +1,554 @@
+"""The builders of pages that look something up: lists, subjects, versions, elements, ids, changes, refusals, rules."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from counterfoil.pages.frame import Crumb
+from counterfoil.pages.links import Section, anchor
+from counterfoil.pages.models import (
+    ChangeLine,
+    ChangesPage,
+    HelpPage,
+    HomePage,
+    ReferencesPage,
+    RefusalsPage,
+    RulesPage,
+    SearchPage,
+    SubjectPage,
+    SubjectsPage,
+    SubjectTab,
+    TopicPage,
+    VersionPage,
+    VersionView,
+)
+from counterfoil.registry.access.resources import AccessOperation
+from counterfoil.registry.changes.as_of import EVER
+from counterfoil.registry.changes.feed import ChangeFilter, read_newest
+from counterfoil.registry.contracts.visibility import may_know_environment
+from counterfoil.registry.inspection.identifiers import ReferenceDirection
+from counterfoil.registry.inspection.rules import rule_page, rule_rows
+from counterfoil.registry.search.questions import SearchExtent, SearchQuestion
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind
+from counterfoil.registry.subjects.versions import parse_version
+from counterfoil.registry.web.endpoint import BuiltPage, Elsewhere, PageRequest, quoted
+from counterfoil.registry.web.history import change_line
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix, parse_prefix
+from counterfoil.schema.errors import BadRequest, NotFound
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.rest.inspection import ElementRow, HitKind, ReferenceGraph, SubjectRow, VersionInspection
+from counterfoil.schema.rest.observations import SchemaCount, TopicStats
+
+_LAST_CHANGES: Final = 20
+_PAGE: Final = 100
+_LINES: Final = 500
+_RAW_CHARS: Final = 200_000
+_MAX_PAGES: Final = 1000
+_SHOWN: Final = 80
+_DAY: Final = timedelta(days=1)
+_INSPECT: Final = "/inspect/v1"
+
+# The registry: home, lists, changes.
+
+
+async def build_home(request: PageRequest) -> BuiltPage:
+    """Return the first page: the registry and its last changes."""
+    registry = await request.cases.inspection.subjects.registry(viewer=request.viewer)
+    changes = await _newest(request, ChangeFilter(), 0, _LAST_CHANGES)
+    return BuiltPage(
+        "home",
+        HomePage(registry, changes[0]),
+        "Home",
+        json=request.api(f"{_INSPECT}"),
+        index=registry.index,
+        canonical=_canonical(request, request.links.home()),
+        may_stream=not request.as_of,
+    )
+
+
+async def build_registry(request: PageRequest) -> BuiltPage:
+    """Return the page about the registry and its search index."""
+    found = await request.cases.inspection.subjects.registry(viewer=request.viewer)
+    return BuiltPage(
+        "registry",
+        found,
+        "Registry",
+        Section.REGISTRY,
+        (Crumb("Registry"),),
+        json=request.api(f"{_INSPECT}"),
+        index=found.index,
+    )
+
+
+async def build_help(request: PageRequest) -> BuiltPage:
+    """Return the page about search and notation."""
+    request.viewer.filters()
+    return BuiltPage("help", HelpPage(), "Help", None, (Crumb("Help"),))
+
+
+async def build_subjects(request: PageRequest) -> BuiltPage:
+    """Return a page of the list of subjects."""
+    prefix, context, after = request.text("prefix"), request.text("context"), request.text("after")
+    deleted, sort = request.flag("deleted"), request.text("sort")
+    wanted = parse_prefix(prefix) if prefix.startswith(":") else SubjectPrefix(context or None, prefix)
+    rows = await request.cases.inspection.subjects.rows(
+        wanted, deleted=deleted, after=after, limit=_PAGE, viewer=request.viewer
+    )
+    return BuiltPage(
+        "subjects",
+        SubjectsPage(rows, prefix, context, deleted, sort, await _contexts(request), after),
+        "Subjects",
+        Section.SUBJECTS,
+        (Crumb("Subjects"),),
+        json=request.api(f"{_INSPECT}/subjects", prefix=prefix, context=context, after=after),
+        context=context,
+    )
+
+
+async def _contexts(request: PageRequest) -> tuple[str, ...]:
+    """Return the contexts that the viewer may see."""
+    found = await request.cases.catalog.contexts()
+    return tuple(each for each in found if request.viewer.may_see_context(each))
+
+
+async def build_changes(request: PageRequest) -> BuiltPage:
+    """Return changes, the newest first."""
+    kinds = {each.value: each for each in JournalChangeKind}
+    kind, subject, by = request.text("kind"), request.text("subject"), request.text("actor")
+    since, until = request.text("from"), request.text("to")
+    if kind and kind not in kinds:
+        raise BadRequest(f"kind is {kind[:80]!r}; expected one of {', '.join(kinds)}")
+    wanted = ChangeFilter(
+        frozenset([kinds[kind]] if kind else kinds.values()), parse_prefix(subject) if subject else None
+    )
+    first, end = _start_ms("from", since), _end_ms("to", until)
+    before = request.number("before")
+    if end is not None:
+        last = await request.cases.storage.last_change(end) + 1
+        before = min(before, last) if before else last
+    lines, following = await _newest(request, wanted, before, _PAGE, by=by, least_ts=first)
+    return BuiltPage(
+        "changes",
+        ChangesPage(lines, tuple(kinds), kind, subject, by, since, until, following),
+        "Changes",
+        Section.CHANGES,
+        (Crumb("Changes"),),
+        json=request.api("/changes", kind=kind, subjectPrefix=subject),
+        may_stream=not (request.as_of or before or by or since or until),
+    )
+
+
+async def _newest(
+    request: PageRequest,
+    wanted: ChangeFilter,
+    before: int,
+    limit: int,
+    *,
+    by: str = "",
+    least_ts: int | None = None,
+) -> tuple[tuple[ChangeLine, ...], int]:
+    """Return changes that the viewer may see, the newest first, and the number before which to continue, or 0.
+
+    With ``by`` they are those of one principal, and with ``least_ts`` (epoch ms) those since then.
+    """
+    storage, caller = request.cases.storage, request.viewer.authenticated
+    page = await read_newest(storage, before, limit, wanted=request.viewer.visible_changes(wanted))
+    lines = [change_line(each, caller) for each in page.changes]
+    kept = [each for each in lines if (not by or each.by == by) and (least_ts is None or each.ts >= least_ts)]
+    is_over = least_ts is not None and bool(lines) and lines[-1].ts < least_ts
+    return tuple(kept), page.next if page.has_more and not is_over else 0
+
+
+def _moment(name: str, text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadRequest(f"{name} is {text[:80]!r}; expected a day such as 2026-11-01, or a time of ISO 8601") from None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def _epoch_ms(moment: datetime) -> int:
+    return int((moment - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(milliseconds=1))
+
+
+def _start_ms(name: str, text: str) -> int | None:
+    return _epoch_ms(_moment(name, text)) if text else None
+
+
+def _end_ms(name: str, text: str) -> int | None:
+    """Return the last millisecond of a day, or a time itself."""
+    if not text:
+        return None
+    moment = _moment(name, text)
+    if "T" in text or " " in text:
+        return _epoch_ms(moment)
+    try:
+        return _epoch_ms(moment + _DAY) - 1
+    except OverflowError:
+        return _epoch_ms(moment)
+
+
+# Subjects, versions, elements.
+
+
+async def build_named(request: PageRequest) -> BuiltPage | Elsewhere:
+    """Return the page about a subject that the query names: the subject, a version, its references, or an element."""
+    part = request.text("part")
+    if part == "elements":
+        return await build_element(request)
+    if part == "references":
+        return await build_references(request)
+    if part:
+        raise BadRequest(f"part is {part[:80]!r}; expected elements or references")
+    return await build_version(request) if request.text("version") else await build_subject(request)
+
+
+def _crumbs(request: PageRequest, *steps: Crumb) -> tuple[Crumb, ...]:
+    """Return the way to a page about a subject."""
+    links, subject = request.links, request.named_subject()
+    return (Crumb("Subjects", links.subjects()), Crumb(str(subject), links.subject(str(subject))), *steps)
+
+
+def _canonical(request: PageRequest, chosen: str) -> str:
+    """Return the chosen address of a page, if the request has another one; an empty text otherwise."""
+    return "" if chosen.partition("?")[0] == request.path() else chosen
+
+
+def _version_text(request: PageRequest) -> str:
+    return request.segment("version") or request.text("version")
+
+
+async def build_subject(request: PageRequest) -> BuiltPage:
+    """Return the page of a subject with the part that its tab shows."""
+    named, subject = str(request.named_subject()), await request.subject()
+    inspection, viewer = request.cases.inspection, request.viewer
+    tab = request.choice("tab", {each.value: each for each in SubjectTab})
+    after = request.number("after")
+    found = await inspection.subjects.subject(subject, after=after, limit=_PAGE, viewer=viewer)
+    page = SubjectPage(
+        found,
+        tab,
+        graph=await _graph(request, subject) if tab is SubjectTab.REFERENCES else None,
+        changes=await _changes_of(request, subject) if tab is SubjectTab.CHANGES else (),
+        refusals=await inspection.refusals.rows(subject=subject, viewer=viewer) if tab is SubjectTab.REFUSALS else None,
+    )
+    return BuiltPage(
+        "subject",
+        page,
+        named,
+        Section.SUBJECTS,
+        (Crumb("Subjects", request.links.subjects()), Crumb(named)),
+        json=request.api(f"{_INSPECT}/subjects/{quoted(named)}", after=after),
+        canonical=_canonical(request, request.links.subject(named)),
+        context=found.context,
+    )
+
+
+async def _graph(request: PageRequest, subject: QualifiedSubject) -> ReferenceGraph:
+    return await request.cases.inspection.identifiers.references(
+        subject, None, direction=ReferenceDirection.BOTH, viewer=request.viewer
+    )
+
+
+async def _changes_of(request: PageRequest, subject: QualifiedSubject) -> tuple[ChangeLine, ...]:
+    """Return the last changes of a subject, the newest first."""
+    wanted = request.viewer.visible_changes(ChangeFilter())
+    changes: list[JournalChange] = [
+        each for each in await request.cases.storage.changes_of(subject, EVER) if wanted.wants(each)
+    ]
+    return tuple(change_line(each, request.viewer.authenticated) for each in reversed(changes[-_PAGE:]))
+
+
+async def build_version(request: PageRequest) -> BuiltPage | Elsewhere:
+    """Return the page of a version in one of its views; ``at`` leads to the place of a pointer or of an element."""
+    named, subject = str(request.named_subject()), await request.subject()
+    version = parse_version(_version_text(request))
+    view = request.choice("view", {each.value: each for each in VersionView})
+    prefix, after, at = request.text("prefix"), request.text("after"), request.text("at")
+    versions = request.cases.inspection.versions
+    found = await versions.version(subject, version, prefix=prefix, after=after, viewer=request.viewer)
+    if at:
+        return Elsewhere(await _place(request, found, at))
+    source = raw = None
+    cut = 0
+    if view is VersionView.SOURCE:
+        first = request.number("lines", 1, least=1)
+        source = await request.cases.inspection.identifiers.source(
+            UUID(found.guid), first=first, count=_LINES, viewer=request.viewer
+        )
+    elif view is VersionView.RAW:
+        text = (await request.cases.catalog.version(subject, found.version, deleted=True)).content.text
+        raw, cut = text[:_RAW_CHARS], max(len(text) - _RAW_CHARS, 0)
+    chosen = request.links.version(named, found.version if version is not None else None)
+    api = f"{_INSPECT}/subjects/{quoted(named)}/versions/{found.version}"
+    return BuiltPage(
+        "version",
+        VersionPage(found, view, source, raw, cut, prefix, after),
+        f"{named} v{found.version}",
+        Section.SUBJECTS,
+        _crumbs(request, Crumb(f"v{found.version}")),
+        json=request.api(api, prefix=prefix, after=after),
+        canonical=_canonical(request, chosen),
+        context=found.context,
+        texts=((subject, found.version),),
+    )
+
+
+async def _place(request: PageRequest, found: VersionInspection, at: str) -> str:
+    """Return the address of the window and the anchor of an element or a pointer; raise ``NotFound``."""
+    named, links = str(request.named_subject()), request.links
+    subject = await request.subject()
+    after = ""
+    for _ in range(_MAX_PAGES):
+        rows = await request.cases.inspection.versions.elements(
+            subject, found.version, after=after, viewer=request.viewer
+        )
+        for row in rows.elements:
+            if at == row.path:
+                return f"{links.version(named, found.version, after=after)}#{anchor('e', row.path)}"
+            if at == row.pointer and row.line is not None:
+                first = (row.line - 1) // _LINES * _LINES + 1
+                return f"{links.version(named, found.version, view='source', lines=str(first))}#L{row.line}"
+        after = rows.next
+        if not after:
+            break
+    raise NotFound(f"Version {found.version} of {named} has no element and no place {at[:200]!r}")
+
+
+async def build_element(request: PageRequest) -> BuiltPage:
+    """Return the life of an element."""
+    named, subject = str(request.named_subject()), await request.subject()
+    path = request.text("path")
+    if not path:
+        raise BadRequest("path is missing; expected the path of an element, such as customer.email")
+    found = await request.cases.inspection.versions.element(subject, path, viewer=request.viewer)
+    return BuiltPage(
+        "element",
+        found,
+        f"{path[:200]} in {named}",
+        Section.SUBJECTS,
+        _crumbs(request, Crumb(path)),
+        json=request.api(f"{_INSPECT}/subjects/{quoted(named)}/elements", path=path),
+        canonical=_canonical(request, request.links.element(named, path)),
+    )
+
+
+async def build_references(request: PageRequest) -> BuiltPage:
+    """Return the references of a version as a graph."""
+    named, subject = str(request.named_subject()), await request.subject()
+    direction = request.choice("direction", {each.value: each for each in ReferenceDirection})
+    depth = request.number("depth", 2, least=1)
+    version = parse_version(_version_text(request) or "latest")
+    graph = await request.cases.inspection.identifiers.references(
+        subject, version, direction=direction, depth=depth, viewer=request.viewer
+    )
+    links = request.links
+    return BuiltPage(
+        "references",
+        ReferencesPage(graph, direction.value, depth),
+        f"References of {named} v{graph.version}",
+        Section.SUBJECTS,
+        _crumbs(request, Crumb(f"v{graph.version}", links.version(named, graph.version)), Crumb("References")),
+        json=request.api(
+            f"{_INSPECT}/references/{quoted(named)}/{graph.version}", direction=direction.value, depth=depth
+        ),
+        canonical=_canonical(request, links.references(named, graph.version)),
+    )
+
+
+# Ids and guids.
+
+
+async def build_id(request: PageRequest) -> BuiltPage:
+    """Return the versions with an id."""
+    number, context = request.segment("id"), request.text("context")
+    if not (number.isascii() and number.isdigit() and len(number) <= _MAX_ID_DIGITS):
+        raise NotFound(f"{number[:80]!r} is no schema id; expected a number")
+    found = await request.cases.inspection.identifiers.by_id(int(number), context=context, viewer=request.viewer)
+    return BuiltPage(
+        "id",
+        found,
+        f"Schema id {int(number)}",
+        None,
+        (Crumb(f"Id {int(number)}"),),
+        json=request.api(f"{_INSPECT}/ids/{int(number)}", context=context),
+        context=context,
+    )
+
+
+_MAX_ID_DIGITS: Final = 10
+
+
+async def build_guid(request: PageRequest) -> BuiltPage:
+    """Return the versions with a guid."""
+    try:
+        guid = UUID(request.segment("guid"))
+    except ValueError:
+        raise NotFound(f"{request.segment('guid')[:80]!r} is no guid; expected 32 hexadecimal digits") from None
+    found = await request.cases.inspection.identifiers.by_guid(guid, viewer=request.viewer)
+    return BuiltPage(
+        "id",
+        found,
+        f"Guid {guid}",
+        None,
+        (Crumb(f"Guid {guid}"),),
+        json=request.api(f"{_INSPECT}/guids/{guid}"),
+        canonical=_canonical(request, request.links.guid(str(guid))),
+    )
+
+
+# Refusals.
+
+
+async def build_refusals(request: PageRequest) -> BuiltPage:
+    """Return refused registrations, the newest first."""
+    named, after = request.text("subject"), request.text("after")
+    subject = request.subject_named(named) if named else None
+    rows = await request.cases.inspection.refusals.rows(subject=subject, after=after, viewer=request.viewer)
+    return BuiltPage(
+        "refusals",
+        RefusalsPage(rows, named),
+        "Refusals",
+        Section.REFUSALS,
+        (Crumb("Refusals"),),
+        json=request.api(f"{_INSPECT}/refusals", subject=named, after=after),
+    )
+
+
+# Rules.
+
+
+async def build_rules(request: PageRequest) -> BuiltPage:
+    """Return the rules of compatibility, or those that a query names."""
+    request.viewer.filters()
+    lang, policy, query = request.text("lang"), request.text("policy"), request.text("q")
+    kind = request.choice("lang", {"": None, **{each.value: each for each in SchemaType}})
+    chosen = request.choice("policy", {"": None, **{each.value: each for each in CompatibilityPolicy}})
+    rows = await asyncio.to_thread(rule_rows, schema_type=kind, policy=chosen, query=query)
+    return BuiltPage(
+        "rules",
+        RulesPage(rows, lang, policy, query, tuple(each.value for each in CompatibilityPolicy)),
+        "Rules",
+        Section.RULES,
+        (Crumb("Rules"),),
+        json=request.api(f"{_INSPECT}/rules", lang=lang, policy=policy, q=query),
+    )
+
+
+async def build_rule(request: PageRequest) -> BuiltPage:
+    """Return a rule with its reasons and its example."""
+    request.viewer.filters()
+    rule = request.segment("rule")
+    found = await asyncio.to_thread(rule_page, rule)
+    return BuiltPage(
+        "rule",
+        found,
+        f"Rule {rule}",
+        Section.RULES,
+        (Crumb("Rules", request.links.rules()), Crumb(rule)),
+        json=request.api(f"{_INSPECT}/rules/{quoted(rule)}"),
+    )
+
+
+# Search.
+
+
+async def build_search(request: PageRequest) -> BuiltPage:
+    """Return what a search finds among the subjects that the viewer may read."""
+    viewer = request.viewer
+    visible = viewer.visible(AccessOperation.READ)
+    query, kind, context = request.text("q"), request.text("kind"), request.text("context")
+    lang = request.text("lang")
+    within = request.choice("in", {each.value: each for each in SearchExtent})
+    kinds = {each.value: each for each in HitKind}
+    if kind and kind not in kinds:
+        raise BadRequest(f"kind is {kind[:80]!r}; expected one of {', '.join(kinds)}")
+    result = None
+    if query:
+        question = SearchQuestion(
+            f"{query} lang:{lang}" if lang else query,
+            kind=kinds.get(kind),
+            context=context or None,
+            within=within,
+            after=request.text("after"),
+        )
+        result = await request.cases.search.search(question, visible=visible)
+    return BuiltPage(
+        "search",
+        SearchPage(result, query, kind, lang, context, within.value, await _contexts(request)),
+        f"Search: {query[:_SHOWN]}" if query else "Search",
+        None,
+        (Crumb("Search"),),
+        json=request.api(f"{_INSPECT}/search", **{"q": query, "kind": kind, "context": context, "in": within.value}),
+        context=context,
+        search=query,
+        index=None if result is None else result.index,
+    )
+
+
+# Topics.
+
+
+async def build_topic(request: PageRequest) -> BuiltPage:
+    """Return a topic: the subjects of its values and keys, their elements, and the ids that its records carry."""
+    topic = request.segment("topic") or request.text("name")
+    request.viewer.filters()
+    value, key = [await _row(request, f"{topic}-{part}") for part in ("value", "key")]
+    value_elements, left = await _elements(request, value)
+    key_elements, _ = await _elements(request, key)
+    stats = await _stats(request, topic)
+    if value is None and key is None and not stats:
+        raise NotFound(
+            f"There is no subject {topic}-value and no subject {topic}-key, and no counts of topic {topic!r}"
+        )
+    return BuiltPage(
+        "topic",
+        TopicPage(topic, value, key, value_elements, key_elements, left, (), stats),
+        f"Topic {topic}",
+        Section.SUBJECTS,
+        (Crumb("Subjects", request.links.subjects()), Crumb(f"Topic {topic}")),
+        canonical=_canonical(request, request.links.topic(topic)),
+    )
+
+
+async def _row(request: PageRequest, name: str) -> SubjectRow | None:
+    """Return the subject of a name in the default context, if it is there and the viewer may read it."""
+    subject = request.subject_named(name)
+    if not request.viewer.may_read(subject):
+        return None
+    rows = await request.cases.inspection.subjects.rows(
+        SubjectPrefix(subject.context, subject.name), limit=1, viewer=request.viewer
+    )
+    return next((each for each in rows.subjects if each.subject == str(subject)), None)
+
+
+async def _elements(request: PageRequest, row: SubjectRow | None) -> tuple[tuple[ElementRow, ...], int]:
+    """Return the first elements of the latest version of a subject, and how many more there are."""
+    if row is None:
+        return (), 0
+    subject = request.subject_named(row.subject)
+    found = await request.cases.inspection.versions.elements(subject, None, viewer=request.viewer)
+    return found.elements, max(found.total - len(found.elements), 0)
+
+
+async def _stats(request: PageRequest, topic: str) -> tuple[TopicStats, ...]:
+    """Return the counts of a topic's records in each environment, with the names that the viewer may know."""
+    if request.as_of or not request.viewer.may_read(request.subject_named(f"{topic}-value")):
+        return ()
+    return tuple(
+        replace(each, schemas=tuple(map(partial(_shown_count, request), each.schemas)))
+        for each in await request.cases.contracts.topics.all()
+        if each.topic == topic and may_know_environment(request.viewer, each.environment)
+    )
+
+
+def _shown_count(request: PageRequest, count: SchemaCount) -> SchemaCount:
+    if count.subject is None or request.viewer.may_describe(request.subject_named(count.subject)):
+        return count
+    return replace(count, subject=None, version=None)

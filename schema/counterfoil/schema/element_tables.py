@@ -1,0 +1,165 @@
+"""The elements of a version as a table, with the version since which each is there, and the life of one element.
+
+Versions are given as the sources of their schemas, so that another process may do the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from counterfoil.schema.answers import placed_warnings
+from counterfoil.schema.elements import declared_types, element_facts, find_elements, rows_with_since
+from counterfoil.schema.errors import BadRequest, InvalidSchema
+from counterfoil.schema.languages.table import find_changes, parse_schema
+from counterfoil.schema.layout import lay_out, number_lines
+from counterfoil.schema.parsed import ParsedSchema, SchemaSource, Validation
+from counterfoil.schema.rest.inspection import ElementRow, ElementRows, ElementStep, SourceWindow
+
+MAX_ELEMENTS: Final = 200
+"""The largest number of elements, and of declared types, on one page."""
+
+_MAX_WARNINGS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedSource:
+    """A version of a subject: its number, what its schema is parsed from, and the tags that its metadata assign."""
+
+    version: int
+    source: SchemaSource
+    tags: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def tags_by_path(self) -> Mapping[str, Sequence[str]]:
+        """The tags by path."""
+        return dict(self.tags)
+
+    def parsed(self) -> ParsedSchema:
+        """Return the stored schema, which had to pass no more than the validation of its source."""
+        source = self.source
+        with suppress(InvalidSchema):
+            return parse_schema(
+                source.text, source.schema_type, references=source.references, validation=Validation.STRICT
+            )
+        return parse_schema(source.text, source.schema_type, references=source.references, validation=source.validation)
+
+
+@dataclass(frozen=True, slots=True)
+class ElementTable:
+    """What a page about a version has of its schema: all elements, or a window of them.
+
+    ``tags`` are those that mark something in the schema.
+    """
+
+    name: str
+    elements: ElementRows
+    types: tuple[ElementRow, ...] = ()
+    tags: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def element_table(version: NumberedSource, before: Sequence[NumberedSource] = ()) -> ElementTable:
+    """Return the table of all elements of a version; ``before`` are the versions before it, ascending.
+
+    Raises ``InvalidSchema``.
+    """
+    schema = version.parsed()
+    rows = find_elements(schema, tags_by_path=version.tags_by_path)
+    types = declared_types(schema, tags_by_path=version.tags_by_path)
+    if before:
+        earlier = [(each.version, _rows(each)) for each in before]
+        rows = rows_with_since([*earlier, (version.version, rows)])
+    else:
+        rows = tuple(replace(each, since=version.version) for each in rows)
+    layout = lay_out(schema)
+    rows = number_lines(rows, layout)
+    types = number_lines(types[:MAX_ELEMENTS], layout)
+    return ElementTable(
+        schema.name or "",
+        ElementRows(rows, len(rows)),
+        types,
+        tuple(sorted({tag for row in (*rows, *types) for tag in row.tags})),
+        tuple(f"{each.text} ({each.rule}, {each.place})" for each in placed_warnings(schema)[:_MAX_WARNINGS]),
+    )
+
+
+def element_window(version: NumberedSource, prefix: str, after: str) -> ElementTable:
+    """Return a page of the elements of a version with a large schema, without the versions since which they are there.
+
+    Raises ``InvalidSchema``, and ``BadRequest`` for an ``after`` that no element has.
+    """
+    table = element_table(version)
+    rows = tuple(replace(each, since=None) for each in table.elements.elements)
+    return replace(table, elements=page_of(ElementRows(rows, len(rows)), prefix, after))
+
+
+def source_window(schema: ParsedSchema, first: int, count: int) -> SourceWindow:
+    """Return some lines of the laid-out text of a schema."""
+    return lay_out(schema).window(first, count)
+
+
+def page_of(rows: ElementRows, prefix: str, after: str) -> ElementRows:
+    """Return the elements whose paths have a prefix, after one of them; ``total`` is the number of those with it.
+
+    Raises ``BadRequest`` for an ``after`` that no element has.
+    """
+    found = [each for each in rows.elements if each.path.startswith(prefix)]
+    first = 0
+    if after:
+        keys = [_key(each) for each in found]
+        if after not in keys:
+            raise BadRequest(f"after is {after[:200]!r}, which is no element here; expected the `next` of a page")
+        first = keys.index(after) + 1
+    page = found[first : first + MAX_ELEMENTS]
+    is_last = first + len(page) >= len(found)
+    return ElementRows(tuple(page), len(found), "" if is_last else _key(page[-1]))
+
+
+def element_history(versions: Sequence[NumberedSource], path: str) -> tuple[ElementStep, ...]:
+    """Return the life of the element at a path: a step for each of some versions in which it came, changed or went.
+
+    The versions are ascending. A version whose schema cannot be parsed any more is left out.
+    """
+    steps: list[ElementStep] = []
+    before: ElementRow | None = None
+    earlier: ParsedSchema | None = None
+    for each in versions:
+        try:
+            schema = each.parsed()
+        except (InvalidSchema, RecursionError):
+            continue
+        found = find_elements(schema, tags_by_path=each.tags_by_path)
+        row = next((one for one in found if one.path == path), None)
+        if _facts(row) != _facts(before):
+            shown = None if row is None else number_lines((row,), lay_out(schema))[0]
+            steps.append(ElementStep(each.version, shown, _changes(earlier, schema, path)))
+        before, earlier = row, schema
+    return tuple(steps)
+
+
+def _facts(row: ElementRow | None) -> object:
+    return None if row is None else element_facts(row)
+
+
+def _changes(earlier: ParsedSchema | None, later: ParsedSchema, path: str) -> tuple[str, ...]:
+    if earlier is None or earlier.schema_type is not later.schema_type:
+        return ()
+    try:
+        return tuple(each.text for each in find_changes(earlier, later) if each.element == path)
+    except InvalidSchema:
+        return ()
+
+
+def _rows(version: NumberedSource) -> tuple[ElementRow, ...]:
+    try:
+        return find_elements(version.parsed(), tags_by_path=version.tags_by_path)
+    except (InvalidSchema, RecursionError):
+        return ()
+
+
+def _key(row: ElementRow) -> str:
+    """Return what identifies an element of a schema."""
+    return f"{row.kind}:{row.path}"

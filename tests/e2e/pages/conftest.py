@@ -1,0 +1,62 @@
+"""One browser, and one registry with a shop's schemas, for all tests of pages."""
+
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from local_services import RegistryProcess
+from strategies.pages.browser import open_browser
+from strategies.pages.shop import fill_shop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
+
+    from local_services import PostgresClient
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Yield Debian's Chromium; its absence fails the tests."""
+    with open_browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def shop() -> Iterator[str]:
+    """Yield the address of a registry over SQLite with the shop's schemas. Tests read it alone."""
+    with RegistryProcess() as running:
+        fill_shop(running.url)
+        yield running.url
+
+
+@pytest.fixture
+def database(postgres: PostgresClient) -> Iterator[str]:
+    """Yield the URL of an empty database.
+
+    Playwright has an event loop in this thread, so that the statements run in another one.
+    """
+    name = f"pages_{uuid.uuid4().hex[:10]}"
+    with ThreadPoolExecutor(1) as thread:
+        yield thread.submit(postgres.create_database, name).result()
+        thread.submit(postgres.drop_database, name).result()
+
+
+@pytest.fixture
+def shop_on_postgres(database: str) -> Iterator[str]:
+    """Yield the address of a registry over PostgreSQL with the shop's schemas."""
+    with RegistryProcess(store=database) as running:
+        fill_shop(running.url)
+        yield running.url
+
+
+@pytest.fixture
+def shop_for_writes() -> Iterator[str]:
+    """Yield the address of an empty registry that a test may write to."""
+    with RegistryProcess(store="sqlite://") as running:
+        yield running.url
