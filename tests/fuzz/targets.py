@@ -2,7 +2,8 @@
 
 ``parse`` reads a text every way there is, ``check`` reads two and compares them under every policy, ``stretch`` grows
 its input to 100 KB by repeating a part of it, where time and depth go wrong; ``decode``, of Avro alone, reads a message
-in every tier of the codec. Nothing but an error of ours may come out, within a second and a bounded amount of memory.
+in every tier of the codec; ``parts`` decodes bytes part by part, as the decode lab does. Nothing but an error of ours may
+come out, within a second and a bounded amount of memory.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from decoding import compare_tiers, messages
+from parts import bodies, check_parts
 
 from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.errors import CounterfoilError
@@ -88,6 +90,7 @@ KINDS: Final[Mapping[str, Callable[[SchemaType, bytes], None]]] = {
     "check": check,
     "stretch": stretch,
     "decode": decode,
+    "parts": check_parts,
 }
 TARGETS: Final = (
     *((language, kind) for language in LANGUAGES for kind in KINDS if kind != "decode"),
@@ -114,6 +117,8 @@ def seeds(language: str, kind: str) -> Iterator[bytes]:
             yield PART.join(record[side].encode() for side in ("reader_or_new", "writer_or_old"))
     elif kind == "decode":
         yield from messages()
+    elif kind == "parts":
+        yield from bodies(LANGUAGES[language])
     else:
         yield from STRETCHES[language]
 
