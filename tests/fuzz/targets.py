@@ -2,8 +2,8 @@
 
 ``parse`` reads a text every way there is, ``check`` reads two and compares them under every policy, ``stretch`` grows
 its input to 100 KB by repeating a part of it, where time and depth go wrong; ``decode``, of Avro alone, reads a message
-in every tier of the codec; ``parts`` decodes bytes part by part, as the decode lab does. Nothing but an error of ours may
-come out, within a second and a bounded amount of memory.
+in every tier of the codec; ``parts`` decodes bytes part by part, as the decode lab does. Nothing but an error of ours
+may come out, within a second and a bounded amount of memory.
 """
 
 from __future__ import annotations
