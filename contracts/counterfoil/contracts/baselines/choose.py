@@ -12,25 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from counterfoil.contracts.baselines import Baseline, RegistryBaseline, RegistryReader, TreeBaseline, match_paths
-from counterfoil.contracts.baselines.git import (
-    Blob,
-    GitRepository,
-    Past,
-    find_repository,
-    is_address,
-    names_drive,
-    open_repository,
-    reader_of_blobs,
-    short,
-)
-from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
-from counterfoil.contracts.baselines.workspace import (
+from counterfoil.contracts.baselines import (
+    Baseline,
     CheckedScope,
-    GitPast,
-    default_base,
+    TreeBaseline,
     linked_schemas,
-    missing_ref,
+    match_paths,
     moved_submodules,
     neighbours,
     paths_below,
@@ -39,9 +26,24 @@ from counterfoil.contracts.baselines.workspace import (
     read_staged,
     reader_of,
     scope_of,
-    states_at,
     undeclared_schemas,
 )
+from counterfoil.contracts.baselines.git import (
+    Blob,
+    GitPast,
+    GitRepository,
+    Past,
+    default_base,
+    find_repository,
+    is_address,
+    missing_ref,
+    names_drive,
+    open_repository,
+    reader_of_blobs,
+    short,
+    states_at,
+)
+from counterfoil.contracts.baselines.operands import SUBJECT_VERSION, RegistryBaseline, RegistryReader
 from counterfoil.contracts.errors import (
     BaselineNotFound,
     GitMissing,
@@ -54,8 +56,8 @@ from counterfoil.contracts.errors import (
 from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.contracts.project.files import ProjectFile
 from counterfoil.contracts.project.languages import YamlFiles, has_schema_suffix, is_plain, is_yaml
-from counterfoil.contracts.project.model import Project, settings_of
-from counterfoil.contracts.project.subjects import Subjects
+from counterfoil.contracts.project.model import Project
+from counterfoil.contracts.project.subjects import Subjects, settings_of
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 

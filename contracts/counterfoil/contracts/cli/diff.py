@@ -64,7 +64,7 @@ def diff(
     Exit codes: 0 compared, 2 usage, 11 registry unreachable, 12 registry refused, 14 no such file, ref or version, or
     no valid schema or contract in it.
     """
-    from counterfoil.contracts.cli.progress import Waiting
+    from counterfoil.contracts.cli.options import Waiting
     from counterfoil.contracts.reports.diff import json_diff, markdown_diff, text_diff
     from counterfoil.schema.exit_codes import ExitCode
 
@@ -124,7 +124,7 @@ def _compared(
     from counterfoil.contracts.baselines.operands import find_folder, find_operand, read_agreement_operand
     from counterfoil.contracts.errors import UsageMistake
     from counterfoil.contracts.project.languages import is_yaml
-    from counterfoil.contracts.project.model import settings_of
+    from counterfoil.contracts.project.subjects import settings_of
     from counterfoil.contracts.reports.diff import DiffReport, FolderDiffReport
 
     now = find_folder(head, ".", given.project)
@@ -160,7 +160,7 @@ def _compared(
 
 def _registered(open_it: Callable[[], Registry], operand: str) -> ProjectSettings:
     """Return the level and the policy in effect for the subject of ``SUBJECT@VERSION``."""
-    from counterfoil.contracts.baselines import RegistryBaseline
+    from counterfoil.contracts.baselines.operands import RegistryBaseline
     from counterfoil.contracts.project.model import ProjectSettings
 
     baseline = RegistryBaseline(open_it(), {operand: operand.rpartition("@")[0]}, label=operand)

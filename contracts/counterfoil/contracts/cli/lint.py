@@ -52,7 +52,7 @@ def lint(
     from dataclasses import replace
     from datetime import UTC, datetime
 
-    from counterfoil.contracts.cli.progress import Waiting
+    from counterfoil.contracts.cli.options import Waiting
     from counterfoil.contracts.lint.lint import collect, lint_files
     from counterfoil.contracts.reports.lint import LintForms, exit_code_of, limit_of, parse_rules, selected
 

@@ -164,7 +164,7 @@ def apply(
 def _planned(config: str | None, access: RegistryAccess, environment: str | None, *, prune: bool) -> Iterator[_Planned]:
     """Yield the plan for the whole repository, with the client that it was made with."""
     from counterfoil.contracts.baselines.choose import ComparisonRequest, open_comparison
-    from counterfoil.contracts.cli.progress import Waiting, defects_on_stderr
+    from counterfoil.contracts.cli.options import Waiting, defects_on_stderr
     from counterfoil.contracts.deploy.planning import Planning
     from counterfoil.contracts.errors import InputNotFound
     from counterfoil.contracts.project.subjects import notes_of
@@ -194,7 +194,7 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
 
 def _changed_subjects(found: ComparedSides, paths: Sequence[str]) -> Iterator[str]:
     """Yield a sentence for each file that had another subject before, as it does after it was moved."""
-    from counterfoil.contracts.check.request import EarlierSubjects, FilesBefore
+    from counterfoil.contracts.check.file import EarlierSubjects, FilesBefore
     from counterfoil.contracts.errors import ContractsError
 
     try:

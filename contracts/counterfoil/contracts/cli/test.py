@@ -140,7 +140,7 @@ def test(
     """
     from datetime import UTC, datetime
 
-    from counterfoil.contracts.cli.progress import Waiting
+    from counterfoil.contracts.cli.options import Waiting
     from counterfoil.contracts.lint.lint import collect
     from counterfoil.contracts.reports.lint import limit_of
     from counterfoil.contracts.testing.report import RecordForms

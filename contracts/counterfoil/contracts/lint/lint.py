@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from counterfoil.contracts.advice import advice_for
-from counterfoil.contracts.baselines.git import find_repository
-from counterfoil.contracts.baselines.workspace import (
+from counterfoil.contracts.baselines import (
     CheckedScope,
     linked_schemas,
     paths_below,
@@ -20,6 +19,7 @@ from counterfoil.contracts.baselines.workspace import (
     scope_of,
     undeclared_schemas,
 )
+from counterfoil.contracts.baselines.git import find_repository
 from counterfoil.contracts.errors import InputNotFound, absent
 from counterfoil.contracts.findings import Finding
 from counterfoil.contracts.lint import FileFindings, Fix

@@ -35,7 +35,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from counterfoil.contracts.findings import CheckGate, FailOn
-from counterfoil.contracts.project.associations import TopicAssociation
 from counterfoil.contracts.project.model import (
     PLACEHOLDER,
     PLACEHOLDERS,
@@ -46,6 +45,7 @@ from counterfoil.contracts.project.model import (
     ProjectSettings,
     SchemaLine,
     SubjectTerms,
+    TopicAssociation,
 )
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.datum import JsonObject
