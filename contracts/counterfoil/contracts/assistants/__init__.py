@@ -177,7 +177,7 @@ def _rules() -> dict[str, JsonObject]:
     """Return the facts of every rule of checks, reads and lint."""
     from counterfoil.contracts.advice import FILE_RULE_BY_ID
     from counterfoil.contracts.lint import LINT_RULE_BY_ID
-    from counterfoil.schema.agreements.rules import RULE_BY_ID as READS
+    from counterfoil.schema.agreements import RULE_BY_ID as READS
     from counterfoil.schema.languages.rules import RULE_BY_ID as COMPATIBILITY
 
     texts: dict[str, JsonObject] = {

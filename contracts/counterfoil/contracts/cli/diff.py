@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.project import ReadSchema
     from counterfoil.contracts.project.model import Project, ProjectSettings
     from counterfoil.contracts.reports import TextStyle
-    from counterfoil.contracts.reports.breaks import BreakTerms
-    from counterfoil.contracts.reports.diff import DiffReport, FolderDiffReport
+    from counterfoil.contracts.reports.diff import BreakTerms, DiffReport, FolderDiffReport
     from counterfoil.sdk.client import Registry
 
 
@@ -90,7 +89,7 @@ class GivenTerms(NamedTuple):
 
     def of(self, *settings: ProjectSettings) -> BreakTerms:
         """Return the terms that are given, or else the first of ``settings`` that has them."""
-        from counterfoil.contracts.reports.breaks import USUAL_TERMS, BreakTerms
+        from counterfoil.contracts.reports.diff import USUAL_TERMS, BreakTerms
         from counterfoil.schema.compatibility import parse_level, parse_policy
 
         level = parse_level(self.level) if self.level else next((each.level for each in settings if each.level), None)

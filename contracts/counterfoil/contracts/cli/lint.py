@@ -65,7 +65,7 @@ def lint(
 
     fixes = None
     if is_fixing:
-        from counterfoil.contracts.lint.fixing import fix_files
+        from counterfoil.contracts.lint.lint import fix_files
 
         fixes = fix_files(collected.root, collected.given, reported)
         collected = collect(".", paths, config=config)

@@ -476,13 +476,13 @@ def _details(finding: Finding) -> Iterator[str]:
 def _check_rule(name: str) -> ReportedRule:
     from counterfoil.contracts.advice import FILE_RULE_BY_ID
     from counterfoil.contracts.lint import LINT_RULE_BY_ID
-    from counterfoil.schema.agreements import rules as reads
+    from counterfoil.schema.agreements import RULE_BY_ID as READS
     from counterfoil.schema.languages.rules import RULE_BY_ID  # the tables of all languages cost start time
 
     if (known := RULE_BY_ID.get(name)) is not None:
         return ReportedRule(known.why, f"{_PAGES}/reference/{known.page}")
     about_files = FILE_RULE_BY_ID.get(name)
-    about_agreements = reads.RULE_BY_ID.get(name) or LINT_RULE_BY_ID.get(name)
+    about_agreements = READS.get(name) or LINT_RULE_BY_ID.get(name)
     if about_files is None and about_agreements is not None:
         return ReportedRule(about_agreements.why, f"{_PAGES}/reference/contract-rules.md#{name}")
     return ReportedRule(about_files.why if about_files else "", f"{_PAGES}/check-reference.md#rules-about-files")

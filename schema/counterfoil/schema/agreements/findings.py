@@ -10,8 +10,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from counterfoil.schema.agreements import Expectation, Promise
-from counterfoil.schema.agreements.rules import RULE_BY_ID
+from counterfoil.schema.agreements import RULE_BY_ID, Expectation, Promise
 from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.paths import KEY, FieldPath, PathNotFound, Step, StepKind, resolve_path
 from counterfoil.schema.plans.tree import (

@@ -8,9 +8,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
-from counterfoil.schema.agreements import Expectation, ExpectedRead, FieldPromise, OnUnknownEnum, Promise, ValueRange
+from counterfoil.schema.agreements import (
+    UNDECIDED,
+    Expectation,
+    ExpectedRead,
+    FieldPromise,
+    OnUnknownEnum,
+    Promise,
+    ValueRange,
+)
 from counterfoil.schema.agreements.findings import FieldFacts, Offer, Reader, ReadFinding, SchemaFacts
-from counterfoil.schema.agreements.rules import UNDECIDED
 from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, OPTIONAL, Misfit, MisfitEffect, Misfits
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final, TypeAlias
 
-from counterfoil.schema.agreements import Expectation, Promise, major_of
+from counterfoil.schema.agreements import RULE_BY_ID, Expectation, Promise, major_of
 from counterfoil.schema.agreements.findings import Offer, Reader, ReadFinding
 from counterfoil.schema.agreements.readers import about_reader, since, united, worse_than
-from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.paths import FieldPath, StepKind
 

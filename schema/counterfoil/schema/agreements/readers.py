@@ -6,10 +6,17 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from counterfoil.schema.agreements import EnumPolicy, Expectation, FieldPromise, OnUnknownEnum, Promise
+from counterfoil.schema.agreements import (
+    RULE_BY_ID,
+    UNDECIDED,
+    EnumPolicy,
+    Expectation,
+    FieldPromise,
+    OnUnknownEnum,
+    Promise,
+)
 from counterfoil.schema.agreements.findings import FormerFinding, Offer, Reader, ReadFinding, SchemaFacts
 from counterfoil.schema.agreements.judge import is_read, judge_reader
-from counterfoil.schema.agreements.rules import RULE_BY_ID, UNDECIDED
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.compatibility.findings import Difference, Earlier, without_message
 from counterfoil.schema.compatibility.misfits import MISSING, OPTIONAL

@@ -8,11 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from counterfoil.schema import SchemaType, parse_schema
-from counterfoil.schema.agreements import Contract, DataProduct, Expectation, ExpectedRead, Promise
+from counterfoil.schema.agreements import RULES, Contract, DataProduct, Expectation, ExpectedRead, Promise
 from counterfoil.schema.agreements.documents import read_agreement
 from counterfoil.schema.agreements.findings import Activity, Offer, Reader, ReaderOrigin, SchemaFacts
 from counterfoil.schema.agreements.judge import newly_read
-from counterfoil.schema.agreements.rules import RULES
 from counterfoil.schema.paths import parse_path, print_path
 from counterfoil.schema.texts import Position
 from strategies.contracts.agreement_files import APPLICATION, CONTRACT, SCHEMA

@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from counterfoil.contracts.findings import ConsumerBreak, FormerBreaks
+from counterfoil.schema.agreements import RULE_BY_ID, UNDECIDED
 from counterfoil.schema.agreements.findings import ReadFinding
 from counterfoil.schema.agreements.pairs import Pair
-from counterfoil.schema.agreements.rules import RULE_BY_ID, UNDECIDED
 from counterfoil.schema.paths import FieldPath, print_path
 from counterfoil.schema.rest.verdicts import Approval, DeploymentVerdict, ReasonCode, VerdictReason
 
