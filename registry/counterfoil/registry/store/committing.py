@@ -17,7 +17,7 @@ from counterfoil.schema.errors import RegistryError, StoreTimeout
 # Those who are told of the writes of a storage, such as caches.
 
 
-class Observers:
+class WriteObservers:
     """The observers of a storage: of all writes, and of those alone that may have changed records."""
 
     def __init__(self) -> None:

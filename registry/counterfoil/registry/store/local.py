@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from counterfoil.registry.store.changes import SCOPE_SETTINGS, JournalChangeKind, WrittenChanges
-from counterfoil.registry.store.committing import Observers
+from counterfoil.registry.store.committing import WriteObservers
 from counterfoil.registry.store.protocol import Load, StoreContact
 from counterfoil.registry.store.writes import (
     AtRevision,
@@ -349,7 +349,7 @@ class LocalStorage:
 
     def __init__(self, reads: Reads) -> None:
         self._reads = reads
-        self._observers = Observers()
+        self._observers = WriteObservers()
         self.contact = StoreContact()
 
     def last_known(self) -> None:

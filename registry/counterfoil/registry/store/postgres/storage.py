@@ -9,7 +9,7 @@ from contextlib import suppress
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.store.committing import DEFAULT_LIMITS, GroupCommit, Observers, WriteLimits
+from counterfoil.registry.store.committing import DEFAULT_LIMITS, GroupCommit, WriteLimits, WriteObservers
 from counterfoil.registry.store.postgres.connections import (
     FOREIGN,
     Connections,
@@ -177,7 +177,7 @@ class PostgresStorage(PostgresReads):
         self._commit_call = _COMMIT.format(commit=self._functions.named("commit"))
         self._connections = Connections(address)
         super().__init__(self._connections)
-        self._observers = Observers()
+        self._observers = WriteObservers()
         self._recovery: asyncio.Task[None] | None = None
         self.contact = StoreContact(self._begin_recovery)
         self._news = NewsFromElsewhere(self.journal, announce=self._observers.call, contact=self.contact)
