@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from counterfoil.contracts.testkit import Stream
-from counterfoil.contracts.testkit.reads import ContractSession
+from counterfoil.contracts.testkit.session import ContractSession
 from counterfoil.schema import Schema
 from counterfoil.sdk import AvroDeserializer, Registry
 from strategies.contracts.agreement_files import CONTRACT, SCHEMA

@@ -97,10 +97,14 @@ class ComparisonRequest:
     is_to_register: bool = False
 
     @property
+    def is_against_registry(self) -> bool:
+        """Whether each file is compared with the versions of its subject."""
+        return self.against == REGISTRY
+
+    @property
     def validation(self) -> Validation:
         """How strictly the files of the head are read."""
-        against = self.against or ""
-        is_stored = self.is_to_register or against == REGISTRY or SUBJECT_VERSION.fullmatch(against)
+        is_stored = self.is_to_register or self.is_against_registry or SUBJECT_VERSION.fullmatch(self.against or "")
         return Validation.STRICT if is_stored else Validation.FILE
 
 
@@ -142,7 +146,7 @@ class ComparedSides:
         not among them.
         """
         wanted = (path for path in self.head.paths if self.scope.is_wanted(path))
-        if self.request.against != REGISTRY:
+        if not self.request.is_against_registry:
             return tuple(wanted)
         return tuple(path for path in wanted if not (self.subjects.of(path).is_part and not self.subjects.names(path)))
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.advice import UNDECIDED, advice_for
 from counterfoil.contracts.baselines import Baseline, Removed
-from counterfoil.contracts.baselines.choose import REGISTRY, ComparedSides
 from counterfoil.contracts.check.drafts import fold
 from counterfoil.contracts.check.file import EarlierSubjects, FileCheck, FileRequest, FilesBefore, GeneratedCode
 from counterfoil.contracts.check.topics import SketchedTopics
@@ -35,6 +34,7 @@ from counterfoil.schema.reports import Severity
 if TYPE_CHECKING:
     from datetime import date
 
+    from counterfoil.contracts.baselines.choose import ComparedSides
     from counterfoil.contracts.check.consumers import ConsumerRequest
     from counterfoil.schema.datum import Datum
     from counterfoil.schema.rest.verdicts import Approvals
@@ -262,7 +262,7 @@ def note_unchecked_files(question: CheckQuestion, report: CheckReport) -> CheckR
     """Add notes about files that are not checked, and about entries of the project without files."""
     sides = question.sides
     notes = [*notes_of(sides.project, sides.head, sides.undeclared, sides.linked)]
-    if sides.request.against != REGISTRY:  # against a registry, each such file has a finding
+    if not sides.request.is_against_registry:  # against a registry, each such file has a finding
         notes += [
             *unmapped_notes(sides.project, sides.selected),
             *shared_notes(sides.subjects, sides.selected),

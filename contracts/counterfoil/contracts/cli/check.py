@@ -113,10 +113,9 @@ class JudgingOptions(NamedTuple):
 
         Other registries have none.
         """
-        from counterfoil.contracts.baselines.choose import REGISTRY
-
         project = comparison.project
-        named = project.settings.registry if project is not None and self.against == REGISTRY else None
+        is_named = comparison.request.is_against_registry
+        named = project.settings.registry if project is not None and is_named else None
         url = self.registry.url or named
         if self.offline or not url:
             return None

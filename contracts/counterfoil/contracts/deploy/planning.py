@@ -15,7 +15,8 @@ from counterfoil.contracts.deploy.plans import PlannedChange, PlannedChangeKind,
 from counterfoil.contracts.deploy.registration import FileRegistration, RegistrationEntry, RegistrationState
 from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.project import SchemaTree
-from counterfoil.contracts.project.model import FileMapping, Project, TopicAssociation
+from counterfoil.contracts.project.associations import TopicAssociation
+from counterfoil.contracts.project.model import FileMapping, Project
 from counterfoil.contracts.project.subjects import FileSubjects, Subjects, alias_text, other_alias_text
 from counterfoil.schema.compatibility import CompatibilityPolicy, parse_level
 from counterfoil.schema.contexts import parse_subject

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from counterfoil.contracts.deploy.registration import RegistrationEntry, SchemaRegistry
 from counterfoil.contracts.findings import CheckReport
-from counterfoil.contracts.project.model import TopicAssociation
+from counterfoil.contracts.project.associations import TopicAssociation
 from counterfoil.contracts.reports import printable
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.datum import JsonObject

@@ -35,6 +35,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from counterfoil.contracts.findings import CheckGate, FailOn
+from counterfoil.contracts.project.associations import TopicAssociation
 from counterfoil.contracts.project.model import (
     PLACEHOLDER,
     PLACEHOLDERS,
@@ -45,7 +46,6 @@ from counterfoil.contracts.project.model import (
     ProjectSettings,
     SchemaLine,
     SubjectTerms,
-    TopicAssociation,
 )
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.datum import JsonObject

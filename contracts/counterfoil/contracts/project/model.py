@@ -20,26 +20,12 @@ from counterfoil.contracts.project.languages import (
 from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.model import Metadata
-from counterfoil.schema.rest.subjects import AssociationType, Lifecycle
 from counterfoil.schema.texts import Position
 
 if TYPE_CHECKING:
     from counterfoil.contracts.findings import CheckGate, FailOn
+    from counterfoil.contracts.project.associations import TopicAssociation
     from counterfoil.schema.rest.subjects import Mode
-
-
-@dataclass(frozen=True, slots=True)
-class TopicAssociation:
-    """The association of a subject with a topic that `counterfoil plan` creates: the topic, and its part."""
-
-    topic: str
-    namespace: str
-    id: str
-    type: AssociationType = AssociationType.VALUE
-    lifecycle: Lifecycle = Lifecycle.WEAK
-
-    def __str__(self) -> str:
-        return f"{self.type} of {self.namespace}/{self.topic} ({self.id}), {self.lifecycle}"
 
 
 # The globs of project files: ``*`` and ``?`` inside one step of a path, ``**`` for any number of folders.

@@ -23,9 +23,6 @@ from counterfoil.contracts.project.model import (
 from counterfoil.schema.errors import SubjectNotFound
 from counterfoil.schema.languages.table import language_for
 
-# What the project says of one file.
-
-
 # What a project says of the files of a tree.
 
 

@@ -382,7 +382,7 @@ def _evidence(evidence: Evidence | None) -> JsonObject | None:
     }
 
 
-# The report of a check in its forms, each of whose modules is imported when it is printed.
+# The report of a check in its forms.
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,7 +407,6 @@ class CheckForms:
 
 
 # The report as the writers of ``counterfoil.schema.reports`` take it.
-
 
 _PAGES: Final = f"{PROJECT}/blob/main/docs"
 _JUDGED: Final = frozenset({Status.COMPARED, Status.UNCHANGED})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.contracts.testkit.reads import SESSION
+from counterfoil.contracts.testkit.session import SESSION
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import needed_by
 from counterfoil.schema.model import SchemaType

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.testing.record import PromiseViolation, RecordParts, shown_value
-from counterfoil.contracts.testkit.reads import ContractSession
+from counterfoil.contracts.testkit.session import ContractSession
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import EncodeError, SerdeError, ValidationError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from counterfoil.contracts.testkit.reads import CONSUMER_INI, SESSION
+from counterfoil.contracts.testkit.session import CONSUMER_INI, SESSION
 
 if TYPE_CHECKING:
     from counterfoil.contracts.generate.library import FoundContract

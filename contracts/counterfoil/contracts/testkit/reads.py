@@ -1,10 +1,9 @@
-"""What tests read of the values of each contract, compared with a consumer's product file; what a run shares."""
+"""What tests read of the values of each contract, compared with the reads in a consumer's product file."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -239,32 +238,3 @@ def _declared(place: Path, text: str) -> dict[str, list[str]]:
         paths = ["*"] if each.reads is None else [print_path(read.path) for read in each.reads]
         declared.setdefault(each.contract_id, []).extend(paths)
     return declared
-
-
-CONSUMER_INI: Final = "counterfoil_consumer"
-"""The option of pytest that names the product file whose reads are compared."""
-
-
-@dataclass(slots=True)
-class ContractSession:
-    """``root`` is the folder of the contracts, by default the current one; without a ``recorder`` nothing is noted."""
-
-    root: str = "."
-    recorder: ReadRecorder | None = None
-    _library: ContractLibrary | None = None
-
-    def library(self) -> ContractLibrary:
-        """Return the contracts, which are read once."""
-        if self._library is None:
-            from counterfoil.contracts.generate.library import ContractLibrary
-
-            self._library = ContractLibrary(self.root)
-        return self._library
-
-    def begin(self, root: str) -> None:
-        """Begin a run of tests in a folder."""
-        self.root, self.recorder, self._library = root, None, None
-
-
-SESSION = ContractSession()
-"""The run of tests of this process; pytest's plugin begins it."""

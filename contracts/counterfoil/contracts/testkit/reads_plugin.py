@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from counterfoil.contracts.testkit.reads import (
-    CONSUMER_INI,
-    SESSION,
     ProductFile,
     ReadRecorder,
     least,
@@ -19,6 +17,7 @@ from counterfoil.contracts.testkit.reads import (
     undeclared,
     untouched,
 )
+from counterfoil.contracts.testkit.session import CONSUMER_INI, SESSION
 from counterfoil.schema.errors import CounterfoilError
 
 _OUTPUT = "counterfoil_reads"

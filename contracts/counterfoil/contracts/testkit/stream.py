@@ -12,7 +12,7 @@ from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.generate import USUAL, ExampleShape, SeededChoices
 from counterfoil.contracts.generate.examples import Examples
 from counterfoil.contracts.generate.library import FoundContract, of_schema
-from counterfoil.contracts.testkit.reads import ContractSession
+from counterfoil.contracts.testkit.session import ContractSession
 from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.model import Reference, Schema

@@ -10,7 +10,7 @@ from hypothesis import find
 import counterfoil.contracts.testkit.reads_plugin
 import counterfoil.contracts.testkit.strategies  # noqa: F401 - the runs of pytest forget what they import themselves
 from counterfoil.contracts.testkit import Stream, from_contract
-from counterfoil.contracts.testkit.reads import SESSION
+from counterfoil.contracts.testkit.session import SESSION
 from counterfoil.sdk import AvroDeserializer
 from strategies.contracts.kit_project import write_project
 

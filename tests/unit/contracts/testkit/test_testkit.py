@@ -19,7 +19,7 @@ from counterfoil.contracts.testkit import (
     from_contract,
     from_schema,
 )
-from counterfoil.contracts.testkit.reads import SESSION
+from counterfoil.contracts.testkit.session import SESSION
 from counterfoil.contracts.testkit.strategies import values_of
 from counterfoil.schema.agreements import DataProduct
 from counterfoil.schema.agreements.documents import read_agreement

@@ -45,6 +45,11 @@ from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse
 from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind
 from counterfoil.schema.rest.verdicts import ReasonCode, VerdictReason
 
+# Which writers the readers of a question have met: the versions with whose schemas they may read.
+#
+# Of a consumer that declares no schema of its own it is taken that it reads with the schemas that were live in the
+# environment when its version was first deployed there, or when it was published, where it was never deployed.
+
 _MAX_READERS: Final = 50_000
 _READ_KINDS: Final = HISTORY_KINDS | {DEPLOYMENTS.name, VERSIONS.name, party_kind(ContractKind.ODCS)}
 """The kinds of the records that are read here."""
