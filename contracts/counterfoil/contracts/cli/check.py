@@ -11,8 +11,10 @@ import click
 
 from counterfoil.contracts.cli.options import (
     ReportWriter,
+    Waiting,
     chain,
     chosen_project,
+    defects_on_stderr,
     fail_on_option,
     output_options,
     parse_subjects,
@@ -82,7 +84,6 @@ class JudgingOptions(NamedTuple):
         from counterfoil.contracts.baselines.choose import open_comparison
         from counterfoil.contracts.check.check import CheckQuestion, run_check
         from counterfoil.contracts.check.file import GeneratedCode
-        from counterfoil.contracts.cli.options import Waiting, defects_on_stderr
         from counterfoil.contracts.findings import CheckGate
         from counterfoil.schema.compatibility import parse_level, parse_policy
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from counterfoil.contracts.cli.check import LEVELS, POLICIES
-from counterfoil.contracts.cli.options import ReportWriter, chosen_project, output_options, project_option
+from counterfoil.contracts.cli.options import ReportWriter, Waiting, chosen_project, output_options, project_option
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, registry_options
 
@@ -63,7 +63,6 @@ def diff(
     Exit codes: 0 compared, 2 usage, 11 registry unreachable, 12 registry refused, 14 no such file, ref or version, or
     no valid schema or contract in it.
     """
-    from counterfoil.contracts.cli.options import Waiting
     from counterfoil.contracts.reports.diff import json_diff, markdown_diff, text_diff
     from counterfoil.schema.exit_codes import ExitCode
 

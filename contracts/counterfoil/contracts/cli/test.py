@@ -9,6 +9,7 @@ import click
 
 from counterfoil.contracts.cli.options import (
     ReportWriter,
+    Waiting,
     fail_on_option,
     opened_once,
     output_options,
@@ -140,7 +141,6 @@ def test(
     """
     from datetime import UTC, datetime
 
-    from counterfoil.contracts.cli.options import Waiting
     from counterfoil.contracts.lint.lint import collect
     from counterfoil.contracts.reports.lint import limit_of
     from counterfoil.contracts.testing.session import TestSession, TestSettings, exit_code_of
