@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from counterfoil.contracts.lint import LINT_RULES
 from counterfoil.contracts.testing import RECORD_RULES
-from counterfoil.schema.agreements.rules import RULES
+from counterfoil.schema.agreements import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.schema.agreements import Expectation
+from counterfoil.schema.agreements import UNDECIDED, Expectation
 from counterfoil.schema.agreements.findings import Offer, Reader
 from counterfoil.schema.agreements.judge import judge_reader
-from counterfoil.schema.agreements.rules import UNDECIDED
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, OutOfSteps, Steps, steps_for
 from counterfoil.schema.compatibility.findings import BEYOND_LIMITS, Earlier
 from counterfoil.schema.errors import JudgementUndecided

@@ -16,13 +16,12 @@ from counterfoil.registry.contracts.events import Events, Network
 from counterfoil.registry.contracts.publishing import ContractFileReader, Library, Publishing
 from counterfoil.registry.contracts.records import ContractRecords
 from counterfoil.registry.contracts.usage import ActivityLimits, ObservedUsage
-from counterfoil.registry.contracts.verdicts.counterparts import Consumers, Counterparts, RetainedVersions
-from counterfoil.registry.contracts.verdicts.judging import Decisions, PairJudging
-from counterfoil.registry.contracts.verdicts.known_writers import MetWriters
+from counterfoil.registry.contracts.verdicts.checking import Checking
+from counterfoil.registry.contracts.verdicts.gathering import Gathering, MetWriters, RetainedVersions
 from counterfoil.registry.contracts.verdicts.proposals import ConsumerGate, ProposedSchemas
-from counterfoil.registry.contracts.verdicts.questions import Announcing, Checking, ContractVerdicts
-from counterfoil.registry.contracts.verdicts.sides import Comparing, Sides
-from counterfoil.registry.contracts.webhooks import Webhooks
+from counterfoil.registry.contracts.verdicts.questions import ContractVerdicts, Decisions, PairJudging
+from counterfoil.registry.contracts.verdicts.sides import Comparing, Consumers, Counterparts, Sides
+from counterfoil.registry.contracts.webhooks import Announcing, Webhooks
 from counterfoil.registry.inspection.refusals import RefusalLog, RefusalRecords
 from counterfoil.registry.inspection.use_cases import Inspection, RelatedRecords, inspection_over
 from counterfoil.registry.judges.judging import LongJudgements
@@ -101,9 +100,8 @@ def contract_use_cases(
     migrations = Migrations(storage, records=records, bridges=bridges, scopes=scopes, now_ms=now_ms)
     retained = RetainedVersions(storage, records=records, reader=reader)
     met = MetWriters(storage, records=records, sides=sides)
-    judging = PairJudging(
-        sides=sides, counterparts=counterparts, migrations=migrations, retained=retained, met=met, long=long
-    )
+    gathering = Gathering(sides=sides, counterparts=counterparts, retained=retained, met=met)
+    judging = PairJudging(sides=sides, gathering=gathering, migrations=migrations, long=long)
     verdicts = ContractVerdicts(
         records=records,
         sides=sides,

@@ -6,10 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.contracts.check.agreements import Agreements, read_file
-from counterfoil.contracts.testing.batches import RecordBatch
 from counterfoil.contracts.testing.plan import RecordTestPlan, Writers
 from counterfoil.contracts.testing.promises import topic_test
-from counterfoil.contracts.testing.sources import SampleUnderTest
+from counterfoil.contracts.testing.sources import RecordBatch, SampleUnderTest
 from counterfoil.contracts.testing.tester import TopicTester
 from counterfoil.contracts.testing.verdict import findings_of
 from counterfoil.schema.fingerprint import content_guid

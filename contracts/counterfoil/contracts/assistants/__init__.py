@@ -71,7 +71,8 @@ class Tools:
 
         ``files`` are further schema files that the schema refers to, by path.
         """
-        from counterfoil.contracts.baselines import RegistryBaseline, TreeBaseline
+        from counterfoil.contracts.baselines import TreeBaseline
+        from counterfoil.contracts.baselines.operands import RegistryBaseline
 
         if bool(subject) == bool(earlier):
             raise UsageMistake("give either subject, whose versions are compared with, or earlier, the text before")
@@ -132,7 +133,7 @@ class Tools:
 
 def _report(head: SchemaTree, path: str, baseline: Baseline, *, level: str, policy: str) -> JsonObject:
     from counterfoil.contracts.check.check import check_files, exit_code_of
-    from counterfoil.contracts.reports.check import json_report
+    from counterfoil.contracts.reports import json_report
     from counterfoil.schema.compatibility import parse_level, parse_policy
 
     report = check_files(
@@ -156,7 +157,7 @@ def _tree(files: Mapping[str, str], label: str) -> SchemaTree:
 
 def _version(registry: Registry, operand: str) -> ReadSchema:
     """Return a version of a subject; the forms of commands that name files are refused."""
-    from counterfoil.contracts.baselines import read_version
+    from counterfoil.contracts.baselines.operands import read_version
 
     named = SUBJECT_VERSION.fullmatch(operand)
     if named is None:
@@ -176,7 +177,7 @@ def _rules() -> dict[str, JsonObject]:
     """Return the facts of every rule of checks, reads and lint."""
     from counterfoil.contracts.advice import FILE_RULE_BY_ID
     from counterfoil.contracts.lint import LINT_RULE_BY_ID
-    from counterfoil.schema.agreements.rules import RULE_BY_ID as READS
+    from counterfoil.schema.agreements import RULE_BY_ID as READS
     from counterfoil.schema.languages.rules import RULE_BY_ID as COMPATIBILITY
 
     texts: dict[str, JsonObject] = {

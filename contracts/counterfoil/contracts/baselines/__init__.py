@@ -1,23 +1,277 @@
-"""A baseline: what schema files were before, in trees of files or in a registry, with files that were moved."""
+"""The files that are checked, and a baseline: what they were before, with files that were moved."""
 
 from __future__ import annotations
 
+import os
+import posixpath
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from counterfoil.contracts.project import FileProblem, ReadSchema, SchemaTree
-from counterfoil.contracts.project.languages import YamlFiles
-from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, rules_policy
-from counterfoil.schema.errors import ConfigNotFound, InvalidSchema, SchemaParseError, SubjectNotFound
-from counterfoil.schema.languages.table import parse_schema, resolved_references
-from counterfoil.schema.model import Schema
+from counterfoil.contracts.baselines.git import GitRepository, inside, reader_of_blobs, short
+from counterfoil.contracts.errors import InputNotFound
+from counterfoil.contracts.project import ReadSchema, SchemaFile, SchemaTree
+from counterfoil.contracts.project.languages import (
+    YamlFiles,
+    has_schema_suffix,
+    is_plain,
+    language_of,
+    says_it_is_schema,
+)
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
+from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:
     from counterfoil.contracts.baselines.git import Past
-    from counterfoil.contracts.project.subjects import Subjects
-    from counterfoil.schema.rest.versions import RegisteredSchema, VersionNumber
+    from counterfoil.contracts.project.files import ProjectFile
+    from counterfoil.contracts.project.model import Project
+
+
+# The files that are checked: those of a git working tree, or of a plain folder, restricted to the given paths.
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedScope:
+    """The folder and the files that are checked.
+
+    ``root`` is the folder that all paths are relative to, ``prefix`` the current folder inside it, and ``wanted`` are
+    the given files and folders; ``""`` is the root itself. ``project`` maps files, with paths relative to the root.
+    """
+
+    root: str
+    prefix: str
+    wanted: tuple[str, ...]
+    project: Project | None = None
+
+    def may_be_schema(self, path: str) -> bool:
+        """Return whether the file at ``path`` may be a schema, by its name, by the project, or as it was given."""
+        if has_schema_suffix(path) or path in self.wanted:
+            return True
+        return self.project is not None and self.project.may_be_schema(path)
+
+    def only_schemas(self, files: Iterable[SchemaFile]) -> Iterable[SchemaFile]:
+        """Return those of the files that may be schemas which are: some that the project maps are known by content."""
+        project = self.project
+        if project is None:
+            return files
+        return (file for file in files if self._is_named(file.path) or project.is_schema(file.path, file.data))
+
+    def _is_named(self, path: str) -> bool:
+        return has_schema_suffix(path) or path in self.wanted
+
+    def is_wanted(self, path: str) -> bool:
+        """Return whether ``path`` is one of the given paths, or below one."""
+        return inside(path, self.wanted)
+
+    def relative(self, path: str) -> str:
+        """Return a path that was given relative to the current folder, relative to the root.
+
+        It may lead out of the root.
+        """
+        return _relative(os.path.normpath(Path(self.root) / self.prefix / path), self.root)
+
+    def missing(self, tree: SchemaTree) -> list[str]:
+        """Return the wanted paths that are neither in ``tree`` nor a folder on disk."""
+        return [path for path in self.wanted if path not in tree.paths and not (Path(self.root) / path).is_dir()]
+
+
+def scope_of(
+    current: str, paths: Sequence[str], *, repository: GitRepository | None, project: ProjectFile | None = None
+) -> CheckedScope:
+    """Return the scope of ``paths``, which are relative to the folder ``current``; without paths, that folder.
+
+    The root is the top of the ``repository``; without one, the nearest folder that contains everything. A path outside
+    of the repository is an ``InputNotFound``, and a folder that cannot be read a ``PermissionError``.
+    """
+    current = str(Path(current).resolve())
+    root = repository.top if repository else _common_root(current, paths)
+    base = CheckedScope(root, _relative(current, root), ())
+    wanted = tuple(dict.fromkeys(base.relative(path) for path in paths or (".",)))
+    for path in wanted:
+        if inside(path, [".."]):
+            raise InputNotFound(f"{path!r} is outside of {root}, whose files are checked")
+        _insist_on_rights(Path(root) / path)
+    return CheckedScope(root, base.prefix, wanted, project.below(root) if project else None)
+
+
+def _insist_on_rights(place: Path) -> None:
+    """Raise ``PermissionError`` for a folder that cannot be read: git and a walk through it would find no files."""
+    if place.is_dir():
+        with os.scandir(place):
+            pass
+
+
+def read_head(
+    scope: CheckedScope, *, repository: GitRepository | None, validation: Validation = Validation.FILE
+) -> SchemaTree:
+    """Return all schema files of the working tree, since files refer to one another.
+
+    Files that git ignores are left out, unless their names are given. Files that are to be registered need a stricter
+    ``validation``.
+    """
+    listed = repository.working_paths() if repository else paths_below(scope.root, scope.may_be_schema)
+    wanted = (path for path in (*listed, *scope.wanted) if scope.may_be_schema(path))
+    files = {path: file for path in wanted if (file := read_schema_file(scope.root, path)) is not None}
+    if repository is not None:
+        sparse = [blob for blob in repository.sparse_blobs() if scope.may_be_schema(blob.path)]
+        contents = repository.contents(blob.object_id for blob in sparse)
+        for blob in sparse:
+            files.setdefault(blob.path, SchemaFile(blob.path, contents[blob.object_id]))
+    return SchemaTree(scope.only_schemas(files.values()), validation=validation, other=reader_of(scope.root))
+
+
+def read_staged(
+    scope: CheckedScope, repository: GitRepository, *, validation: Validation = Validation.FILE
+) -> SchemaTree:
+    """Return all schema files of the index, which is what the next commit will have."""
+    blobs = repository.staged_blobs()
+    schemas = [blob for blob in blobs if scope.may_be_schema(blob.path)]
+    contents = repository.contents(blob.object_id for blob in schemas)
+    files = (SchemaFile(blob.path, contents[blob.object_id]) for blob in schemas)
+    kept = scope.only_schemas(files)
+    return SchemaTree(kept, validation=validation, other=reader_of_blobs(repository, blobs))
+
+
+def undeclared_schemas(
+    scope: CheckedScope, tree: SchemaTree, paths: Iterable[str], read: Callable[[str], bytes | None]
+) -> tuple[str, ...]:
+    """Return the files among ``paths`` that say they are JSON schemas, that are no schema files, and nothing refers to.
+
+    They are not checked: their names do not show a schema, and the project does not map them.
+    """
+    plain = [path for path in paths if is_plain(path) and scope.is_wanted(path) and path not in tree.paths]
+    found = [path for path in plain if says_it_is_schema(read(path) or b"")]
+    if not found:
+        return ()
+    referred = {target for path in tree.paths for target in tree.referred(path).values()}
+    return tuple(sorted({*found} - referred))
+
+
+def linked_schemas(scope: CheckedScope, paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the symbolic links among ``paths`` that would be schema files if they were followed."""
+    root = Path(scope.root)
+    wanted = (path for path in paths if scope.is_wanted(path) and scope.may_be_schema(path))
+    return tuple(sorted(path for path in wanted if (root / path).is_symlink() and (root / path).is_file()))
+
+
+def reader_of(root: str) -> Callable[[str], bytes | None]:
+    """Return a function that reads a file below ``root``, and returns None where there is no regular file."""
+
+    def read(path: str) -> bytes | None:
+        file = read_schema_file(root, path)
+        return file.data if file else None
+
+    return read
+
+
+def schema_paths_below(root: str) -> list[str]:
+    """Return the paths, relative to ``root``, of the schema files below it; hidden folders are left out."""
+    return paths_below(root, has_schema_suffix)
+
+
+def paths_below(root: str, is_wanted: Callable[[str], bool], *, is_whole: bool = False) -> list[str]:
+    """Return the paths, relative to ``root``, of the files below it with such a path; hidden folders are left out.
+
+    A folder that cannot be read has none, or, if ``is_whole``, is an ``OSError``.
+    """
+
+    def insist(error: OSError) -> None:
+        if is_whole:
+            raise error
+
+    found: list[str] = []
+    for folder, names, files in os.walk(root, onerror=insist):
+        names[:] = sorted(name for name in names if not name.startswith("."))
+        below = _relative(folder, root)
+        found += filter(is_wanted, (posixpath.join(below, file) for file in files))
+    return sorted(found)
+
+
+def neighbours(place: Path) -> list[str]:
+    """Return the schema files that the one at ``place`` may refer to, and itself, relative to its folder.
+
+    They are those beside it; if the language refers by path, also those below.
+    """
+    if language_for(language_of(place.name)).references.reach_below:
+        return sorted({place.name, *schema_paths_below(str(place.parent))})
+    return sorted({place.name, *(one.name for one in place.parent.iterdir() if has_schema_suffix(one.name))})
+
+
+def read_schema_file(root: str, path: str) -> SchemaFile | None:
+    """Return the file at ``path`` below ``root``, or None where there is no regular file; links are not followed."""
+    place = Path(root) / path
+    try:
+        is_regular = stat.S_ISREG(place.lstat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return SchemaFile(path, place.read_bytes()) if is_regular else None
+
+
+def shown_path(path: str, prefix: str) -> str:
+    """Return ``path`` relative to the folder ``prefix``; both are relative to the same root.
+
+    >>> shown_path("schemas/order.avsc", "services/billing")
+    '../../schemas/order.avsc'
+    """
+    steps = prefix.split("/") if prefix else []
+    parts = path.split("/")
+    shared = 0
+    while shared < min(len(steps), len(parts) - 1) and steps[shared] == parts[shared]:
+        shared += 1
+    return "/".join([".."] * (len(steps) - shared) + parts[shared:])
+
+
+def _relative(path: str, root: str) -> str:
+    relative = Path(os.path.relpath(path, root)).as_posix()
+    return "" if relative == "." else relative
+
+
+def _common_root(current: str, paths: Sequence[str]) -> str:
+    """Return the nearest folder that contains the current one and all of ``paths``."""
+    places = [os.path.normpath(Path(current) / path) for path in paths]
+    return os.path.commonpath(
+        [current, *(place if Path(place).is_dir() else str(Path(place).parent) for place in places)]
+    )
+
+
+# Submodules of a git repository that were moved: their files are files of another repository, and not compared.
+
+
+def moved_submodules(repository: GitRepository, commit: str, scope: CheckedScope, *, is_staged: bool) -> str:
+    """Return a note about the submodules in ``scope`` that ``commit`` has at another commit than now.
+
+    Submodules without schema files are left out, if they are checked out. Without a submodule to name it is empty.
+    """
+    before = repository.submodules(commit)
+    if not before and not (Path(repository.top) / ".gitmodules").is_file():
+        return ""
+    now = repository.current_submodules(is_staged=is_staged)
+    moved = (path for path in sorted(before.keys() | now.keys()) if before.get(path) != now.get(path))
+    notes = (
+        _note(repository, path, before.get(path), now.get(path))
+        for path in moved
+        if scope.is_wanted(path) or any(inside(each, [path]) for each in scope.wanted)
+    )
+    return "; ".join(note for note in notes if note)
+
+
+def _note(repository: GitRepository, path: str, before: str | None, now: str | None) -> str:
+    """Return the note about one submodule; empty if it has no schema files."""
+    if now is None:
+        return f"the submodule {path} was removed, and its schema files with it, if it had any"
+    folder = Path(repository.top) / path
+    change = f"was moved from {short(before)} to {short(now)}" if before else f"is new, at {short(now)}"
+    if not (folder / ".git").exists():
+        return f"the submodule {path} {change}, and is not checked out, so that its schema files are not compared"
+    count = len(schema_paths_below(str(folder)))
+    if not count:
+        return ""
+    files = counted(count, "schema file")
+    return f"the submodule {path} {change}: it has {files}, and is not compared; run the check inside of it, too"
 
 
 # Matching of the schema files of two sides when files are moved and renamed.
@@ -221,142 +475,3 @@ class TreeBaseline:
 def _name(tree: SchemaTree, path: str) -> str:
     names = tree.outline(path)
     return (names and names.name) or ""
-
-
-# A registry as the baseline: the active versions of the subject that each file belongs to.
-
-
-class ConfigReader(Protocol):
-    """The part of a subject's settings that the check reads."""
-
-    @property
-    def compatibility_level(self) -> CompatibilityLevel | None:
-        """The level in effect; None when the registry's response has none."""
-
-    @property
-    def compatibility_policy(self) -> str | None:
-        """The policy in effect; None when the registry's response has none."""
-
-
-class RegistryReader(Protocol):
-    """The part of a registry client that a baseline needs; ``counterfoil.sdk.Registry`` is one."""
-
-    def versions(self, subject: str) -> Sequence[int]:
-        """Return the numbers of the subject's active versions; raises ``SubjectNotFound``."""
-
-    def version(self, subject: str, number: VersionNumber = "latest") -> RegisteredSchema:
-        """Return one version of a subject."""
-
-    def config(self, subject: str | None = None, *, default_to_global: bool = False) -> ConfigReader:
-        """Return the settings of a subject; with ``default_to_global``, those in effect."""
-
-
-class RegistryBaseline:
-    """The versions that a registry holds of the subjects in ``subject_by_path``.
-
-    ``version`` is the one version to compare with; None is the latest, or all of them where the level is transitive.
-    ``further`` are baselines of the further subjects of files that have several. Everything is fetched when it is first
-    needed, and once. Raises the errors of the client.
-    """
-
-    note = ""
-    names_subjects = True
-
-    def __init__(
-        self,
-        registry: RegistryReader,
-        subject_by_path: Mapping[str, str],
-        *,
-        label: str,
-        version: int | None = None,
-        further: Sequence[RegistryBaseline] = (),
-    ) -> None:
-        self.label = label
-        self.further: Sequence[RegistryBaseline] = further
-        self._registry = registry
-        self._subject_by_path = subject_by_path
-        self._version = version
-        self._config_by_subject: dict[str, ConfigReader | None] = {}
-
-    @classmethod
-    def of(cls, registry: RegistryReader, subjects: Subjects, paths: Iterable[str], label: str) -> RegistryBaseline:
-        """Return the baseline for the files at ``paths``, whose first subjects it knows itself."""
-        names = {path: subjects.names(path) for path in paths}
-        number = max(map(len, names.values()), default=0)
-        first, *further = (
-            cls(registry, {path: each[index] for path, each in names.items() if len(each) > index}, label=label)
-            for index in range(max(number, 1))
-        )
-        first.further = further
-        return first
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The paths of the files whose subjects are known."""
-        return tuple(self._subject_by_path)
-
-    def subject(self, path: str) -> str | None:
-        """Return the subject that the file at ``path`` belongs to; None when it is not known."""
-        return self._subject_by_path.get(path)
-
-    def level(self, path: str) -> CompatibilityLevel | None:
-        """Return the level in effect for the file's subject."""
-        config = self._config(path)
-        return config.compatibility_level if config else None
-
-    def policy(self, path: str) -> CompatibilityPolicy | None:
-        """Return the policy in effect for the file's subject; raise ``BadRequest`` for an unknown policy."""
-        config = self._config(path)
-        policy = config.compatibility_policy if config else None
-        return rules_policy(policy) if policy else None
-
-    def history(self, path: str, *, is_transitive: bool) -> Sequence[ReadSchema] | None:
-        """Return the versions of the file's subject, newest first."""
-        subject = self.subject(path)
-        if subject is None:
-            return None
-        if self._version is not None:
-            return [read_version(self._registry, subject, self._version)]
-        try:
-            numbers = sorted(self._registry.versions(subject), reverse=True)
-        except SubjectNotFound:
-            return ()
-        return [read_version(self._registry, subject, number) for number in (numbers if is_transitive else numbers[:1])]
-
-    def removed(self) -> Sequence[Removed]:
-        """Return nothing: a subject that no file belongs to may belong to another repository."""
-        return ()
-
-    def _config(self, path: str) -> ConfigReader | None:
-        subject = self.subject(path)
-        if subject is None:
-            return None
-        if subject not in self._config_by_subject:
-            self._config_by_subject[subject] = self._fetch_config(subject)
-        return self._config_by_subject[subject]
-
-    def _fetch_config(self, subject: str) -> ConfigReader | None:
-        try:
-            return self._registry.config(subject, default_to_global=True)
-        except ConfigNotFound:
-            return None
-
-
-def read_version(registry: RegistryReader, subject: str, version: VersionNumber) -> ReadSchema:
-    """Return one version of a subject with everything it refers to, read leniently; raise the errors of the client."""
-    registered = registry.version(subject, version)
-    return read_schema(registry, registered.schema, f"{subject} version {registered.version or version}")
-
-
-def read_schema(registry: RegistryReader, found: Schema, label: str) -> ReadSchema:
-    """Return a schema of a registry with everything it refers to, read leniently; raise the errors of the client."""
-    texts: tuple[str, ...] = (found.text,)
-    try:
-        references = resolved_references(found, lambda each: registry.version(each.subject, each.version).schema)
-        texts = (found.text, *(one.text for one in references))
-        schema = parse_schema(found.text, found.schema_type, references=references, validation=Validation.LENIENT)
-    except SchemaParseError as error:
-        return ReadSchema(label, label, texts, problem=FileProblem(error.problem, error.position))
-    except InvalidSchema as error:
-        return ReadSchema(label, label, texts, problem=FileProblem(error.message))
-    return ReadSchema(label, label, texts, schema, references=references)

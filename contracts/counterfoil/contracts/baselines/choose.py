@@ -12,25 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from counterfoil.contracts.baselines import Baseline, RegistryBaseline, RegistryReader, TreeBaseline, match_paths
-from counterfoil.contracts.baselines.git import (
-    Blob,
-    GitRepository,
-    Past,
-    find_repository,
-    is_address,
-    names_drive,
-    open_repository,
-    reader_of_blobs,
-    short,
-)
-from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
-from counterfoil.contracts.baselines.workspace import (
+from counterfoil.contracts.baselines import (
+    Baseline,
     CheckedScope,
-    GitPast,
-    default_base,
+    TreeBaseline,
     linked_schemas,
-    missing_ref,
+    match_paths,
     moved_submodules,
     neighbours,
     paths_below,
@@ -39,9 +26,24 @@ from counterfoil.contracts.baselines.workspace import (
     read_staged,
     reader_of,
     scope_of,
-    states_at,
     undeclared_schemas,
 )
+from counterfoil.contracts.baselines.git import (
+    Blob,
+    GitPast,
+    GitRepository,
+    Past,
+    default_base,
+    find_repository,
+    is_address,
+    missing_ref,
+    names_drive,
+    open_repository,
+    reader_of_blobs,
+    short,
+    states_at,
+)
+from counterfoil.contracts.baselines.operands import SUBJECT_VERSION, RegistryBaseline, RegistryReader
 from counterfoil.contracts.errors import (
     BaselineNotFound,
     GitMissing,
@@ -54,8 +56,8 @@ from counterfoil.contracts.errors import (
 from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.contracts.project.files import ProjectFile
 from counterfoil.contracts.project.languages import YamlFiles, has_schema_suffix, is_plain, is_yaml
-from counterfoil.contracts.project.model import Project, settings_of
-from counterfoil.contracts.project.subjects import Subjects
+from counterfoil.contracts.project.model import Project
+from counterfoil.contracts.project.subjects import Subjects, settings_of
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 
@@ -95,10 +97,14 @@ class ComparisonRequest:
     is_to_register: bool = False
 
     @property
+    def is_against_registry(self) -> bool:
+        """Whether each file is compared with the versions of its subject."""
+        return self.against == REGISTRY
+
+    @property
     def validation(self) -> Validation:
         """How strictly the files of the head are read."""
-        against = self.against or ""
-        is_stored = self.is_to_register or against == REGISTRY or SUBJECT_VERSION.fullmatch(against)
+        is_stored = self.is_to_register or self.is_against_registry or SUBJECT_VERSION.fullmatch(self.against or "")
         return Validation.STRICT if is_stored else Validation.FILE
 
 
@@ -140,7 +146,7 @@ class ComparedSides:
         not among them.
         """
         wanted = (path for path in self.head.paths if self.scope.is_wanted(path))
-        if self.request.against != REGISTRY:
+        if not self.request.is_against_registry:
             return tuple(wanted)
         return tuple(path for path in wanted if not (self.subjects.of(path).is_part and not self.subjects.names(path)))
 

@@ -1,26 +1,44 @@
-"""The check: from schema files and their earlier versions to findings, what decides on them, and the exit code."""
+"""The check of a change: its stages, the first of which compares schema files, and the exit code of its report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.advice import UNDECIDED, advice_for
 from counterfoil.contracts.baselines import Baseline, Removed
 from counterfoil.contracts.check.drafts import fold
-from counterfoil.contracts.check.file import FileCheck
-from counterfoil.contracts.check.request import EarlierSubjects, FileRequest, FilesBefore, GeneratedCode, SketchedTopics
+from counterfoil.contracts.check.file import EarlierSubjects, FileCheck, FileRequest, FilesBefore, GeneratedCode
+from counterfoil.contracts.check.topics import SketchedTopics
 from counterfoil.contracts.findings import CheckGate, CheckReport, FailOn, FileOutcome, Finding, Status, fingerprint
 from counterfoil.contracts.project import SchemaTree
-from counterfoil.contracts.project.model import Project, mapping_of, settings_at, settings_of
-from counterfoil.contracts.project.subjects import Subjects
+from counterfoil.contracts.project.files import APPROVALS_FILE_NAME, load_approvals
+from counterfoil.contracts.project.model import Project, agreement_test
+from counterfoil.contracts.project.subjects import (
+    Subjects,
+    mapping_of,
+    notes_of,
+    settings_at,
+    settings_of,
+    shared_notes,
+    unmapped_notes,
+)
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.compatibility.findings import CONSUMER_UNDECIDED
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import Severity
-from counterfoil.schema.texts import counted
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from counterfoil.contracts.baselines.choose import ComparedSides
+    from counterfoil.contracts.check.consumers import ConsumerRequest
+    from counterfoil.schema.datum import Datum
+    from counterfoil.schema.rest.verdicts import Approvals
+
 
 # The check itself: from schema files and their earlier versions to findings. It does no I/O.
 
@@ -167,100 +185,170 @@ def _removed(outcome: FileOutcome) -> Finding:
     )
 
 
-# What decides on a change: the compatibility level, the consumers, both, or nothing.
-
-_LANGUAGE: Final = "schema-type-changed"
-"""A rule of the level that consumers cannot overrule: none of them reads another language."""
-_READ_OR_NOT: Final = frozenset({"unit-changed", "enum-symbol-added-closed", "header-missing"})
-"""The rules about promises that matter to those alone who read what is promised."""
+# The stages of a check, from the comparison of the files to what is accepted.
 
 
-class Gates:
-    """The gates of files: the ``given`` one of all, else what ``project`` has for each, else strict.
+@dataclass(frozen=True, slots=True)
+class CheckQuestion:
+    """What a check is about: both sides, how they are judged, and who else is asked.
 
-    Contract and product files have the gate of the schema that they are about, once that is known.
+    ``level`` to ``generated_code`` are as for :func:`check_files`. ``consumers`` are folders and files with what
+    consumers read, and ``gate`` decides what fails, before the project's. ``recorded`` returns the recorded values of a
+    topic, on which the converters of migrations are tried. ``judge_live`` adds what breaks for the versions that are
+    live in an environment, and ``registered`` returns the approvals of a registry, with the name of the registry; both
+    are None where no registry is asked.
     """
 
-    def __init__(self, tree: SchemaTree, project: Project | None, given: CheckGate | None) -> None:
-        self._tree = tree
-        self._schemas = frozenset(tree.paths)
-        self._project = project
-        self._given = given
-        self._by_path: dict[str, CheckGate] = {}
+    sides: ComparedSides
+    level: CompatibilityLevel | None = None
+    policy: CompatibilityPolicy | None = None
+    confirm: int = 0
+    allow_unmapped: bool = False
+    topics: SketchedTopics | None = None
+    generated_code: GeneratedCode = GeneratedCode.NONE
+    consumers: Sequence[str] = ()
+    gate: CheckGate | None = None
+    recorded: Callable[[str], Sequence[Datum]] = lambda _: ()
+    judge_live: Callable[[CheckReport, ConsumerRequest], CheckReport] | None = None
+    registered: Callable[[], tuple[Approvals, str] | None] | None = None
 
-    def of(self, path: str) -> CheckGate:
-        """Return the gate of the file at ``path``."""
-        if self._given is not None:
-            return self._given
-        if path not in self._by_path:
-            names = self._tree.outline(path) if path in self._schemas else None
-            settings = settings_at(self._project, path, names.name if names else None)
-            self._by_path[path] = settings.gate or CheckGate.STRICT
-        return self._by_path[path]
+    @property
+    def has_consumers(self) -> bool:
+        """Whether consumers are known: by an option, or by the project."""
+        project = self.sides.project
+        return bool(self.consumers or (project is not None and project.consumers))
 
-    def lend(self, schema: str, path: str) -> None:
-        """Give the agreement at ``path`` the gate of a schema, unless it has that of another one."""
-        self._by_path.setdefault(path, self.of(schema))
+    @property
+    def gates(self) -> Collection[CheckGate | None]:
+        """The gates that some file has."""
+        project = self.sides.project
+        return {self.gate} if self.gate or project is None else project.gates
+
+    def agreements(self, gate: CheckGate | None) -> ConsumerRequest:
+        """Return the contracts and consumers of both sides; their files are read now."""
+        from counterfoil.contracts.check.consumers import request_of
+
+        return request_of(self.sides, self.consumers, gate)
 
 
-def apply_gates(report: CheckReport, tree: SchemaTree, gates: Gates, is_read: Mapping[str, bool]) -> CheckReport:
-    """Return the report with the severities that the gates leave to its findings.
+def run_check(question: CheckQuestion) -> CheckReport:
+    """Return the report of a check, which each stage hands to the next one."""
+    report = CheckReport(question.sides.baseline.label)
+    for stage in STAGES:
+        report = stage(question, report)
+    return report
 
-    ``is_read`` says of each schema with a contract whether it has a consumer. A schema without one stays strict.
+
+def compare_files(question: CheckQuestion, _: CheckReport) -> CheckReport:
+    """Compare the files with their earlier versions, with which the report begins."""
+    sides = question.sides
+    return check_files(
+        sides.head,
+        sides.selected,
+        baseline=sides.baseline,
+        level=question.level,
+        policy=question.policy,
+        confirm=question.confirm,
+        allow_unmapped=question.allow_unmapped,
+        topics=question.topics,
+        project=sides.project,
+        generated_code=question.generated_code,
+        subjects=sides.subjects,
+        before=lambda: FilesBefore(sides.before, sides.earlier_project),
+    )
+
+
+def note_unchecked_files(question: CheckQuestion, report: CheckReport) -> CheckReport:
+    """Add notes about files that are not checked, and about entries of the project without files."""
+    sides = question.sides
+    notes = [*notes_of(sides.project, sides.head, sides.undeclared, sides.linked)]
+    if not sides.request.is_against_registry:  # against a registry, each such file has a finding
+        notes += [
+            *unmapped_notes(sides.project, sides.selected),
+            *shared_notes(sides.subjects, sides.selected),
+        ]
+    return replace(report, note="; ".join(filter(None, (report.note, *notes)))) if notes else report
+
+
+def judge_by_consumers(question: CheckQuestion, report: CheckReport) -> CheckReport:
+    """Add what breaks for consumers, and let the gates decide what fails."""
+    if not question.has_consumers and CheckGate.OBSERVE not in question.gates:
+        return report
+    from counterfoil.contracts.check.consumers import Gates, apply_gates, check_consumers
+
+    if question.has_consumers:
+        return check_consumers(report, question.agreements(question.gate))
+    head = question.sides.head
+    return apply_gates(report, head, Gates(head, question.sides.project, question.gate), {})
+
+
+def permit_migrations(question: CheckQuestion, report: CheckReport) -> CheckReport:
+    """Approve the breaks that a migration of a contract permits.
+
+    Nothing is read unless something is broken and a contract names a migration.
     """
-    decided = _Decided(tree, is_read)
-    findings, undecided, overruled = [], set(), 0
-    for finding in report.findings:
-        gate = gates.of(finding.path)
-        if gate is CheckGate.OBSERVE:
-            findings.append(replace(finding, is_observed=True))
-            continue
-        is_of_level = finding.direction is not None and finding.rule != _LANGUAGE
-        if gate is CheckGate.CONSUMERS and is_of_level and not decided.by_consumers(finding.path):
-            undecided.add(finding.path)
-        elif gate is CheckGate.CONSUMERS and (is_of_level or _concerns_nobody(finding)):
-            overruled += finding.severity is not Severity.NOTICE
-            findings.append(replace(finding, severity=Severity.NOTICE))
-            continue
-        findings.append(finding)
-    notes = [report.note] if report.note else []
-    if overruled:
-        notes.append(f"the gate consumers makes {counted(overruled, 'finding')} a notice")
-    if undecided:
-        paths = ", ".join(sorted(undecided))
-        notes.append(f"the gate consumers does not apply to {paths}: no contract with a consumer is about it")
-    if observed := sum(each.is_observed and each.severity is Severity.ERROR for each in findings):
-        notes.append(f"the gate observe lets {counted(observed, 'error')} pass")
-    return replace(report, findings=tuple(findings), note="; ".join(notes))
+    if not report.count(Severity.ERROR):
+        return report
+    head, is_agreement = question.sides.yaml_files, agreement_test(question.sides.project, ())
+    contents = head.contents([path for path in head.paths if is_agreement(path)])
+    if not any(b"migration" in each for each in contents.values()):
+        return report
+    from counterfoil.contracts.check.migrations import MigrationRequest, approve_migrations
+
+    def read(path: str) -> bytes | None:
+        return head.contents([path]).get(path) if path in head.paths else None
+
+    return approve_migrations(report, MigrationRequest(question.agreements(None), read, _today(), question.recorded))
 
 
-def _concerns_nobody(finding: Finding) -> bool:
-    return finding.rule in _READ_OR_NOT and finding.readers is not None and not finding.readers.reading
+def judge_by_live_versions(question: CheckQuestion, report: CheckReport) -> CheckReport:
+    """Add what breaks for the versions that are live in an environment."""
+    judge_live = question.judge_live
+    return report if judge_live is None else judge_live(report, question.agreements(question.gate))
 
 
-class _Decided:
-    """Which schemas the consumers decide on: those that are read, and those that only such schemas refer to."""
+def accept_findings(question: CheckQuestion, report: CheckReport) -> CheckReport:
+    """Accept what the project and the approvals of the repository accept."""
+    sides, approvals = question.sides, load_approvals(question.sides.scope.root)
+    project, place = sides.project, sides.project_file
+    if project is None and not approvals:
+        return report
+    from counterfoil.contracts.project.acceptance import AcceptanceSource, accept
 
-    def __init__(self, tree: SchemaTree, is_read: Mapping[str, bool]) -> None:
-        self._tree = tree
-        self._is_read = is_read
-        self._users_by_path: dict[str, list[str]] | None = None
+    sources = [AcceptanceSource(APPROVALS_FILE_NAME, Project(accepted=tuple(record.accepted for record in approvals)))]
+    if project is not None and place is not None:
+        sources.insert(0, AcceptanceSource(os.path.relpath(place.place, sides.scope.root), project))
+    return accept(report, sources, today=_today(), is_whole="" in sides.scope.wanted)
 
-    def by_consumers(self, path: str, way: tuple[str, ...] = ()) -> bool:
-        """Return whether consumers decide on the schema at ``path``; ``way`` are the schemas that led to it."""
-        if path in self._is_read:
-            return self._is_read[path]
-        users = [each for each in self._users(path) if each not in way]
-        return bool(users) and all(self.by_consumers(each, (*way, path)) for each in users)
 
-    def _users(self, path: str) -> list[str]:
-        """Return the schemas that refer to the one at ``path``."""
-        if self._users_by_path is None:
-            self._users_by_path = {}
-            for each in self._tree.paths:
-                for target in self._tree.direct_references(each).values():
-                    self._users_by_path.setdefault(target, []).append(each)
-        return self._users_by_path.get(path, [])
+def accept_registered_findings(question: CheckQuestion, report: CheckReport) -> CheckReport:
+    """Accept what a registry has approvals of, which are requested only where a finding breaks the check."""
+    registered = question.registered
+    found = None if registered is None or not report.count(Severity.ERROR) else registered()
+    if found is None:
+        return report
+    from counterfoil.contracts.project.acceptance import accept_registered
+
+    approvals, label = found
+    return accept_registered(report, approvals, label=label)
+
+
+STAGES: Final = (
+    compare_files,
+    note_unchecked_files,
+    judge_by_consumers,
+    permit_migrations,
+    judge_by_live_versions,
+    accept_findings,
+    accept_registered_findings,
+)
+"""What a check does, in this order: each stage is a function of the question and of the report so far."""
+
+
+def _today() -> date:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).date()
 
 
 # The exit code of a report: passed, broken, or nothing was checked.

@@ -17,11 +17,10 @@ from counterfoil.contracts.findings import (
     fingerprint,
 )
 from counterfoil.contracts.lint import LINT_RULE_BY_ID
-from counterfoil.schema.agreements import Contract, FieldPromise, Promise, major_of
+from counterfoil.schema.agreements import RULE_BY_ID, Contract, FieldPromise, Promise, major_of
 from counterfoil.schema.agreements.findings import Offer, ReadFinding
 from counterfoil.schema.agreements.judge import is_read
 from counterfoil.schema.agreements.readers import concerns
-from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import ParsedSchema

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from counterfoil.contracts.advice import SIDE_NAMES_BY_DIRECTION, UNDECIDED, advice_for
 from counterfoil.contracts.findings import Dependant, Evidence, Finding, fingerprint
 from counterfoil.contracts.project import FileProblem, ReadSchema, SchemaTree
-from counterfoil.schema.compatibility import CompatibilityPolicy, Direction
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, Direction
 from counterfoil.schema.compatibility.findings import (
     Difference,
     Earlier,
@@ -29,10 +29,6 @@ from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.paths import FieldPath, print_path
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.texts import Pointer, Position
-
-if TYPE_CHECKING:
-    from counterfoil.contracts.check.request import FileRequest
-
 
 # Findings that are not complete yet, and how findings of several files with one cause become one finding.
 #
@@ -306,10 +302,20 @@ class VersionCheck:
     the records of a topic can be compared with.
     """
 
-    def __init__(self, candidate: ParsedSchema, request: FileRequest, drafts: FileDrafts) -> None:
+    def __init__(
+        self,
+        candidate: ParsedSchema,
+        drafts: FileDrafts,
+        *,
+        level: CompatibilityLevel,
+        policy: CompatibilityPolicy,
+        confirm: int,
+    ) -> None:
         self._candidate = candidate
-        self._request = request
         self._drafts = drafts
+        self._level = level
+        self._policy = policy
+        self._budget = Budget(confirmed=confirm)
         self.confirmed = 0
         self.weighable: set[str] = set()
 
@@ -318,14 +324,9 @@ class VersionCheck:
         candidate = self._candidate
         if earlier.schema is None:
             return self._cannot_compare(earlier, earlier.problem or FileProblem("unreadable"))
-        request = self._request
         try:
             judgement = judge(
-                candidate,
-                [Earlier(earlier.schema)],
-                request.level,
-                policy=request.policy,
-                budget=Budget(confirmed=request.confirm),
+                candidate, [Earlier(earlier.schema)], self._level, policy=self._policy, budget=self._budget
             )
         except JudgementUndecided as error:
             self._drafts.report(UNDECIDED, Severity.WARNING, error.message, against=(earlier.label,))
@@ -357,7 +358,7 @@ class VersionCheck:
             said = why.sentence.render(SIDE_NAMES_BY_DIRECTION[direction], is_start=False)
             text += f"; {said} ({why.rule})"
             position, path = position_of(failure, why), why.element
-        is_promised = self._request.policy is CompatibilityPolicy.SOUND
+        is_promised = self._policy is CompatibilityPolicy.SOUND
         self._drafts.report(
             _UNREAD,
             Severity.ERROR if is_promised else Severity.WARNING,

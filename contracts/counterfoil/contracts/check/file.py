@@ -2,29 +2,204 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
-from typing import Final
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.baselines import Baseline
 from counterfoil.contracts.check.drafts import FileDrafts, FindingDraft, VersionCheck
-from counterfoil.contracts.check.request import (
-    FILE_MOVED,
-    FileRequest,
-    GeneratedCode,
-    WeighedSchema,
-    changes_of_generated_code,
-)
+from counterfoil.contracts.check.topics import SketchedTopics, WeighedSchema
 from counterfoil.contracts.findings import FileOutcome, Finding, Status, TopicRecords
 from counterfoil.contracts.project import FileProblem, ReadSchema, SchemaTree
+from counterfoil.contracts.project.languages import subject_in_name
 from counterfoil.contracts.project.subjects import rivals_text, unmapped_text
-from counterfoil.schema.compatibility import CompatibilityPolicy, Direction
+from counterfoil.schema.change import Change, ChangeKind
+from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, Direction
 from counterfoil.schema.compatibility.findings import Difference, identity_of, names_of, show
-from counterfoil.schema.languages.table import language_for
+from counterfoil.schema.languages.table import find_changes, language_for
 from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
 from counterfoil.schema.paths import FieldPath, print_path
 from counterfoil.schema.reports import Severity
 from counterfoil.schema.texts import Position, print_pointer
+
+if TYPE_CHECKING:
+    from counterfoil.contracts.project.model import Project
+
+
+# What breaks the programs that use code generated from a schema, whatever it does to records.
+#
+# These are the changes of names and types that a code generator makes classes, fields and constants of. The categories
+# are those of ``buf breaking``: PACKAGE, and FILE, under which a declaration must also stay in its file.
+
+NAME_CHANGED: Final = "generated-name-changed"
+TYPE_CHANGED: Final = "generated-type-changed"
+PACKAGE_CHANGED: Final = "generated-package-changed"
+FILE_MOVED: Final = "generated-file-moved"
+
+_RULE_BY_KIND: Final[Mapping[ChangeKind, str]] = {
+    **dict.fromkeys(
+        (
+            ChangeKind.FIELD_REMOVED,
+            ChangeKind.FIELD_RENAMED,
+            ChangeKind.TYPE_REMOVED,
+            ChangeKind.TYPE_RENAMED,
+            ChangeKind.TYPE_MOVED,
+            ChangeKind.SYMBOL_REMOVED,
+            ChangeKind.SYMBOL_RENAMED,
+            ChangeKind.ONEOF_REMOVED,
+            ChangeKind.ONEOF_RENAMED,
+            ChangeKind.SERVICE_REMOVED,
+        ),
+        NAME_CHANGED,
+    ),
+    **dict.fromkeys(
+        (
+            ChangeKind.TYPE_CHANGED,
+            ChangeKind.LOGICAL_TYPE_CHANGED,
+            ChangeKind.BRANCH_ADDED,
+            ChangeKind.BRANCH_REMOVED,
+            ChangeKind.LABEL_CHANGED,
+            ChangeKind.ONEOF_CHANGED,
+        ),
+        TYPE_CHANGED,
+    ),
+    ChangeKind.NAMESPACE_CHANGED: PACKAGE_CHANGED,
+}
+_PACKAGE_OPTIONS: Final = frozenset(
+    {
+        "java_package",
+        "java_outer_classname",
+        "java_multiple_files",
+        "go_package",
+        "csharp_namespace",
+        "objc_class_prefix",
+        "php_class_prefix",
+        "php_namespace",
+        "php_metadata_namespace",
+        "ruby_package",
+        "swift_prefix",
+    }
+)
+"""The options of a ``.proto`` file that name what code generators make of it."""
+
+
+class GeneratedCode(StrEnum):
+    """What must stay as it is for programs with generated code."""
+
+    NONE = "none"
+    PACKAGE = "package"
+    FILE = "file"
+
+
+def changes_of_generated_code(earlier: ParsedSchema, later: ParsedSchema) -> Iterator[tuple[str, Change]]:
+    """Yield the changes that break generated code, each with the id of its rule.
+
+    Schemas of different languages have no change in common; that they differ is reported elsewhere.
+    """
+    if earlier.schema_type is not later.schema_type:
+        return
+    for change in find_changes(earlier, later):
+        rule = PACKAGE_CHANGED if _names_a_package(change) else _RULE_BY_KIND.get(change.kind)
+        if rule is not None:
+            yield rule, change
+
+
+def _names_a_package(change: Change) -> bool:
+    """Return whether an option of the file says what generated code is called."""
+    written = change.earlier or change.later or ""
+    return change.kind is ChangeKind.OPTION_CHANGED and written.partition(" ")[0] in _PACKAGE_OPTIONS
+
+
+# How one schema file is checked.
+
+
+class FilesBefore(NamedTuple):
+    """The files as they were, None where that is not known, and the project as it was."""
+
+    files: Baseline | None
+    project: Project | None
+
+
+class EarlierSubjects:
+    """The subjects that files had before; ``before`` is called when they are first needed."""
+
+    def __init__(self, before: Callable[[], FilesBefore]) -> None:
+        self._call = before
+
+    @cached_property
+    def _before(self) -> FilesBefore:
+        return self._call()
+
+    def of(self, path: str, earlier: ReadSchema | None = None) -> EarlierSubject | None:
+        """Return the subjects of the file that the one at ``path`` comes from; None where they are not known.
+
+        ``earlier`` is that file if it is known already.
+        """
+        files, project = self._before
+        if earlier is None:
+            history = files.history(path, is_transitive=False) if files is not None else ()
+            if not history:
+                return None
+            earlier = history[0]
+        names = _subjects_in(project, earlier)
+        return EarlierSubject(earlier.path, earlier.label, names) if names else None
+
+
+def _subjects_in(project: Project | None, earlier: ReadSchema) -> tuple[str, ...]:
+    if project is None or not project.schemas:
+        own = subject_in_name(earlier.path)
+        return () if own is None else (own,)
+    mapping = project.mapping(earlier.path, name=earlier.schema.name if earlier.schema else None)
+    return () if mapping is None else tuple(each.name for each in mapping.subjects)
+
+
+class EarlierSubject(NamedTuple):
+    """The subjects of an earlier file, with its path and the name of the side that has it."""
+
+    path: str
+    label: str
+    names: tuple[str, ...]
+
+    def change_text(self, path: str, now: Sequence[str]) -> str:
+        """Return the sentence that the file, now at ``path``, has other subjects ``now``; empty if it keeps its own."""
+        if set(self.names) <= set(now):
+            return ""
+        was, is_now = (" and ".join(map(repr, each)) for each in (self.names, now))
+        moved = f"; the file was {self.path}" if self.path != path else ""
+        if not now:
+            return f"this file has no subject now, and had {was}{moved}"
+        return f"the subject of this file is {is_now} now, and was {was}{moved}"
+
+
+@dataclass(frozen=True, slots=True)
+class FileRequest:
+    """The level and policy of a file, and what else determines its check.
+
+    They are as for :func:`~counterfoil.contracts.check.check.check_files`.
+
+    ``needs_subject``: a file without a subject is no answer. ``rivals`` are the other files that have a subject of this
+    one, by subject. ``subjects`` returns the names of its subjects, and ``earlier_subjects`` those that it had before.
+    ``is_by_name``: nothing but the path says which subject it is. ``is_first`` is false for a check against a further
+    subject, in which the file itself is not judged again.
+    """
+
+    level: CompatibilityLevel
+    policy: CompatibilityPolicy
+    confirm: int = 0
+    needs_subject: bool = False
+    topics: SketchedTopics | None = None
+    owner: str = ""
+    subject: str | None = None
+    generated_code: GeneratedCode = GeneratedCode.NONE
+    rivals: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unmapped: Sequence[str] = ()
+    subjects: Callable[[], tuple[str, ...]] = tuple
+    earlier_subjects: EarlierSubjects | None = None
+    is_first: bool = True
+    is_by_name: bool = False
+
 
 # How many records of a topic trigger the findings about a schema file.
 
@@ -251,7 +426,10 @@ class FileCheck:
         schema = self._candidate.schema
         if schema is None:
             return self._outcome(Status.SKIPPED)
-        versions = VersionCheck(schema, self._request, self.drafts)
+        request = self._request
+        versions = VersionCheck(
+            schema, self.drafts, level=request.level, policy=request.policy, confirm=request.confirm
+        )
         judged = [earlier for earlier in history if versions.judge(earlier)]
         self._confirmed = versions.confirmed
         self._weights.weigh(versions.weighable)

@@ -23,7 +23,7 @@ from counterfoil.contracts.lint.agreements import below
 from counterfoil.schema.agreements import Contract, ExpectedRead, Migration, Promise, major_of
 from counterfoil.schema.agreements.findings import SchemaFacts
 from counterfoil.schema.agreements.generation import generated
-from counterfoil.schema.agreements.unmet_reads import uncovered
+from counterfoil.schema.agreements.judge import uncovered
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.documents import InvalidDocument
 from counterfoil.schema.errors import CounterfoilError

@@ -11,12 +11,15 @@ import click
 
 from counterfoil.contracts.cli.options import (
     ReportWriter,
+    Waiting,
     chain,
     chosen_project,
+    defects_on_stderr,
     fail_on_option,
     output_options,
     parse_subjects,
     project_option,
+    registry_in,
     shown_address,
 )
 from counterfoil.schema.datum import Datum
@@ -25,9 +28,10 @@ from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, envir
 
 if TYPE_CHECKING:
     from counterfoil.contracts.baselines.choose import ComparedSides, ComparisonRequest
-    from counterfoil.contracts.check.request import SketchedTopics
+    from counterfoil.contracts.check.consumers import ConsumerRequest
+    from counterfoil.contracts.check.topics import SketchedTopics
     from counterfoil.contracts.findings import CheckReport
-    from counterfoil.contracts.project.documents import ApprovalRecord
+    from counterfoil.schema.rest.verdicts import Approvals
     from counterfoil.schema.sketch import TopicSketch
 
 
@@ -78,127 +82,80 @@ class JudgingOptions(NamedTuple):
     ) -> tuple[ComparedSides, CheckReport]:
         """Check the files, and return the comparison and its report, to which the project's approvals are applied."""
         from counterfoil.contracts.baselines.choose import open_comparison
-        from counterfoil.contracts.check.check import check_files
-        from counterfoil.contracts.check.request import FilesBefore, GeneratedCode
-        from counterfoil.contracts.cli.progress import Waiting, defects_on_stderr
-        from counterfoil.contracts.project.files import load_approvals
+        from counterfoil.contracts.check.check import CheckQuestion, run_check
+        from counterfoil.contracts.check.file import GeneratedCode
+        from counterfoil.contracts.findings import CheckGate
         from counterfoil.schema.compatibility import parse_level, parse_policy
 
         comparison = open_comparison(self._request())
-        with defects_on_stderr(), Waiting("checking schemas"):
-            report = check_files(
-                comparison.head,
-                comparison.selected,
-                baseline=comparison.baseline,
-                level=parse_level(self.level) if self.level else None,
-                policy=parse_policy(self.policy) if self.policy else None,
-                confirm=confirm,
-                allow_unmapped=allow_unmapped,
-                topics=topics,
-                project=comparison.project,
-                generated_code=GeneratedCode(generated_code),
-                subjects=comparison.subjects,
-                before=lambda: FilesBefore(comparison.before, comparison.earlier_project),
-            )
-            report = _noted(comparison, report)
-            report = self._with_migrations(comparison, self._with_consumers(comparison, report))
-        if self.environment is not None:
-            report = self._with_live(comparison, report, self.environment)
-        report = _accepted(comparison, report, load_approvals(comparison.scope.root))
-        return comparison, self._with_registered_approvals(comparison, report)
-
-    def _with_registered_approvals(self, comparison: ComparedSides, report: CheckReport) -> CheckReport:
-        """Return the report with the approvals of the registry, if one is given or compared with.
-
-        They are requested only where a finding breaks the contract. Other registries have none.
-        """
-        from counterfoil.contracts.baselines.choose import REGISTRY
-        from counterfoil.contracts.project.acceptance import accept_registered
-        from counterfoil.schema.errors import NotFound
-        from counterfoil.schema.reports import Severity
-        from counterfoil.sdk import operations
-        from counterfoil.sdk.errors import UnexpectedReply
-
-        project = comparison.project
-        named = project.settings.registry if project is not None and self.against == REGISTRY else None
-        url = self.registry.url or named
-        if self.offline or not url or not report.count(Severity.ERROR):
-            return report
-        with self.registry.at(url).open() as client:
-            try:
-                approvals = client.call(operations.approvals())
-            except (NotFound, UnexpectedReply) as refusal:
-                if refusal.status != HTTPStatus.NOT_FOUND:
-                    raise
-                return report
-        return accept_registered(report, approvals, label=shown_address(url))
-
-    def _with_consumers(self, comparison: ComparedSides, report: CheckReport) -> CheckReport:
-        """Return the report with what breaks for consumers, and with the gates applied; without both, the same one."""
-        from counterfoil.contracts.findings import CheckGate
-
-        project, given = comparison.project, CheckGate(self.gate) if self.gate else None
-        if self.consumers or (project is not None and project.consumers):
-            from counterfoil.contracts.check.consumers import check_consumers, request_of
-
-            return check_consumers(report, request_of(comparison, self.consumers, given))
-        gates = {given} if given or project is None else project.gates
-        if CheckGate.CONSUMERS in gates:
+        question = CheckQuestion(
+            comparison,
+            level=parse_level(self.level) if self.level else None,
+            policy=parse_policy(self.policy) if self.policy else None,
+            confirm=confirm,
+            allow_unmapped=allow_unmapped,
+            topics=topics,
+            generated_code=GeneratedCode(generated_code),
+            consumers=self.consumers,
+            gate=CheckGate(self.gate) if self.gate else None,
+            recorded=self._recorded(),
+            judge_live=self._judge_live(comparison),
+            registered=self._registered(comparison),
+        )
+        if CheckGate.CONSUMERS in question.gates and not question.has_consumers:
             raise click.UsageError(
                 "the gate consumers needs them: --consumers DIR, or consumers with globs in counterfoil.yaml"
             )
-        if CheckGate.OBSERVE not in gates:
-            return report
-        from counterfoil.contracts.check.check import Gates, apply_gates
+        with defects_on_stderr(), Waiting("checking schemas"):
+            return comparison, run_check(question)
 
-        return apply_gates(report, comparison.head, Gates(comparison.head, project, given), {})
+    def _registered(self, comparison: ComparedSides) -> Callable[[], tuple[Approvals, str] | None] | None:
+        """Return the function that requests the approvals of the registry that is given or compared with, if any.
 
-    def _with_live(self, comparison: ComparedSides, report: CheckReport, environment: str) -> CheckReport:
-        """Return the report with what breaks for the versions that are live in an environment."""
-        from counterfoil.contracts.check.consumers import request_of
-        from counterfoil.contracts.cli.options import registry_in
-        from counterfoil.contracts.deploy.live import LiveRequest, check_live
-        from counterfoil.contracts.findings import CheckGate
+        Other registries have none.
+        """
+        project = comparison.project
+        is_named = comparison.request.is_against_registry
+        named = project.settings.registry if project is not None and is_named else None
+        url = self.registry.url or named
+        if self.offline or not url:
+            return None
 
+        def request() -> tuple[Approvals, str] | None:
+            from counterfoil.schema.errors import NotFound
+            from counterfoil.sdk import operations
+            from counterfoil.sdk.errors import UnexpectedReply
+
+            with self.registry.at(url).open() as client:
+                try:
+                    return client.call(operations.approvals()), shown_address(url)
+                except (NotFound, UnexpectedReply) as refusal:
+                    if refusal.status != HTTPStatus.NOT_FOUND:
+                        raise
+                    return None
+
+        return request
+
+    def _judge_live(self, comparison: ComparedSides) -> Callable[[CheckReport, ConsumerRequest], CheckReport] | None:
+        """Return the function that adds what breaks for the versions that are live in the given environment."""
+        environment = self.environment
+        if environment is None:
+            return None
         if self.offline:
             raise click.UsageError("--environment needs a registry; expected no --offline")
-        agreements = request_of(comparison, self.consumers, CheckGate(self.gate) if self.gate else None)
-        named = (each.reading.agreement for each in agreements.after.files.values())
-        access = registry_in(environment, named, given=self.registry, project=comparison.project)
-        given = parse_subjects(self.subjects)
-        subjects = {comparison.scope.relative(path): subject for path, subject in given.items()}
-        with access.open() as client:
-            label = shown_address(access.url or "")
-            return check_live(report, LiveRequest(agreements, environment, client, label, subjects))
 
-    def _with_migrations(self, comparison: ComparedSides, report: CheckReport) -> CheckReport:
-        """Return the report with the breaks approved that a migration of a contract permits.
+        def judge(report: CheckReport, agreements: ConsumerRequest) -> CheckReport:
+            from counterfoil.contracts.deploy.live import LiveRequest, check_live
 
-        Nothing is read unless something is broken and a contract names a migration.
-        """
-        from counterfoil.schema.reports import Severity
+            named = (each.reading.agreement for each in agreements.after.files.values())
+            access = registry_in(environment, named, given=self.registry, project=comparison.project)
+            given = parse_subjects(self.subjects)
+            subjects = {comparison.scope.relative(path): subject for path, subject in given.items()}
+            with access.open() as client:
+                label = shown_address(access.url or "")
+                return check_live(report, LiveRequest(agreements, environment, client, label, subjects))
 
-        recorded = self._recorded()
-        if not report.count(Severity.ERROR):
-            return report
-        from counterfoil.contracts.project.model import agreement_test
-
-        head, is_agreement = comparison.yaml_files, agreement_test(comparison.project, ())
-        contents = head.contents([path for path in head.paths if is_agreement(path)])
-        if not any(b"migration" in each for each in contents.values()):
-            return report
-        from datetime import UTC, datetime
-
-        from counterfoil.contracts.check.consumers import request_of
-        from counterfoil.contracts.check.migrations import MigrationRequest, approve_migrations
-
-        request = MigrationRequest(
-            request_of(comparison, self.consumers, None),
-            lambda path: head.contents([path]).get(path) if path in head.paths else None,
-            datetime.now(UTC).date(),
-            recorded,
-        )
-        return approve_migrations(report, request)
+        return judge
 
     def _recorded(self) -> Callable[[str], Sequence[Datum]]:
         """Return the function from a topic to its recorded values. Raises ``InputNotFound`` without such a folder."""
@@ -227,41 +184,6 @@ class JudgingOptions(NamedTuple):
             if self.offline
             else lambda address: NamedRegistry(shown_address(address), self.registry.at(address).open),
         )
-
-
-def _noted(comparison: ComparedSides, report: CheckReport) -> CheckReport:
-    """Return the report with notes about files that are not checked, and entries of the project without files."""
-    from dataclasses import replace
-
-    from counterfoil.contracts.baselines.choose import REGISTRY
-    from counterfoil.contracts.project.subjects import notes_of, shared_notes, unmapped_notes
-
-    notes = [*notes_of(comparison.project, comparison.head, comparison.undeclared, comparison.linked)]
-    if comparison.request.against != REGISTRY:  # against a registry, each such file has a finding
-        notes += [
-            *unmapped_notes(comparison.project, comparison.selected),
-            *shared_notes(comparison.subjects, comparison.selected),
-        ]
-    return replace(report, note="; ".join(filter(None, (report.note, *notes)))) if notes else report
-
-
-def _accepted(comparison: ComparedSides, report: CheckReport, approvals: tuple[ApprovalRecord, ...]) -> CheckReport:
-    """Return the report with what the project and the approvals of the repository accept."""
-    project, place = comparison.project, comparison.project_file
-    if project is None and not approvals:
-        return report
-    import os
-    from datetime import UTC, datetime
-
-    from counterfoil.contracts.project.acceptance import AcceptanceSource, accept
-    from counterfoil.contracts.project.files import APPROVALS_FILE_NAME
-    from counterfoil.contracts.project.model import Project
-
-    sources = [AcceptanceSource(APPROVALS_FILE_NAME, Project(accepted=tuple(record.accepted for record in approvals)))]
-    if project is not None and place is not None:
-        sources.insert(0, AcceptanceSource(os.path.relpath(place.place, comparison.scope.root), project))
-    is_whole = "" in comparison.scope.wanted
-    return accept(report, sources, today=datetime.now(UTC).date(), is_whole=is_whole)
 
 
 def judging_options(command: _Command) -> _Command:
@@ -391,7 +313,7 @@ def check(
     """
     from counterfoil.contracts.check.check import exit_code_of
     from counterfoil.contracts.findings import FailOn
-    from counterfoil.contracts.reports.check import CheckForms
+    from counterfoil.contracts.reports import CheckForms
 
     topics = _topics(sketches, None if judging.offline else judging.registry, ignores_untriggered=ignore_untriggered)
     comparison, report = judging.run(
@@ -413,7 +335,7 @@ def _topics(
         return None
     from pathlib import Path
 
-    from counterfoil.contracts.check.request import SketchedTopics
+    from counterfoil.contracts.check.topics import SketchedTopics
     from counterfoil.contracts.errors import PreconditionFailed
     from counterfoil.schema.sketch import InvalidSketch, read_sketch
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from counterfoil.contracts.cli.check import LEVELS, POLICIES
-from counterfoil.contracts.cli.options import ReportWriter, chosen_project, output_options, project_option
+from counterfoil.contracts.cli.options import ReportWriter, Waiting, chosen_project, output_options, project_option
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk.commands.options import THE_REGISTRY, RegistryAccess, registry_options
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.project import ReadSchema
     from counterfoil.contracts.project.model import Project, ProjectSettings
     from counterfoil.contracts.reports import TextStyle
-    from counterfoil.contracts.reports.breaks import BreakTerms
-    from counterfoil.contracts.reports.diff import DiffReport, FolderDiffReport
+    from counterfoil.contracts.reports.diff import BreakTerms, DiffReport, FolderDiffReport
     from counterfoil.sdk.client import Registry
 
 
@@ -64,7 +63,6 @@ def diff(
     Exit codes: 0 compared, 2 usage, 11 registry unreachable, 12 registry refused, 14 no such file, ref or version, or
     no valid schema or contract in it.
     """
-    from counterfoil.contracts.cli.progress import Waiting
     from counterfoil.contracts.reports.diff import json_diff, markdown_diff, text_diff
     from counterfoil.schema.exit_codes import ExitCode
 
@@ -90,7 +88,7 @@ class GivenTerms(NamedTuple):
 
     def of(self, *settings: ProjectSettings) -> BreakTerms:
         """Return the terms that are given, or else the first of ``settings`` that has them."""
-        from counterfoil.contracts.reports.breaks import USUAL_TERMS, BreakTerms
+        from counterfoil.contracts.reports.diff import USUAL_TERMS, BreakTerms
         from counterfoil.schema.compatibility import parse_level, parse_policy
 
         level = parse_level(self.level) if self.level else next((each.level for each in settings if each.level), None)
@@ -124,7 +122,7 @@ def _compared(
     from counterfoil.contracts.baselines.operands import find_folder, find_operand, read_agreement_operand
     from counterfoil.contracts.errors import UsageMistake
     from counterfoil.contracts.project.languages import is_yaml
-    from counterfoil.contracts.project.model import settings_of
+    from counterfoil.contracts.project.subjects import settings_of
     from counterfoil.contracts.reports.diff import DiffReport, FolderDiffReport
 
     now = find_folder(head, ".", given.project)
@@ -160,7 +158,7 @@ def _compared(
 
 def _registered(open_it: Callable[[], Registry], operand: str) -> ProjectSettings:
     """Return the level and the policy in effect for the subject of ``SUBJECT@VERSION``."""
-    from counterfoil.contracts.baselines import RegistryBaseline
+    from counterfoil.contracts.baselines.operands import RegistryBaseline
     from counterfoil.contracts.project.model import ProjectSettings
 
     baseline = RegistryBaseline(open_it(), {operand: operand.rpartition("@")[0]}, label=operand)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.contracts.cli.options import ReportWriter, fail_on_option, output_options, project_option
+from counterfoil.contracts.cli.options import ReportWriter, Waiting, fail_on_option, output_options, project_option
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ def lint(
     from dataclasses import replace
     from datetime import UTC, datetime
 
-    from counterfoil.contracts.cli.progress import Waiting
     from counterfoil.contracts.lint.lint import collect, lint_files
     from counterfoil.contracts.reports.lint import LintForms, exit_code_of, limit_of, parse_rules, selected
 
@@ -65,7 +64,7 @@ def lint(
 
     fixes = None
     if is_fixing:
-        from counterfoil.contracts.lint.fixing import fix_files
+        from counterfoil.contracts.lint.lint import fix_files
 
         fixes = fix_files(collected.root, collected.given, reported)
         collected = collect(".", paths, config=config)

@@ -10,10 +10,15 @@ import click
 
 from counterfoil.contracts.cli.options import (
     ReportWriter,
+    Waiting,
+    agreements_of,
     chain,
     chosen_project,
+    defects_on_stderr,
+    only_registry,
     output_options,
     project_option,
+    registries_of,
     shown_address,
 )
 from counterfoil.schema.datum import JsonObject
@@ -164,7 +169,6 @@ def apply(
 def _planned(config: str | None, access: RegistryAccess, environment: str | None, *, prune: bool) -> Iterator[_Planned]:
     """Yield the plan for the whole repository, with the client that it was made with."""
     from counterfoil.contracts.baselines.choose import ComparisonRequest, open_comparison
-    from counterfoil.contracts.cli.progress import Waiting, defects_on_stderr
     from counterfoil.contracts.deploy.planning import Planning
     from counterfoil.contracts.errors import InputNotFound
     from counterfoil.contracts.project.subjects import notes_of
@@ -194,7 +198,7 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
 
 def _changed_subjects(found: ComparedSides, paths: Sequence[str]) -> Iterator[str]:
     """Yield a sentence for each file that had another subject before, as it does after it was moved."""
-    from counterfoil.contracts.check.request import EarlierSubjects, FilesBefore
+    from counterfoil.contracts.check.file import EarlierSubjects, FilesBefore
     from counterfoil.contracts.errors import ContractsError
 
     try:
@@ -211,8 +215,6 @@ def _changed_subjects(found: ComparedSides, paths: Sequence[str]) -> Iterator[st
 
 def _address_in(environment: str, comparison: ComparedSides, *, given: str | None) -> str:
     """Return the address of the registry of an environment. Raises ``UsageError`` if another one is ``given``."""
-    from counterfoil.contracts.cli.options import agreements_of, only_registry, registries_of
-
     address = only_registry(environment, registries_of(environment, agreements_of(comparison)))
     if given is not None and given.rstrip("/") != address.rstrip("/"):
         shown = shown_address(given)

@@ -9,6 +9,7 @@ import click
 
 from counterfoil.contracts.cli.options import (
     ReportWriter,
+    Waiting,
     fail_on_option,
     opened_once,
     output_options,
@@ -140,12 +141,11 @@ def test(
     """
     from datetime import UTC, datetime
 
-    from counterfoil.contracts.cli.progress import Waiting
     from counterfoil.contracts.lint.lint import collect
     from counterfoil.contracts.reports.lint import limit_of
-    from counterfoil.contracts.testing.report import RecordForms
     from counterfoil.contracts.testing.session import TestSession, TestSettings, exit_code_of
     from counterfoil.contracts.testing.sources import SampleChoice, chosen_tests
+    from counterfoil.contracts.testing.verdict import RecordForms
 
     _check_options(context)
     choice = SampleChoice.parse(sample, limit=limit, limit_bytes=limit_bytes, seed=seed)

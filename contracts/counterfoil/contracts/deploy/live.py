@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.check.agreements import AgreementFile, Links
-from counterfoil.contracts.check.check import Gates
 from counterfoil.contracts.check.consumer_findings import is_about_promises, place_in_schema
+from counterfoil.contracts.check.consumers import Gates
 from counterfoil.contracts.deploy.publication import PublishedContractFiles, schema_to_send
 from counterfoil.contracts.errors import InvalidOperand, NotKnown, PreconditionFailed
 from counterfoil.contracts.findings import (

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
-from counterfoil.contracts.baselines import RegistryBaseline, RegistryReader
+from counterfoil.contracts.baselines.operands import RegistryBaseline, RegistryReader
 from counterfoil.contracts.check.check import check_files
 from counterfoil.contracts.errors import InvalidOperand, PreconditionFailed, UsageMistake
 from counterfoil.contracts.findings import CheckReport, FailOn

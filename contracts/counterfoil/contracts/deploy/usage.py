@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.baselines import read_version
+from counterfoil.contracts.baselines.operands import read_version
 from counterfoil.contracts.errors import NotKnown, PreconditionFailed, UsageMistake
 from counterfoil.contracts.reports import printable
 from counterfoil.contracts.values.fields import nearest, paths_of, require_field

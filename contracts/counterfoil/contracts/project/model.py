@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from counterfoil.contracts.project import SchemaTree
 from counterfoil.contracts.project.languages import (
     AGREEMENT_SUFFIXES,
     is_plain,
@@ -375,33 +374,6 @@ def _subjects(line: SchemaLine, path: str, name: str | None) -> tuple[NamedSubje
         subject = PLACEHOLDER.sub(lambda part: str(known[part[1]]), declared.template)
         found.setdefault(subject, NamedSubject(subject, declared.terms.or_else(line.terms)))
     return tuple(found.values())
-
-
-# What a project says of the files of a tree.
-
-
-def mapping_of(project: Project | None, tree: SchemaTree, path: str) -> FileMapping | None:
-    """Return what the project says of the file at ``path``; None where no line maps it, or without a project."""
-    if project is None:
-        return None
-    names = tree.outline(path)
-    return project.mapping(path, name=names.name if names else None)
-
-
-def settings_of(project: Project | None, tree: SchemaTree, path: str) -> ProjectSettings:
-    """Return how the project has the file at ``path`` checked: the settings of all files where no line maps it."""
-    if project is None:
-        return ProjectSettings()
-    names = tree.outline(path)
-    return settings_at(project, path, names.name if names else None)
-
-
-def settings_at(project: Project | None, path: str, name: str | None) -> ProjectSettings:
-    """Return the settings of a file that may not exist any more, and declared ``name``."""
-    if project is None:
-        return ProjectSettings()
-    mapping = project.mapping(path, name=name)
-    return mapping.settings if mapping else project.settings
 
 
 def agreement_test(project: Project | None, named: Sequence[str]) -> Callable[[str], bool]:

@@ -1,4 +1,4 @@
-"""Which subjects a schema file has, and notes about files and entries of the project file that map nothing."""
+"""What the project says of a schema file, which subjects it has, and notes about files and entries that map nothing."""
 
 from __future__ import annotations
 
@@ -15,13 +15,40 @@ from counterfoil.contracts.project.model import (
     FileMapping,
     NamedSubject,
     Project,
+    ProjectSettings,
     SchemaLine,
     SubjectTerms,
     is_match,
-    mapping_of,
 )
 from counterfoil.schema.errors import SubjectNotFound
 from counterfoil.schema.languages.table import language_for
+
+# What a project says of the files of a tree.
+
+
+def mapping_of(project: Project | None, tree: SchemaTree, path: str) -> FileMapping | None:
+    """Return what the project says of the file at ``path``; None where no line maps it, or without a project."""
+    if project is None:
+        return None
+    names = tree.outline(path)
+    return project.mapping(path, name=names.name if names else None)
+
+
+def settings_of(project: Project | None, tree: SchemaTree, path: str) -> ProjectSettings:
+    """Return how the project has the file at ``path`` checked: the settings of all files where no line maps it."""
+    if project is None:
+        return ProjectSettings()
+    names = tree.outline(path)
+    return settings_at(project, path, names.name if names else None)
+
+
+def settings_at(project: Project | None, path: str, name: str | None) -> ProjectSettings:
+    """Return the settings of a file that may not exist any more, and declared ``name``."""
+    if project is None:
+        return ProjectSettings()
+    mapping = project.mapping(path, name=name)
+    return mapping.settings if mapping else project.settings
+
 
 # Which subjects a schema file has: the one place that decides it, for every command.
 #

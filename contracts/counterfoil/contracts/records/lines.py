@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal
 from uuid import UUID
 
-from counterfoil.contracts.baselines import read_schema
-from counterfoil.contracts.baselines.operands import SUBJECT_VERSION, find_operand
+from counterfoil.contracts.baselines.operands import SUBJECT_VERSION, find_operand, read_schema
 from counterfoil.contracts.deploy.registration import FileRegistration
 from counterfoil.contracts.errors import InvalidOperand
 from counterfoil.contracts.project import ReadSchema

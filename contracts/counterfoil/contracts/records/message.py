@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from counterfoil.contracts.baselines import read_schema
+from counterfoil.contracts.baselines.operands import read_schema
 from counterfoil.contracts.project import ReadSchema
 from counterfoil.contracts.reports import TextStyle
 from counterfoil.contracts.reports.diff import DiffReport, json_diff, text_diff

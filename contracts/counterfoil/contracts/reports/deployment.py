@@ -11,7 +11,7 @@ import click
 
 from counterfoil.contracts.findings import fingerprint
 from counterfoil.contracts.reports import COLOUR_BY_SEVERITY, TextStyle, printable
-from counterfoil.schema.agreements.rules import RULE_BY_ID
+from counterfoil.schema.agreements import RULE_BY_ID
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import PROJECT, CheckedSubject, Report, ReportedRule, ReportEntry, Severity
 from counterfoil.schema.rest.verdicts import DeploymentVerdict, ReasonCode, VerdictReason, verdict_document

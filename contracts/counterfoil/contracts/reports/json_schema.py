@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from counterfoil.contracts.findings import FINGERPRINT_LENGTH, Status
-from counterfoil.contracts.reports import check as json
-from counterfoil.contracts.reports import deployment, diff, lint
+from counterfoil.contracts.reports import SCHEMA_VERSION, deployment, diff, lint
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, Direction
 from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.exit_codes import ExitCode
@@ -96,7 +95,7 @@ def _check() -> JsonObject:
     }
     return _object(
         {
-            "schemaVersion": {"const": json.SCHEMA_VERSION},
+            "schemaVersion": {"const": SCHEMA_VERSION},
             "kind": {"const": "check"},
             "against": _TEXT,
             "environment": _TEXT,

@@ -7,19 +7,22 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from counterfoil.contracts.testing import EVERYTHING, Check, HeaderCheck, KeyCheck, QualityCheck, names_in
-from counterfoil.contracts.testing.batches import RecordBatch, reason_of, repeated_key
 from counterfoil.contracts.testing.plan import (
     UNDECODABLE,
     UNREADABLE,
     UNWRITABLE,
     CompiledRule,
+    Key,
     Layout,
+    RecordPlace,
     RecordTestPlan,
+    RepeatedKeys,
     Writer,
+    digest_of,
     key_value,
     texts_of,
 )
-from counterfoil.contracts.testing.tally import Key, RecordPlace, RepeatedKeys, digest_of
+from counterfoil.contracts.testing.sources import RecordBatch, reason_of, repeated_key
 from counterfoil.contracts.values import one_line
 from counterfoil.contracts.values.constraints import MISSING, is_key_of, values_at
 from counterfoil.schema.datum import Datum

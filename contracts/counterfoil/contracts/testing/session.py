@@ -16,7 +16,15 @@ from counterfoil.contracts.project.acceptance import AcceptanceSource, with_appr
 from counterfoil.contracts.project.model import Project
 from counterfoil.contracts.reports.lint import is_failing
 from counterfoil.contracts.testing import Check
-from counterfoil.contracts.testing.plan import UNREADABLE, UNWRITABLE, Proposed, RecordTestPlan, Writers
+from counterfoil.contracts.testing.plan import (
+    UNREADABLE,
+    UNWRITABLE,
+    Failures,
+    Proposed,
+    RecordTestPlan,
+    Tally,
+    Writers,
+)
 from counterfoil.contracts.testing.promises import TopicTest
 from counterfoil.contracts.testing.sources import (
     FILE,
@@ -29,7 +37,6 @@ from counterfoil.contracts.testing.sources import (
     environment_of,
     open_topic,
 )
-from counterfoil.contracts.testing.tally import Failures, Tally
 from counterfoil.contracts.testing.tester import TopicTester
 from counterfoil.contracts.testing.verdict import TestReport, TopicResult, findings_of
 from counterfoil.schema.agreements.documents import content_hash

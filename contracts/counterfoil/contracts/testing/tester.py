@@ -12,20 +12,25 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from counterfoil.contracts.errors import PreconditionFailed
 from counterfoil.contracts.testing import Check, Metric, QualityCheck
-from counterfoil.contracts.testing.batches import RecordBatch, reason_of
 from counterfoil.contracts.testing.plan import (
     UNDECODABLE,
     UNFRAMED,
+    Key,
     Layout,
     Proposed,
+    RecordPlace,
     RecordTestPlan,
+    Span,
+    Tally,
+    Window,
     Writer,
     Writers,
     frame_key,
+    window_start,
 )
 from counterfoil.contracts.testing.promises import TopicTest
 from counterfoil.contracts.testing.run import RecordGroup, RecordGroupTest
-from counterfoil.contracts.testing.tally import Key, RecordPlace, Span, Tally, Window, window_start
+from counterfoil.contracts.testing.sources import RecordBatch, reason_of
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.errors import needed_by
 from counterfoil.schema.sampling import Range, takes

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from counterfoil.contracts.baselines import read_schema
-from counterfoil.contracts.baselines.operands import read_operand
+from counterfoil.contracts.baselines.operands import read_operand, read_schema
 from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.generate import USUAL, ExampleShape, SeededChoices
 from counterfoil.contracts.generate.examples import Examples

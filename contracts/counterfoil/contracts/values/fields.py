@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.baselines import read_version
+from counterfoil.contracts.baselines.operands import read_version
 from counterfoil.contracts.errors import NotKnown
 from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import SubjectNotFound

@@ -14,7 +14,7 @@ from counterfoil.registry.bridges.records import BridgeRecords, Situation
 from counterfoil.registry.changes.as_of import iso_time
 from counterfoil.registry.contracts.events import Event, Events
 from counterfoil.registry.contracts.records import APPROVALS, MIGRATIONS, VERIFICATIONS, ContractRecords, content_id
-from counterfoil.registry.contracts.verdicts.counterparts import Counterparts, VersionPlace, consumer_of
+from counterfoil.registry.contracts.verdicts.sides import Counterparts, VersionPlace, consumer_of
 from counterfoil.registry.contracts.verdicts.verdict import day_at, is_expired
 from counterfoil.registry.store.committing import WriteTurns
 from counterfoil.registry.store.protocol import Storage
@@ -432,15 +432,13 @@ class Migrations:
         A break is permitted while the bridge converts what the producer writes to what the consumer reads, meets its
         conditions, and the application that runs it is live in the environment; without one, in any environment.
         """
-        contracts = {each.contract for each in pairs if _may_be_bridged(each)}
-        if not contracts:
-            return list(pairs), []
+        contracts = {each.contract for each in pairs if each.may_be_bridged}
         standings = await self._standings(contracts)
         live = await self._live({each.migration.application for each in standings}, environment)
         found: list[Pair] = []
         missing: dict[VerdictReason, None] = {}
         for pair in pairs:
-            concerning = [each for each in standings if _may_be_bridged(pair) and each.concerns(pair)]
+            concerning = [each for each in standings if pair.may_be_bridged and each.concerns(pair)]
             judged = [(each, list(_hindrances(each, pair, environment, live=live))) for each in concerning]
             permission = next((each.permission(pair) for each, hindrances in judged if not hindrances), "")
             if not permission:
@@ -470,10 +468,6 @@ def _check(given: ContractMigration) -> None:
         date.fromisoformat(given.sunset or "2000-01-01")
     except ValueError:
         raise InvalidContract(f"The sunset {given.sunset[:_SHOWN]!r} is no day such as 2027-03-31") from None
-
-
-def _may_be_bridged(pair: Pair) -> bool:
-    return pair.producer_major != pair.consumer_major and pair.is_broken
 
 
 def _hindrances(

@@ -1,18 +1,14 @@
-"""The endpoints under ``/contracts/v1``."""
+"""The endpoints of applications, contracts, environments, and of what is live in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
-from counterfoil.registry.access.resources import AccessOperation, subject_resource
-from counterfoil.registry.contracts import bodies as visible
-from counterfoil.registry.contracts import visibility
-from counterfoil.registry.contracts.bodies import (
+from counterfoil.registry.access.resources import AccessOperation
+from counterfoil.registry.contracts.publishing import OtherContent, plain_contract
+from counterfoil.registry.contracts.verdict_endpoints import (
     ApplicationName,
     ApplicationToPutBody,
-    Branch,
-    CheckBody,
     ContractForm,
     ContractId,
     DeploymentId,
@@ -23,23 +19,21 @@ from counterfoil.registry.contracts.bodies import (
     Filter,
     Form,
     FromVersion,
-    Ignored,
     Kind,
-    MaxAge,
     PublicationBody,
     ReleaseToRecordBody,
-    Required,
-    Strict,
-    SubjectOfPath,
     VersionName,
     VersionToPutBody,
+    require_contract,
 )
-from counterfoil.registry.contracts.publishing import OtherContent, plain_contract
+from counterfoil.registry.contracts.visibility import (
+    application_resource,
+    environment_resource,
+    may_see,
+)
 from counterfoil.registry.http.access import CallerOfRequest, CasesOfRequest, RequestCaller
-from counterfoil.registry.http.answers import V1, answer
 from counterfoil.registry.use_cases import UseCases
-from counterfoil.schema.contexts import parse_subject
-from counterfoil.schema.errors import ContractExists, NotDeployable, VerdictUnknown
+from counterfoil.schema.errors import ContractExists
 from counterfoil.schema.rest.contracts import (
     APPLICATION,
     APPLICATION_VERSION,
@@ -52,7 +46,7 @@ from counterfoil.schema.rest.contracts import (
     Deployment,
     Liveness,
 )
-from counterfoil.schema.rest.verdicts import CONSUMER, CONTRACT_DIFF, FIELD_USE, DeploymentVerdict, verdict_document
+from counterfoil.schema.rest.verdicts import CONTRACT_DIFF
 
 # --- applications
 
@@ -64,7 +58,7 @@ async def list_applications(cases: CasesOfRequest, caller: CallerOfRequest) -> o
     return [
         APPLICATION.write(each)
         for each in found
-        if caller.may(AccessOperation.DESCRIBE, visibility.application(each.name))
+        if caller.may(AccessOperation.DESCRIBE, application_resource(each.name))
     ]
 
 
@@ -114,13 +108,13 @@ async def publish(
 ) -> object:
     """Publish the contracts of one version of an application, all or none."""
     new = body.publication()
-    caller.require(AccessOperation.WRITE, visibility.application(new.application))
+    caller.require(AccessOperation.WRITE, application_resource(new.application))
     try:
         published = await cases.contracts.publishing.publish(
             new, dry_run=dry_run, permit=caller.require_on, by=caller.requester
         )
     except OtherContent as other:
-        if caller.may(AccessOperation.READ, visibility.application(other.application)):
+        if caller.may(AccessOperation.READ, application_resource(other.application)):
             raise
         raise ContractExists(other.message) from None  # without the text of the other one
     return PUBLICATION.write(published)
@@ -133,13 +127,13 @@ async def list_contracts(cases: CasesOfRequest, caller: CallerOfRequest) -> obje
     return [
         CONTRACT_VERSIONS.write(each)
         for each in found
-        if await visibility.may_see(cases.contracts.library, caller, AccessOperation.READ, each.id)
+        if await may_see(cases.contracts.library, caller, AccessOperation.READ, each.id)
     ]
 
 
 async def get_contract(cases: CasesOfRequest, caller: CallerOfRequest, contract: ContractId) -> object:
     """Return the numbers of a contract's versions, by the standard of the file."""
-    await visible.require_contract(cases, caller, AccessOperation.READ, contract)
+    await require_contract(cases, caller, AccessOperation.READ, contract)
     return [CONTRACT_VERSIONS.write(each) for each in await cases.contracts.library.get(contract)]
 
 
@@ -157,7 +151,7 @@ async def get_contract_version(
     caller.filters()
     found = await cases.contracts.library.version(contract, version, kind)
     absent = cases.contracts.library.no_version(contract, version)
-    caller.require_found(AccessOperation.READ, visibility.application(found.application), absent=absent)
+    caller.require_found(AccessOperation.READ, application_resource(found.application), absent=absent)
     return CONTRACT.write(found) if form is ContractForm.JSON else plain_contract(found)
 
 
@@ -175,7 +169,7 @@ async def get_contract_diff(
     for each in (version, earlier):
         found = await cases.contracts.library.version(contract, each, kind)
         absent = cases.contracts.library.no_version(contract, each)
-        caller.require_found(AccessOperation.READ, visibility.application(found.application), absent=absent)
+        caller.require_found(AccessOperation.READ, application_resource(found.application), absent=absent)
     return CONTRACT_DIFF.write(await cases.contracts.comparing.versions(contract, earlier, version, kind))
 
 
@@ -189,7 +183,7 @@ async def list_environments(cases: CasesOfRequest, caller: CallerOfRequest) -> o
     return [
         ENVIRONMENT.write(each)
         for each in found
-        if caller.may(AccessOperation.DESCRIBE, visibility.environment(each.name))
+        if caller.may(AccessOperation.DESCRIBE, environment_resource(each.name))
     ]
 
 
@@ -220,7 +214,7 @@ def _shown_deployments(caller: RequestCaller, found: Iterable[Deployment]) -> ob
     return [
         DEPLOYMENT.write(each)
         for each in found
-        if caller.may(AccessOperation.DESCRIBE, visibility.application(each.application))
+        if caller.may(AccessOperation.DESCRIBE, application_resource(each.application))
     ]
 
 
@@ -237,7 +231,7 @@ async def _deployment(
     caller.filters()
     found = await cases.contracts.environments.find(environment, liveness, deployment)
     absent = cases.contracts.environments.no_deployment(environment, liveness, deployment)
-    caller.require_found(operation, visibility.application(found.application), absent=absent)
+    caller.require_found(operation, application_resource(found.application), absent=absent)
     return found
 
 
@@ -245,7 +239,7 @@ async def record_deployment(
     cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, body: DeploymentToRecordBody
 ) -> object:
     """Record a deployment, which replaces that of the same instance; the version must have been published."""
-    caller.require(AccessOperation.WRITE, visibility.application(body.application))
+    caller.require(AccessOperation.WRITE, application_resource(body.application))
     return DEPLOYMENT.write(
         await cases.contracts.environments.record(body.deployment(environment), by=caller.requester)
     )
@@ -281,7 +275,7 @@ async def record_release(
     cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, body: ReleaseToRecordBody
 ) -> object:
     """Record a release beside those before it; the version must have been published."""
-    caller.require(AccessOperation.WRITE, visibility.application(body.application))
+    caller.require(AccessOperation.WRITE, application_resource(body.application))
     return DEPLOYMENT.write(
         await cases.contracts.environments.record(body.deployment(environment), by=caller.requester)
     )
@@ -303,123 +297,3 @@ async def end_release(
     """Record that the support of a released version has ended."""
     await _deployment(cases, caller, environment, Liveness.RELEASED, deployment, operation=AccessOperation.WRITE)
     await cases.contracts.environments.end(environment, Liveness.RELEASED, deployment, by=caller.requester)
-
-
-# --- verdicts
-
-
-async def check_proposal(
-    cases: CasesOfRequest, caller: CallerOfRequest, body: CheckBody, *, strict: Strict = False
-) -> object:
-    """Return the verdict on a proposed schema or contract; nothing is written."""
-    caller.filters()
-    proposal = body.proposal()
-    if proposal.environment is not None:
-        visible.require_known(caller, visibility.environment(proposal.environment))
-    proposal = replace(proposal, is_application_known=caller.may_know_application(proposal.application))
-    found = await cases.contracts.checking.verdict(proposal, permit=caller.require_on, by=caller.requester)
-    return await _answer(cases, caller, found, is_strict=strict)
-
-
-async def can_i_deploy(
-    cases: CasesOfRequest,
-    caller: CallerOfRequest,
-    application: Required,
-    version: Required,
-    environment: Required,
-    *,
-    ignore: Ignored = (),
-    max_age: MaxAge = None,
-    strict: Strict = False,
-) -> object:
-    """Return whether a version may be deployed to an environment."""
-    visible.require_known(caller, visibility.application(application), visibility.environment(environment))
-    found = await cases.contracts.verdicts.can_deploy(
-        application, version, environment, ignored=_known(caller, ignore), max_age_days=max_age
-    )
-    return await _answer(cases, caller, found, is_strict=strict)
-
-
-async def can_i_merge(
-    cases: CasesOfRequest,
-    caller: CallerOfRequest,
-    application: Required,
-    version: Required,
-    branch: Branch = "main",
-    *,
-    ignore: Ignored = (),
-    strict: Strict = False,
-) -> object:
-    """Return whether a version may be merged: whether it fits the newest versions of all others on a branch."""
-    visible.require_known(caller, visibility.application(application))
-    found = await cases.contracts.verdicts.can_merge(application, version, branch, ignored=_known(caller, ignore))
-    return await _answer(cases, caller, found, is_strict=strict)
-
-
-def _known(caller: RequestCaller, applications: Iterable[str]) -> list[str]:
-    """Return the applications that the caller may know: others cannot be ignored, since that would show them."""
-    return [each for each in applications if caller.may_know_application(each)]
-
-
-async def can_i_retire(
-    cases: CasesOfRequest,
-    caller: CallerOfRequest,
-    contract: Required,
-    major: Required,
-    environment: Required,
-    *,
-    strict: Strict = False,
-) -> object:
-    """Return whether a major version of a contract may be retired, since nobody who is live reads it."""
-    visible.require_known(caller, visibility.environment(environment))
-    is_known = await visibility.may_see(cases.contracts.library, caller, AccessOperation.READ, contract)
-    found = await cases.contracts.verdicts.can_retire(contract, major, environment, is_known=is_known)
-    return await _answer(cases, caller, found, is_strict=strict)
-
-
-async def get_matrix(
-    cases: CasesOfRequest,
-    caller: CallerOfRequest,
-    environment: Required,
-    subject: Filter = None,
-    application: Filter = None,
-) -> object:
-    """Return all pairs that are live in an environment: of a subject, or with an application on one side."""
-    of_subject = None if subject is None else parse_subject(subject)
-    named = [] if of_subject is None else [subject_resource(of_subject)]
-    own = [visibility.application(application)] if application else []
-    visible.require_known(caller, *named, *own, visibility.environment(environment))
-    found = await cases.contracts.verdicts.matrix(environment, subject=of_subject, application=application)
-    return await _answer(cases, caller, found, is_strict=False)
-
-
-async def list_consumers(
-    cases: CasesOfRequest, caller: CallerOfRequest, subject: SubjectOfPath, environment: Filter = None
-) -> object:
-    """List who reads a subject: live versions, and the newest version of each application."""
-    caller.filters()
-    if environment is not None:
-        visible.require_known(caller, visibility.environment(environment))
-    found = await cases.contracts.consumers.of_subject(subject, environment)
-    return [CONSUMER.write(each) for each in visibility.shown_consumers(caller, found)]
-
-
-async def list_read_fields(
-    cases: CasesOfRequest, caller: CallerOfRequest, subject: SubjectOfPath, environment: Filter = None
-) -> object:
-    """List the paths of a subject that are read, each with those who read it."""
-    caller.filters()
-    if environment is not None:
-        visible.require_known(caller, visibility.environment(environment))
-    found = await cases.contracts.consumers.fields(subject, environment)
-    shown = [replace(each, consumers=visibility.shown_consumers(caller, each.consumers)) for each in found]
-    return [FIELD_USE.write(each) for each in shown if each.consumers]
-
-
-async def _answer(cases: UseCases, caller: RequestCaller, verdict: DeploymentVerdict, *, is_strict: bool) -> object:
-    verdict = await visible.shown_verdict(cases, caller, verdict)
-    document = verdict_document(verdict)
-    if not is_strict or verdict.deployable:
-        return answer(document, V1)  # FastAPI would look at each value of thousands of reasons again
-    message = "; ".join([each.text for each in verdict.reasons[:3]] or verdict.notices[:1])
-    raise (VerdictUnknown if verdict.deployable is None else NotDeployable)(message, details=document)

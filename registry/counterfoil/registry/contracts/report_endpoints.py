@@ -11,9 +11,7 @@ from fastapi import Depends, Path
 from pydantic import BeforeValidator, Field
 
 from counterfoil.registry.access.resources import AccessOperation
-from counterfoil.registry.contracts import bodies as visible
-from counterfoil.registry.contracts import visibility
-from counterfoil.registry.contracts.bodies import (
+from counterfoil.registry.contracts.verdict_endpoints import (
     ApprovalId,
     ContractsBody,
     Count,
@@ -22,7 +20,19 @@ from counterfoil.registry.contracts.bodies import (
     ReportBody,
     Text,
     VerificationId,
+    may_on_subjects,
+    require_contract,
+    require_known,
+    require_on_subjects,
     segment,
+)
+from counterfoil.registry.contracts.visibility import (
+    application_resource,
+    bridge_resource,
+    environment_resource,
+    may_know_environment,
+    may_see,
+    shown_consumers,
 )
 from counterfoil.registry.http.access import FOUND, FROM_BODY, CallerOfRequest, CasesOfRequest, RequestCaller
 from counterfoil.registry.http.request import expected
@@ -183,20 +193,20 @@ async def list_verifications(
     caller.filters()
     found = await cases.contracts.verifications.all(contract, environment)
     seen = {
-        each: await visibility.may_see(cases.contracts.library, caller, AccessOperation.READ, each)
+        each: await may_see(cases.contracts.library, caller, AccessOperation.READ, each)
         for each in {one.contract for one in found}
     }
     return [
         VERIFICATION.write(each)
         for each in found
-        if seen[each.contract] and visibility.may_know_environment(caller, each.environment)
+        if seen[each.contract] and may_know_environment(caller, each.environment)
     ]
 
 
 async def add_verification(cases: CasesOfRequest, caller: CallerOfRequest, body: VerificationBody) -> object:
     """Store a verification, instead of that of records that were read before."""
-    await visible.require_contract(cases, caller, AccessOperation.WRITE, body.contract)
-    visible.require_known(caller, visibility.environment(body.environment))
+    await require_contract(cases, caller, AccessOperation.WRITE, body.contract)
+    require_known(caller, environment_resource(body.environment))
     return VERIFICATION.write(await cases.contracts.verifications.add(body.verification(), by=caller.requester))
 
 
@@ -205,9 +215,9 @@ async def get_verification(cases: CasesOfRequest, caller: CallerOfRequest, verif
     caller.filters()
     found = await cases.contracts.verifications.get(verification)
     absent = cases.contracts.verifications.no_verification(verification)
-    if not await visibility.may_see(cases.contracts.library, caller, AccessOperation.READ, found.contract):
+    if not await may_see(cases.contracts.library, caller, AccessOperation.READ, found.contract):
         raise caller.unknown(absent)
-    caller.require_found(AccessOperation.DESCRIBE, visibility.environment(found.environment), absent=absent)
+    caller.require_found(AccessOperation.DESCRIBE, environment_resource(found.environment), absent=absent)
     return VERIFICATION.write(found)
 
 
@@ -251,7 +261,7 @@ async def list_migrations(cases: CasesOfRequest, caller: CallerOfRequest) -> obj
     return [
         MIGRATION.write(each)
         for each in found
-        if await visible.may_on_subjects(cases, caller, AccessOperation.READ, each.contract)
+        if await may_on_subjects(cases, caller, AccessOperation.READ, each.contract)
     ]
 
 
@@ -259,7 +269,7 @@ async def get_migration(cases: CasesOfRequest, caller: CallerOfRequest, migratio
     """Return a migration."""
     caller.filters()
     found = await cases.contracts.migrations.get(migration)
-    await visible.require_on_subjects(cases, caller, AccessOperation.READ, found.contract)
+    await require_on_subjects(cases, caller, AccessOperation.READ, found.contract)
     return MIGRATION.write(found)
 
 
@@ -267,7 +277,7 @@ async def put_migration(
     cases: CasesOfRequest, caller: CallerOfRequest, migration: MigrationId, body: MigrationToPutBody
 ) -> object:
     """Store a migration; the new major version of its contract must have been published."""
-    await visible.require_on_subjects(cases, caller, AccessOperation.ALTER_CONFIGS, body.contract)
+    await require_on_subjects(cases, caller, AccessOperation.ALTER_CONFIGS, body.contract)
     return MIGRATION.write(await cases.contracts.migrations.put(body.migration(migration), by=caller.requester))
 
 
@@ -275,19 +285,19 @@ async def get_migration_status(cases: CasesOfRequest, caller: CallerOfRequest, m
     """Return how a migration stands: its bridge, where its converter is live, who still reads the old version."""
     caller.filters()
     found = await cases.contracts.migration_statuses.status(migration)
-    await visible.require_on_subjects(cases, caller, AccessOperation.READ, found.contract)
+    await require_on_subjects(cases, caller, AccessOperation.READ, found.contract)
     return MIGRATION_STATUS.write(_shown(caller, found))
 
 
 def _shown(caller: RequestCaller, status: MigrationStatus) -> MigrationStatus:
     """Return a status with the applications, environments and facts of the bridge that the caller may know."""
     environments = (
-        tuple(name for name in status.environments if visibility.may_know_environment(caller, name))
+        tuple(name for name in status.environments if may_know_environment(caller, name))
         if caller.may_know_application(status.application)
         else ()
     )
-    shown = replace(status, consumers=visibility.shown_consumers(caller, status.consumers), environments=environments)
-    if caller.may(AccessOperation.READ, visibility.bridge(status.bridge)):
+    shown = replace(status, consumers=shown_consumers(caller, status.consumers), environments=environments)
+    if caller.may(AccessOperation.READ, bridge_resource(status.bridge)):
         return shown
     return replace(
         shown,
@@ -394,7 +404,7 @@ def _epoch_ms(time: datetime | None) -> int:
 
 async def post_usage(cases: CasesOfRequest, caller: CallerOfRequest, body: UsageBatchBody) -> object:
     """Store a batch of observed reads: counts, ids and names of fields, never values."""
-    caller.require(AccessOperation.WRITE, visibility.application(body.application))
+    caller.require(AccessOperation.WRITE, application_resource(body.application))
     batch = body.batch()
     for read in batch.reads:
         if read.subject:
@@ -416,9 +426,9 @@ async def list_usage(
     return [
         OBSERVED_USE.write(each)
         for each in found
-        if caller.may(AccessOperation.READ, visibility.application(each.application))
+        if caller.may(AccessOperation.READ, application_resource(each.application))
         and caller.may_describe(parse_subject(each.subject))
-        and visibility.may_know_environment(caller, each.environment)
+        and may_know_environment(caller, each.environment)
     ]
 
 

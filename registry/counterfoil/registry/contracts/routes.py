@@ -13,10 +13,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.contracts import endpoints as contracts
 from counterfoil.registry.contracts import report_endpoints as reports
-from counterfoil.registry.contracts import visibility
-from counterfoil.registry.contracts.bodies import ContractId, Filter, segment
+from counterfoil.registry.contracts import verdict_endpoints as verdicts
 from counterfoil.registry.contracts.report_endpoints import USAGE_ROUTES
+from counterfoil.registry.contracts.verdict_endpoints import (
+    ContractId,
+    Filter,
+    segment,
+)
 from counterfoil.registry.contracts.verdicts.verdict import BLOCKING
+from counterfoil.registry.contracts.visibility import (
+    application_resource,
+    environment_resource,
+)
 from counterfoil.registry.http.access import (
     FOUND,
     FROM_BODY,
@@ -130,13 +138,13 @@ async def _the_publisher(request: ApiRequest, caller: RequestCaller) -> AccessRe
         segment(request.segment("contract")), ContractKind.ODCS
     )
     known = [each for each in parties if caller.may_know_application(each)]
-    return visibility.application(min(known)) if known else REGISTRY
+    return application_resource(min(known)) if known else REGISTRY
 
 
 async def _the_environment(request: ApiRequest, caller: RequestCaller) -> AccessResource:
     """Return the environment in the query; without one, what the badge needs besides."""
     environment = request.text("environment")
-    return visibility.environment(environment) if environment else await _the_publisher(request, caller)
+    return environment_resource(environment) if environment else await _the_publisher(request, caller)
 
 
 def _responses() -> dict[int | str, Document]:
@@ -418,18 +426,18 @@ CONTRACT_ROUTES: Final[tuple[DeclaredRoute, ...]] = (
         access=_WRITE_ENVIRONMENT & FOUND,
         errors=(*_NO_DEPLOYMENT, *_MODE),
     ),
-    _route("POST", f"{_BASE}/check", contracts.check_proposal, access=FROM_BODY, result=VERDICT, errors=_CHECKED),
-    _route("GET", f"{_BASE}/can-i-deploy", contracts.can_i_deploy, access=FOUND, result=VERDICT, errors=_VERDICT),
+    _route("POST", f"{_BASE}/check", verdicts.check_proposal, access=FROM_BODY, result=VERDICT, errors=_CHECKED),
+    _route("GET", f"{_BASE}/can-i-deploy", verdicts.can_i_deploy, access=FOUND, result=VERDICT, errors=_VERDICT),
     _route(
         "GET",
         f"{_BASE}/can-i-merge",
-        contracts.can_i_merge,
+        verdicts.can_i_merge,
         access=FOUND,
         result=VERDICT,
         errors=_VERDICT_AS_STATUS,
     ),
-    _route("GET", f"{_BASE}/can-i-retire", contracts.can_i_retire, access=FOUND, result=VERDICT, errors=_VERDICT),
-    _route("GET", f"{_BASE}/matrix", contracts.get_matrix, access=FOUND, result=VERDICT, errors=_NO_ENVIRONMENT),
+    _route("GET", f"{_BASE}/can-i-retire", verdicts.can_i_retire, access=FOUND, result=VERDICT, errors=_VERDICT),
+    _route("GET", f"{_BASE}/matrix", verdicts.get_matrix, access=FOUND, result=VERDICT, errors=_NO_ENVIRONMENT),
     _route("GET", _APPROVALS, reports.list_approvals, access=_READ_ALL, result=APPROVALS, errors=()),
     _route(
         "POST",
@@ -482,7 +490,7 @@ CONTRACT_ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     _route(
         "GET",
         f"{_SUBJECT}/consumers",
-        contracts.list_consumers,
+        verdicts.list_consumers,
         access=on(AccessOperation.READ, the_scope) & FOUND,
         result=ListOf(CONSUMER),
         errors=(),
@@ -490,7 +498,7 @@ CONTRACT_ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     _route(
         "GET",
         f"{_SUBJECT}/fields",
-        contracts.list_read_fields,
+        verdicts.list_read_fields,
         access=on(AccessOperation.READ, the_scope) & FOUND,
         result=ListOf(FIELD_USE),
         errors=(),

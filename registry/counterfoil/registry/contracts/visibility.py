@@ -12,24 +12,24 @@ from counterfoil.schema.rest.contracts import ContractKind
 from counterfoil.schema.rest.verdicts import Consumer
 
 
-def application(name: str) -> AccessResource:
+def application_resource(name: str) -> AccessResource:
     """Return an application as a resource."""
     return AccessResource(ResourceKind.APPLICATION, name)
 
 
-def bridge(name: str) -> AccessResource:
+def bridge_resource(name: str) -> AccessResource:
     """Return a bridge as a resource."""
     return AccessResource(ResourceKind.BRIDGE, name)
 
 
-def environment(name: str) -> AccessResource:
+def environment_resource(name: str) -> AccessResource:
     """Return an environment as a resource."""
     return AccessResource(ResourceKind.ENVIRONMENT, name)
 
 
 def may_know_environment(viewer: Viewer, name: str) -> bool:
     """Return whether the caller may know that an environment exists; what counts in every one has no name."""
-    return not name or viewer.may(AccessOperation.DESCRIBE, environment(name))
+    return not name or viewer.may(AccessOperation.DESCRIBE, environment_resource(name))
 
 
 def shown_consumers(viewer: Viewer, found: Sequence[Consumer]) -> tuple[Consumer, ...]:
@@ -50,11 +50,13 @@ async def may_see(library: Library, viewer: Viewer, operation: AccessOperation, 
     if viewer.may(operation, REGISTRY):
         return True
     if any(
-        viewer.may(operation, application(each)) for each in await library.applications(contract, ContractKind.ODCS)
+        viewer.may(operation, application_resource(each))
+        for each in await library.applications(contract, ContractKind.ODCS)
     ):
         return True
     if any(
-        viewer.may(operation, application(each)) for each in await library.applications(contract, ContractKind.ODPS)
+        viewer.may(operation, application_resource(each))
+        for each in await library.applications(contract, ContractKind.ODPS)
     ):
         return all(map(viewer.may_read, await library.subjects(contract)))
     return False

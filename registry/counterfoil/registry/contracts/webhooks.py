@@ -1,4 +1,4 @@
-"""Webhooks and the deliveries to them: use cases, the courier, and one signed request."""
+"""Webhooks and the deliveries to them: use cases, the courier, one signed request; events that nobody writes."""
 
 from __future__ import annotations
 
@@ -10,36 +10,51 @@ import json
 import logging
 import socket
 import ssl
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from counterfoil.registry.contracts.events import ENDED, WAITING, WEBHOOKS, is_listed, is_permitted, parse_address
+from counterfoil.registry.contracts.approvals import Migrations
+from counterfoil.registry.contracts.events import (
+    ANNOUNCED,
+    ENDED,
+    WAITING,
+    WEBHOOKS,
+    Address,
+    Announced,
+    Event,
+    Events,
+    Network,
+    is_listed,
+    is_permitted,
+    parse_address,
+)
+from counterfoil.registry.contracts.records import APPROVALS, ContractRecords
+from counterfoil.registry.contracts.verdicts.questions import ContractVerdicts
+from counterfoil.registry.contracts.verdicts.sides import Counterparts, VersionPlace
+from counterfoil.registry.contracts.verdicts.verdict import day_at
 from counterfoil.registry.logs import tried
-from counterfoil.registry.store.changes import JournalChangeKind
+from counterfoil.registry.store.changes import JournalChangeKind, WrittenChanges
 from counterfoil.registry.store.committing import WriteTurns
-from counterfoil.registry.store.writes import NO_REQUEST, StaleWrite, StoragePlan, record_write, together
-from counterfoil.registry.subjects.levels import check_writable
+from counterfoil.registry.store.protocol import Storage
+from counterfoil.registry.store.writes import NO_REQUEST, Requester, StaleWrite, StoragePlan, record_write, together
+from counterfoil.registry.subjects.levels import Scopes, check_writable
 from counterfoil.schema.contexts import TOP_LEVEL
 from counterfoil.schema.errors import DeliveryNotFound, InvalidWebhook, RegistryError, WebhookNotFound
-from counterfoil.schema.rest.contracts import DeliveryState
+from counterfoil.schema.rest.contracts import Delivery, DeliveryState, EventType, Webhook
+from counterfoil.schema.rest.object_forms import Document
+from counterfoil.schema.rest.verdicts import STORED_APPROVAL, ContractMigration
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
     import httpx
 
-    from counterfoil.registry.contracts.events import Address, Network
-    from counterfoil.registry.contracts.records import ContractRecords
-    from counterfoil.registry.store.changes import WrittenChanges
-    from counterfoil.registry.store.protocol import Storage
-    from counterfoil.registry.store.writes import Requester
-    from counterfoil.registry.subjects.levels import Scopes
-    from counterfoil.schema.rest.contracts import Delivery, Webhook
-    from counterfoil.schema.rest.object_forms import Document
+
+Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 # Webhooks, and the deliveries to them.
@@ -226,13 +241,6 @@ class Webhooks:
             for each in found[: max(0, len(found) + 1 - MAX_ENDED)]
         ]
 
-
-# One request to a webhook: signed, to an address that is checked, without redirects, and with a limit of time.
-#
-# Source: Standard Webhooks, https://www.standardwebhooks.com (signatures); CloudEvents 1.0, structured mode.
-
-if TYPE_CHECKING:
-    Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 
 TIMEOUT_S: Final = 5.0
 _CONTENT_TYPE: Final = "application/cloudevents+json; charset=utf-8"
@@ -466,3 +474,80 @@ class Courier:
 async def _tried(step: Callable[[], Awaitable[None]]) -> None:
     """Take a step; the store may be away, or another server faster."""
     await tried(step, "a step in the delivery of events", expected=(RegistryError, StaleWrite))
+
+
+# Events about what nobody writes: an approval that ends soon, a migration whose old side nobody reads any more.
+#
+# Both are looked for from time to time, and each is reported once, also if several servers look.
+
+EXPIRING_DAYS: Final = 7
+"""How many days before its last one an approval is reported."""
+
+
+class Announcing:
+    """Looks for what is to be reported. ``now_ms`` is the clock (epoch ms)."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        records: ContractRecords,
+        counterparts: Counterparts,
+        migrations: Migrations,
+        verdicts: ContractVerdicts,
+        events: Events,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._storage = storage
+        self._records = records
+        self._counterparts = counterparts
+        self._migrations = migrations
+        self._verdicts = verdicts
+        self._events = events
+        self._now_ms = now_ms
+
+    async def expiring_approvals(self) -> None:
+        """Store an event for each approval whose last day is today or in a few days, once."""
+        if not await self._events.is_wanted(EventType.APPROVAL_EXPIRING):
+            return
+        today = day_at(self._now_ms())
+        for each in await self._records.all(APPROVALS):
+            if 0 <= (date.fromisoformat(each.until) - today).days <= EXPIRING_DAYS:
+                facts = STORED_APPROVAL.write(each)
+                await self._announce(Event(EventType.APPROVAL_EXPIRING, each.id, facts), each.id)
+
+    async def retirable_migrations(self) -> None:
+        """Store an event for each migration whose old side may be retired in an environment that has the contract."""
+        if not await self._events.is_wanted(EventType.MIGRATION_RETIRABLE):
+            return
+        environments = await self._records.environment_names()
+        for migration in await self._migrations.all():
+            for environment in environments:
+                what = f"{migration.id} {environment}"
+                if not await self._is_known(what) and await self._is_retirable(migration, environment):
+                    facts = {
+                        "migration": migration.id,
+                        "contract": migration.contract,
+                        "major": migration.source,
+                        "environment": environment,
+                    }
+                    await self._announce(Event(EventType.MIGRATION_RETIRABLE, migration.id, facts), what)
+
+    async def _is_retirable(self, migration: ContractMigration, environment: str) -> bool:
+        if not await self._counterparts.writers([migration.contract], VersionPlace(environment)):
+            return False
+        verdict = await self._verdicts.can_retire(migration.contract, migration.source, environment)
+        return verdict.deployable is True
+
+    async def _is_known(self, what: str) -> bool:
+        held = await self._records.find(ANNOUNCED, (EventType.MIGRATION_RETIRABLE, what))
+        return held.value is not None
+
+    async def _announce(self, event: Event, what: str) -> None:
+        """Store an event about ``what``, unless one was stored before, by this server or another one."""
+        announced = Announced(event.type, what, self._now_ms())
+        if (await self._records.find(ANNOUNCED, ANNOUNCED.key(announced))).value is None:
+            with suppress(StaleWrite):
+                await self._storage.commit(
+                    together((ANNOUNCED.write(announced, revision=0), await self._events.plan(event))), by=NO_REQUEST
+                )

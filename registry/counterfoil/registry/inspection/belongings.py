@@ -15,7 +15,7 @@ from counterfoil.registry.bridges.use_cases import BridgeFilter
 from counterfoil.registry.contracts import visibility
 from counterfoil.registry.contracts.publishing import Library
 from counterfoil.registry.contracts.records import ContractRecords
-from counterfoil.registry.contracts.verdicts.counterparts import Consumers, is_covered
+from counterfoil.registry.contracts.verdicts.sides import Consumers, is_covered
 from counterfoil.registry.judges.judging import Pauses
 from counterfoil.registry.keys.records import KeyRecords
 from counterfoil.registry.store.protocol import Storage
@@ -141,7 +141,7 @@ class SubjectBelongings:
         wanted = BridgeFilter(subject=subject)
         for held in await self._bridges.all():
             bridge = held.bridge
-            if wanted.wants(bridge) and viewer.may(AccessOperation.READ, visibility.bridge(bridge.name)):
+            if wanted.wants(bridge) and viewer.may(AccessOperation.READ, visibility.bridge_resource(bridge.name)):
                 yield NamedThing("bridge", bridge.name, bridge.state.value)
 
     async def _keys_of(self, subject: QualifiedSubject, *, viewer: Viewer) -> AsyncIterator[NamedThing]:
@@ -160,7 +160,7 @@ class SubjectBelongings:
         found: set[str] = set()
         for contract in contracts:
             for name in await self._library.applications(contract, ContractKind.ODCS):
-                if viewer.may(AccessOperation.READ, visibility.application(name)):
+                if viewer.may(AccessOperation.READ, visibility.application_resource(name)):
                     found.add((await self._contracts.application(name)).owner or name)
         return found.pop() if len(found) == 1 else ""
 

@@ -1,4 +1,4 @@
-"""Group commit: one transaction for the waiting plans of all requests; a plan that came too late is made again."""
+"""Group commit: one transaction for the plans of all requests; plans that came too late; who is told of writes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,32 @@ from typing import Final, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from counterfoil.registry.store.changes import WrittenChanges
-from counterfoil.registry.store.protocol import StoreContact, queue_full, waited_too_long
+from counterfoil.registry.store.protocol import Observer, StoreContact, queue_full, waited_too_long
 from counterfoil.registry.store.writes import StaleWrite, StoragePlan
 from counterfoil.schema.errors import RegistryError, StoreTimeout
+
+# Those who are told of the writes of a storage, such as caches.
+
+
+class WriteObservers:
+    """The observers of a storage: of all writes, and of those alone that may have changed records."""
+
+    def __init__(self) -> None:
+        self._of_all: list[Observer] = []
+        self._of_records: list[Observer] = []
+
+    def add(self, observer: Observer, *, of_records: bool) -> None:
+        """Call ``observer`` from now on."""
+        (self._of_records if of_records else self._of_all).append(observer)
+
+    def call(self, written: WrittenChanges | None) -> None:
+        """Call all that a write concerns; None stands for writes that are not known."""
+        for observer in self._of_all:
+            observer(written)
+        if written is None or written.has_records:
+            for observer in self._of_records:
+                observer(written)
+
 
 # Planning a write again when another one was carried out first.
 

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from counterfoil.registry.store.changes import SCOPE_SETTINGS, JournalChangeKind, WrittenChanges
+from counterfoil.registry.store.committing import WriteObservers
 from counterfoil.registry.store.protocol import Load, StoreContact
 from counterfoil.registry.store.writes import (
     AtRevision,
@@ -351,8 +352,7 @@ class LocalStorage:
 
     def __init__(self, reads: Reads) -> None:
         self._reads = reads
-        self._observers: list[Observer] = []
-        self._observers_of_records: list[Observer] = []
+        self._observers = WriteObservers()
         self.contact = StoreContact()
 
     def last_known(self) -> None:
@@ -360,7 +360,7 @@ class LocalStorage:
 
     def observe(self, observer: Observer, *, of_records: bool = False) -> None:
         """Call ``observer`` for every write that was carried out, before its caller gets the outcome."""
-        (self._observers_of_records if of_records else self._observers).append(observer)
+        self._observers.add(observer, of_records=of_records)
 
     async def catch_up(self) -> None:
         """Do nothing: only this process writes the store."""
@@ -373,13 +373,6 @@ class LocalStorage:
     def has_current_ids(self) -> bool:
         """True: only this process writes."""
         return True
-
-    def _announce(self, written: WrittenChanges) -> None:
-        for observer in self._observers:
-            observer(written)
-        if written.has_records:
-            for observer in self._observers_of_records:
-                observer(written)
 
     async def history(self, subject: QualifiedSubject) -> SubjectHistory:
         """Return all versions of a subject."""

@@ -360,7 +360,7 @@ class MemoryStorage(LocalStorage):
         """Carry out ``plan``."""
         plan = by.signed(plan)
         written = apply(self._tables, plan)
-        self._announce(written)
+        self._observers.call(written)
         return by.noted(written, plan)
 
     async def check(self) -> None:

@@ -16,7 +16,7 @@ from counterfoil.schema.agreements import (
     Promise,
     QualityRule,
 )
-from counterfoil.schema.agreements.judge import judge_promises
+from counterfoil.schema.agreements.readers import judge_promises
 from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.compatibility.findings import SCHEMA_UNDECIDED, Earlier
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided

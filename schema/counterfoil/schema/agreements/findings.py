@@ -10,8 +10,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from counterfoil.schema.agreements import Expectation, Promise
-from counterfoil.schema.agreements.rules import RULE_BY_ID
+from counterfoil.schema.agreements import RULE_BY_ID, Expectation, Promise
 from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.paths import KEY, FieldPath, PathNotFound, Step, StepKind, resolve_path
 from counterfoil.schema.plans.tree import (
@@ -84,7 +83,7 @@ class FieldFacts:
 _UNKNOWN: Final = FieldFacts()
 
 
-class SearchableFacts:
+class SchemaFacts:
     """The facts of one schema; its tree of types is read once, and each path that exists is resolved once."""
 
     def __init__(self, schema: ParsedSchema) -> None:
@@ -336,14 +335,14 @@ class Offer:
         return facts is not None and facts.at(path) is not None
 
     @cached_property
-    def facts(self) -> SearchableFacts:
+    def facts(self) -> SchemaFacts:
         """The facts of the value's schema."""
-        return SearchableFacts(self.schema)
+        return SchemaFacts(self.schema)
 
     @cached_property
-    def key_facts(self) -> SearchableFacts | None:
+    def key_facts(self) -> SchemaFacts | None:
         """The facts of the key's schema; None without one."""
-        return None if self.key_schema is None else SearchableFacts(self.key_schema)
+        return None if self.key_schema is None else SchemaFacts(self.key_schema)
 
 
 class FormerFinding(NamedTuple):

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final, TypeAlias
 
-from counterfoil.schema.agreements import Expectation, Promise, major_of
+from counterfoil.schema.agreements import RULE_BY_ID, Expectation, Promise, major_of
 from counterfoil.schema.agreements.findings import Offer, Reader, ReadFinding
 from counterfoil.schema.agreements.readers import about_reader, since, united, worse_than
-from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.paths import FieldPath, StepKind
 
@@ -308,6 +307,11 @@ class Pair:
         return self.is_live and any(RULE_BY_ID[each.rule].is_breaking for each in self.caused)
 
     @property
+    def may_be_bridged(self) -> bool:
+        """Whether a migration may permit its breaks: the consumer reads another major version than is written."""
+        return self.producer_major != self.consumer_major and self.is_broken
+
+    @property
     def caused(self) -> tuple[ReadFinding, ...]:
         """The findings that the change causes: those that are worse than before."""
         if self.were_together or not self.findings:
@@ -355,6 +359,14 @@ def _own_offerings(sides: Iterable[Side], reading: ConsumerReading, offered: Off
         for each in one.offered(reading.contract)
         if each.subject == offered.subject
     ]
+
+
+def pairs_of_producer(question: Gathered, judge: Judge) -> Iterator[Pair]:
+    """Yield the pairs of the version, as a producer, with itself and with all who read it, or will."""
+    yield from own_pairs(question, judge)
+    for is_live, consumers in ((True, question.readers), (False, question.pending)):
+        for consumer in consumers:
+            yield from producer_pairs(question, consumer, judge, is_live=is_live)
 
 
 def producer_pairs(question: Gathered, consumer: Side, judge: Judge, *, is_live: bool) -> Iterator[Pair]:

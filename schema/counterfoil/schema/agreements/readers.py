@@ -1,4 +1,4 @@
-"""The judgement of a reader and an offer, before and after a change; what release 0.2.0 reported of it."""
+"""The judgement of a reader with an offer, before and after a change, and of promises; what release 0.2.0 reported."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from counterfoil.schema.agreements import Expectation, OnUnknownEnum
-from counterfoil.schema.agreements.findings import FormerFinding, Offer, Reader, ReadFinding, SearchableFacts
-from counterfoil.schema.agreements.judge import is_read, judge_promises, judge_reader
-from counterfoil.schema.agreements.rules import RULE_BY_ID, UNDECIDED
+from counterfoil.schema.agreements import (
+    RULE_BY_ID,
+    UNDECIDED,
+    EnumPolicy,
+    Expectation,
+    FieldPromise,
+    OnUnknownEnum,
+    Promise,
+)
+from counterfoil.schema.agreements.findings import FormerFinding, Offer, Reader, ReadFinding, SchemaFacts
+from counterfoil.schema.agreements.judge import is_read, judge_reader
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.compatibility.findings import Difference, Earlier, without_message
 from counterfoil.schema.compatibility.misfits import MISSING, OPTIONAL
@@ -18,7 +25,7 @@ from counterfoil.schema.judgement import judge
 from counterfoil.schema.languages.table import language_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import ParsedSchema
-from counterfoil.schema.paths import KEY, FieldPath, PathNotFound, StepKind, member, print_path, resolve_path
+from counterfoil.schema.paths import KEY, FieldPath, PathNotFound, StepKind, header, member, print_path, resolve_path
 from counterfoil.schema.plans.tree import (
     ArrayType,
     MapType,
@@ -129,7 +136,7 @@ def _of_pair(offer: Offer, schema: ParsedSchema, reader: Reader, *, of_key: bool
         return
     inside = None if paths is None else [path[len(around) :] for path in paths]
     if schema.schema_type is SchemaType.PROTOBUF:
-        yield from _renumbered(offer.facts, SearchableFacts(schema), inside, around)
+        yield from _renumbered(offer.facts, SchemaFacts(schema), inside, around)
     ignores_enums = reader.expectation.on_unknown_enum is not OnUnknownEnum.FAIL
     for each in offer.once(_differences, schema):
         if not (ignores_enums and "enum" in each.rule):
@@ -148,7 +155,7 @@ def _differences(offer: Offer, schema: ParsedSchema) -> tuple[Difference, ...]:
 
 
 def _renumbered(
-    offered: SearchableFacts, known: SearchableFacts, paths: Sequence[FieldPath] | None, around: FieldPath
+    offered: SchemaFacts, known: SchemaFacts, paths: Sequence[FieldPath] | None, around: FieldPath
 ) -> Iterator[_Placed]:
     """Yield the fields of a message that are read by another number than the one under which they are written."""
     for path in [(member(name),) for name in known.schema.field_names()] if paths is None else paths:
@@ -160,7 +167,7 @@ def _renumbered(
             yield FormerFinding(_MISSING, full, f"{print_path(full)} {text}"), full
 
 
-def _numbers(facts: SearchableFacts, path: FieldPath) -> tuple[int, ...]:
+def _numbers(facts: SchemaFacts, path: FieldPath) -> tuple[int, ...]:
     """Return the numbers of the fields on a path of a message; nothing where they are not known."""
     if facts.at(path) is None:
         return ()
@@ -350,3 +357,97 @@ def united(findings: Iterable[ReadFinding], more: Iterable[ReadFinding]) -> tupl
     first = tuple(findings)
     known = {each.identity for each in first}
     return (*first, *(each for each in more if each.identity not in known))
+
+
+# What a contract promised and no longer does, whoever reads it.
+
+
+def judge_promises(earlier: Offer | None, later: Offer) -> tuple[ReadFinding, ...]:
+    """Return what a contract promised and no longer does when ``later`` follows ``earlier``, whoever reads it."""
+    return () if earlier is None else later.once(_promise_changes, earlier)
+
+
+def _promise_changes(later: Offer, earlier: Offer) -> tuple[ReadFinding, ...]:
+    """Return what the contract promised and no longer does, and what changes for the keys."""
+    return (*_key_schema_changes(earlier, later), *_taken_back(earlier, later))
+
+
+def _key_schema_changes(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:
+    """Yield that keys of the same subject get another schema, and so another id: a registry has one for each text."""
+    before, after = earlier.promise, later.promise
+    was, now = earlier.key_schema, later.key_schema
+    if was is None or now is None or was is now or before is None or after is None:
+        return
+    subjects = [promise.key and promise.key.subject for promise in (before, after)]
+    if subjects[0] == subjects[1] and (was.schema_type, was.canonical()) != (now.schema_type, now.canonical()):
+        text = "the schema of the key changes, so that keys have another schema id, and may get another partition"
+        facts = ("same schema", "other schema")
+        yield ReadFinding("key-schema-changed", text, (KEY,), (KEY,), *facts, position=after.position)
+
+
+def _taken_back(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:
+    """Yield what the contract promised and no longer does, for fields that the new schema still has."""
+    before, after = earlier.promise, later.promise
+    if before is None or after is None:
+        return
+    yield from _key_changes(before, after)
+    for each in before.headers:
+        if each.is_required and ((now := after.header(each.name)) is None or not now.is_required):
+            text = f"the header {each.name} was promised with every record"
+            path, given = (header(each.name),), MISSING if now is None else "optional"
+            yield ReadFinding("header-missing", text, path, path, "required", given, position=after.position)
+    for field in before.fields:
+        facts = later.facts.at(field.path)
+        if facts is not None:
+            now_promised = after.field(field.path)
+            for rule, text, expected, written in _field_changes(field, now_promised):
+                position = now_promised.position if now_promised is not None else after.position
+                yield ReadFinding(
+                    rule,
+                    f"{print_path(field.path)}: {text}",
+                    field.path,
+                    field.path,
+                    expected,
+                    written,
+                    pointer=facts.pointer,
+                    position=position,
+                )
+
+
+def _key_changes(before: Promise, after: Promise) -> Iterator[ReadFinding]:
+    was, now = before.key, after.key
+    if was is None:
+        return
+    for part, earlier, later in (
+        ("field", was.field, now and now.field),
+        ("subject", was.subject, now and now.subject),
+    ):
+        if earlier is not None and earlier != later:
+            text = f"the key's {part} was {earlier}, and is {later or 'not promised any more'}"
+            facts = (f"{part} {earlier}", f"{part} {later or MISSING}")
+            yield ReadFinding("key-changed", text, (KEY,), (KEY,), *facts, position=after.position)
+
+
+def _field_changes(was: FieldPromise, now: FieldPromise | None) -> Iterable[tuple[str, str, str, str]]:
+    """Yield the rule, the sentence, and what was and is promised, of each change of what is promised of a field."""
+    unit = now.unit if now is not None else None
+    if was.unit is not None and unit != was.unit:
+        text = f"the unit was {was.unit}, and is {unit or 'not promised any more'}"
+        yield "unit-changed", text, f"unit {was.unit}", f"unit {unit}" if unit else "no unit"
+    if was.is_personal and (now is None or not now.is_personal):
+        yield (
+            "pii-tag-removed",
+            f"it was tagged {', '.join(was.tags)}, and is no longer",
+            ", ".join(was.tags),
+            "untagged",
+        )
+    if now is None or was.enum is None or now.enum is None:
+        return
+    before = {each.value: each.description for each in was.enum}
+    for value in now.enum:
+        if value.value not in before and was.enum_policy is EnumPolicy.CLOSED:
+            text = f"{value.value} is added to a closed enum"
+            yield "enum-symbol-added-closed", text, ", ".join(map(str, before)), str(value.value)
+        elif value.value in before and before[value.value] != value.description and before[value.value]:
+            text = f"{value.value} meant “{before[value.value]}”, and is described as “{value.description}”"
+            yield "enum-meaning-changed", text, before[value.value], f"{value.value}: {value.description}"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterfoil.contracts.baselines.git import Blob, inside, short
-from counterfoil.contracts.baselines.workspace import HISTORY_LIMIT, default_base, missing_ref, states_at
+from counterfoil.contracts.baselines.git import HISTORY_LIMIT, Blob, default_base, inside, missing_ref, short, states_at
 from counterfoil.contracts.errors import BaselineNotFound
 
 

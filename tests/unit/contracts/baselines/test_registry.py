@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from counterfoil.contracts.baselines import RegistryBaseline, read_version
+from counterfoil.contracts.baselines.operands import RegistryBaseline, read_version
 from counterfoil.contracts.check.check import check_files, exit_code_of
 from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.contracts.project.subjects import Subjects

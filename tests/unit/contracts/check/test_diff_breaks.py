@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.contracts.reports.breaks import BreakTerms, find_breaks
+from counterfoil.contracts.reports.diff import BreakTerms, find_breaks
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.judgement import check_compatibility

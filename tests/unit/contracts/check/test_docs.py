@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from counterfoil.contracts.advice import FILE_RULE_BY_ID
-from counterfoil.contracts.baselines.workspace import HISTORY_LIMIT
+from counterfoil.contracts.baselines.git import HISTORY_LIMIT
 from counterfoil.contracts.cli.check import check
 from counterfoil.contracts.findings import Status
 from counterfoil.contracts.project.languages import TYPE_BY_SUFFIX

@@ -25,7 +25,6 @@ REWORDED = (
     "counterfoil.schema.agreements.readers",
     "counterfoil.schema.agreements.findings",
     "counterfoil.schema.agreements.pairs",
-    "counterfoil.schema.agreements.unmet_reads",
     "counterfoil.schema.paths",
     "counterfoil.schema.agreements.standards",
     "counterfoil.schema.compatibility.findings",

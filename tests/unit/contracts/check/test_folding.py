@@ -10,8 +10,7 @@ import pytest
 from counterfoil.contracts.baselines import TreeBaseline
 from counterfoil.contracts.check.check import check_files
 from counterfoil.contracts.project import SchemaFile, SchemaTree
-from counterfoil.contracts.reports import TextStyle, Verbosity, text_report
-from counterfoil.contracts.reports.check import json_report
+from counterfoil.contracts.reports import TextStyle, Verbosity, json_report, text_report
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.parsed import Validation

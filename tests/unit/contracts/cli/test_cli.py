@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from counterfoil.contracts.baselines.workspace import shown_path
+from counterfoil.contracts.baselines import shown_path
 from counterfoil.contracts.cli.options import Output, parse_outputs, shown_address
 from counterfoil.contracts.cli.root import command_table
 from counterfoil.contracts.cli.run import COMMAND_GROUP, exit_code_for, parse_entries, run

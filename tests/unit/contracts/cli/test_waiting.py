@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from counterfoil.contracts.cli.progress import Waiting
+from counterfoil.contracts.cli.options import Waiting
 from local_services import wait_until
 
 

@@ -11,8 +11,7 @@ import pytest
 from counterfoil.contracts.errors import PreconditionFailed, UsageMistake
 from counterfoil.contracts.findings import FailOn
 from counterfoil.contracts.lint import LINT_RULES
-from counterfoil.contracts.lint.fixing import fix_files
-from counterfoil.contracts.lint.lint import LintInput, LintReport, lint_files
+from counterfoil.contracts.lint.lint import LintInput, LintReport, fix_files, lint_files
 from counterfoil.contracts.project import SchemaFile, SchemaTree
 from counterfoil.contracts.project.documents import read_project
 from counterfoil.contracts.project.subjects import Subjects

@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
 from counterfoil.contracts.reports.json_schema import report_json_schema
-from counterfoil.contracts.testing.batches import repeated_key
-from counterfoil.contracts.testing.tally import Tally
+from counterfoil.contracts.testing.plan import Tally
+from counterfoil.contracts.testing.sources import repeated_key
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.wire import id_prefix

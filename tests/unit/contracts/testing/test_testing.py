@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.contracts.project import SchemaFile, SchemaTree
-from counterfoil.contracts.testing.plan import Proposed
+from counterfoil.contracts.testing.plan import Failures, Key, Proposed, RecordPlace, Repeats, Tally
 from counterfoil.contracts.testing.sources import SampleUnderTest
-from counterfoil.contracts.testing.tally import Failures, Key, RecordPlace, Repeats, Tally
 from counterfoil.contracts.testing.verdict import findings_of
 from counterfoil.schema.model import Metadata, Schema, SchemaType
 from counterfoil.schema.parsed import Validation

@@ -13,11 +13,11 @@ from counterfoil.contracts.check.check import exit_code_of
 from counterfoil.contracts.findings import CheckReport, FailOn, Finding
 from counterfoil.contracts.reports.deployment import UNKNOWN_REASONS
 from counterfoil.registry.contracts.verdicts.verdict import verdict_of
+from counterfoil.schema.agreements import UNDECIDED
 from counterfoil.schema.agreements.findings import ReadFinding
+from counterfoil.schema.agreements.judge import LimitedMisfits, Undecided
 from counterfoil.schema.agreements.pairs import Pair
 from counterfoil.schema.agreements.readers import since, worse_than
-from counterfoil.schema.agreements.rules import UNDECIDED
-from counterfoil.schema.agreements.unmet_reads import LimitedMisfits, Undecided
 from counterfoil.schema.compatibility import OutOfSteps
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.exit_codes import ExitCode

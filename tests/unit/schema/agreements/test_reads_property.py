@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema import SchemaType, parse_schema
-from counterfoil.schema.agreements import Expectation, ExpectedRead, OnUnknownEnum
+from counterfoil.schema.agreements import RULE_BY_ID, Expectation, ExpectedRead, OnUnknownEnum
 from counterfoil.schema.agreements.findings import Offer, Reader
-from counterfoil.schema.agreements.rules import RULE_BY_ID
 from counterfoil.schema.paths import parse_path
 from counterfoil.schema.texts import Position
 from strategies.contracts.read_judgements import judged_change

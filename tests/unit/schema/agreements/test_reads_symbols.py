@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from counterfoil.schema import parse_schema
+from counterfoil.schema.agreements import RULE_BY_ID
 from counterfoil.schema.agreements.findings import Offer, ReadFinding
-from counterfoil.schema.agreements.rules import RULE_BY_ID
 from strategies.contracts.read_judgements import judged_change
 from strategies.contracts.reads import AVRO, JSON, PROTOBUF, enum, facts, found, reader, record
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.agreements.findings import Offer
-from counterfoil.schema.agreements.unmet_reads import Undecided, misfits_of
+from counterfoil.schema.agreements.judge import Undecided, misfits_of
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, OutOfSteps, steps_for
 from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.compatibility.misfits import MAX_PLACES

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from counterfoil.contracts.cli.progress import defects_on_stderr
+from counterfoil.contracts.cli.options import defects_on_stderr
 from counterfoil.schema.compatibility.findings import Difference, NoWitness
 from counterfoil.schema.judgement import confirm_compatible, confirm_unguarded, search_for_witness, search_unguarded
 from counterfoil.schema.languages.avro.compare.rules import TYPE_MISMATCH

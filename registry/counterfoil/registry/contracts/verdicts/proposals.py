@@ -10,10 +10,9 @@ from typing import Final
 from counterfoil.registry.contracts.events import Event, Events
 from counterfoil.registry.contracts.records import ContractRecords
 from counterfoil.registry.contracts.usage import ObservedUsage
-from counterfoil.registry.contracts.verdicts.counterparts import ANYWHERE, Counterparts, VersionPlace
-from counterfoil.registry.contracts.verdicts.judging import Decisions, PairJudging
-from counterfoil.registry.contracts.verdicts.known_writers import Major
-from counterfoil.registry.contracts.verdicts.sides import Sides
+from counterfoil.registry.contracts.verdicts.gathering import Major
+from counterfoil.registry.contracts.verdicts.questions import Decisions, PairJudging
+from counterfoil.registry.contracts.verdicts.sides import ANYWHERE, Counterparts, Sides, VersionPlace
 from counterfoil.registry.contracts.verdicts.verdict import BLOCKING
 from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import Requester

@@ -1,250 +1,273 @@
-"""Questions that verdicts answer: on versions, on proposed schemas and contracts; events about answers that change."""
+"""Questions about versions that verdicts answer; the judgement of their pairs, and what decides besides."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import date
-from typing import Final
+import asyncio
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final, TypeVar
 
-from counterfoil.contracts.findings import fingerprint
-from counterfoil.registry.access.resources import AccessOperation
+from counterfoil.registry.changes.as_of import iso_time
 from counterfoil.registry.contracts.approvals import Migrations
-from counterfoil.registry.contracts.events import ANNOUNCED, Announced, Event, Events
-from counterfoil.registry.contracts.publishing import ContractFileReader, Permit, permit_all
-from counterfoil.registry.contracts.records import APPROVALS, VERSIONS, ContractRecords
-from counterfoil.registry.contracts.usage import ObservedUsage
-from counterfoil.registry.contracts.verdicts.counterparts import Counterparts, RetainedVersions, VersionPlace
-from counterfoil.registry.contracts.verdicts.judging import Decisions, PairJudging
-from counterfoil.registry.contracts.verdicts.proposals import PROPOSED, ProposedSchemas
-from counterfoil.registry.contracts.verdicts.sides import Sides
-from counterfoil.registry.contracts.verdicts.verdict import Policy, day_at, verdict_of
-from counterfoil.registry.store.protocol import Storage
-from counterfoil.registry.store.writes import NO_REQUEST, Requester, StaleWrite, together
-from counterfoil.registry.subjects.compatibility import CompatibilityCheck
-from counterfoil.registry.subjects.levels import Scopes, level_of
-from counterfoil.registry.subjects.reading import SchemaReader
-from counterfoil.registry.subjects.versions import schema_request_of
-from counterfoil.schema.agreements import major_of
-from counterfoil.schema.agreements.findings import Activity
-from counterfoil.schema.agreements.pairs import Offering, Pair, Side, consumer_groups_of
-from counterfoil.schema.answers import FoundDifference
-from counterfoil.schema.compatibility import CompatibilityLevel, Direction
-from counterfoil.schema.contexts import QualifiedSubject, parse_subject
-from counterfoil.schema.errors import BadRequest, ContractNotFound, StoreTimeout, StoreUnavailable
-from counterfoil.schema.model import Schema
-from counterfoil.schema.parsed import Validation
-from counterfoil.schema.paths import print_path
-from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind, Environment, EventType, NewContract
-from counterfoil.schema.rest.verdicts import (
-    STORED_APPROVAL,
-    VERDICT_REASON,
-    ContractMigration,
-    DeploymentVerdict,
-    ReasonCode,
-    VerdictReason,
+from counterfoil.registry.contracts.records import APPROVALS, VERIFICATIONS, VERSIONS, ContractRecords, verification_key
+from counterfoil.registry.contracts.usage import DAY_MS, ObservedUsage
+from counterfoil.registry.contracts.verdicts.gathering import Gathering, Major
+from counterfoil.registry.contracts.verdicts.sides import Counterparts, Sides, VersionPlace
+from counterfoil.registry.contracts.verdicts.verdict import (
+    BLOCKING,
+    break_in,
+    breaks_of,
+    verdict_of,
+    with_approvals,
+    with_ignored,
 )
+from counterfoil.registry.judges.judging import LongJudgements
+from counterfoil.schema.agreements import major_of
+from counterfoil.schema.agreements.findings import Activity, ReadFinding
+from counterfoil.schema.agreements.pairs import (
+    ConsumerReading,
+    Judge,
+    Offering,
+    Pair,
+    PairKey,
+    Side,
+    consumer_groups_of,
+    consumer_pairs,
+    live_pairs,
+    pair_key,
+    pairs_of_producer,
+)
+from counterfoil.schema.agreements.readers import judge_pair, judge_pairs
+from counterfoil.schema.contexts import QualifiedSubject, parse_subject
+from counterfoil.schema.errors import BadRequest, ContractNotFound
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind, Environment
+from counterfoil.schema.rest.observations import Verification
+from counterfoil.schema.rest.verdicts import DeploymentVerdict, ReasonCode, VerdictReason
 
-# Verdicts on what is proposed: a schema or a contract that is not registered or published yet. Nothing is written.
+# The judgements of the pairs of one question: quick ones at once, and the others beside the event loop.
+
+_T = TypeVar("_T")
+
+_FOUND_AT_ONCE: Final = 32
+_JUDGED_AT_ONCE: Final = 16
+_QUICK_CHARS: Final = 4_000
+"""The characters of the schemas of a pair that is judged in a few milliseconds; JSON Schema has a solver instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """What is proposed: a schema of a subject, or a contract of an application.
+class PairJudge:
+    """Judges the pairs of one question.
 
-    Without an environment, the newest version of each application counts as live. ``is_application_known``: whoever
-    requests the check may know the application; the contract of one that may not is judged as that of a new one.
+    The pairs are made anew once those that take long have been judged beside the event loop.
     """
 
-    environment: str | None = None
-    policy: Policy = Policy.STRICT
-    subject: QualifiedSubject | None = None
-    schema: Schema | None = None
-    contract: NewContract | None = None
-    application: str = ""
-    is_application_known: bool = True
-
-    @property
-    def place(self) -> VersionPlace:
-        """Where versions count."""
-        return VersionPlace(self.environment)
-
-
-class Checking:
-    """The use case of a check."""
-
-    def __init__(
-        self,
-        storage: Storage,
-        *,
-        records: ContractRecords,
-        scopes: Scopes,
-        reader: SchemaReader,
-        check: CompatibilityCheck,
-        files: ContractFileReader,
-        sides: Sides,
-        counterparts: Counterparts,
-        decisions: Decisions,
-        judging: PairJudging,
-        schemas: ProposedSchemas,
-        retained: RetainedVersions,
-        events: Events,
-    ) -> None:
-        self._storage = storage
-        self._records = records
-        self._scopes = scopes
-        self._reader = reader
-        self._check = check
-        self._files = files
+    def __init__(self, sides: Sides, long: LongJudgements) -> None:
         self._sides = sides
-        self._counterparts = counterparts
-        self._decisions = decisions
-        self._judging = judging
-        self._schemas = schemas
-        self._retained = retained
-        self._events = events
+        self._long = long
+        self._found: dict[PairKey, tuple[ReadFinding, ...]] = {}
+        self._missing: dict[PairKey, tuple[Sequence[Offering], Offering, ConsumerReading]] = {}
 
-    async def verdict(self, proposal: Proposal, *, by: Requester, permit: Permit = permit_all) -> DeploymentVerdict:
-        """Return the verdict on a proposal; ``permit`` raises unless the caller may read the subjects that it names.
+    async def find(self, pairs: Callable[[Judge], Iterable[_T]]) -> list[_T]:
+        """Return the results of ``pairs``, made with the findings about each pair that it needs."""
+        while True:
+            found: list[_T] = []
+            for number, each in enumerate(pairs(self._judged)):
+                found.append(each)
+                if number % _FOUND_AT_ONCE == 0:
+                    await asyncio.sleep(0)  # there may be a thousand
+            if not self._missing:
+                return found
+            await self._judge_missing()
 
-        Raises ``EnvironmentNotFound``, ``InvalidContract``, ``InvalidSchema``.
+    def _judged(
+        self, known: Sequence[Offering], offered: Offering, reading: ConsumerReading
+    ) -> tuple[ReadFinding, ...]:
+        """Return the findings about a pair; none for now if it is judged later.
+
+        ``known`` are the offerings that the reader was built for.
         """
-        verdict = await self._verdict(proposal, permit)
-        if verdict.deployable is False:
-            await self._report(proposal, verdict, by=by)
-        return verdict
-
-    async def _report(self, proposal: Proposal, verdict: DeploymentVerdict, *, by: Requester) -> None:
-        """Store an event for webhooks; a verdict is returned even if the store takes no writes."""
-        about = str(proposal.subject) if proposal.subject is not None else proposal.application
-        facts = {
-            "environment": proposal.environment,
-            "reasons": [VERDICT_REASON.write(each) for each in verdict.reasons],
-        }
-        with suppress(StoreUnavailable, StoreTimeout):
-            await self._events.publish(Event(EventType.CHECK_FAILED, about, facts), by=by)
-
-    async def _verdict(self, proposal: Proposal, permit: Permit) -> DeploymentVerdict:
-        if proposal.environment is not None:
-            await self._records.environment(proposal.environment)
-        if proposal.subject is not None and proposal.schema is not None and proposal.contract is None:
-            context = proposal.subject.context
-            references = [parse_subject(each.subject, context=context) for each in proposal.schema.references]
-            for subject in (proposal.subject, *references):
-                permit(AccessOperation.READ, subject)
-            return await self._of_schema(proposal, proposal.subject, proposal.schema)
-        if proposal.contract is not None and proposal.subject is None and proposal.schema is None:
-            return await self._of_contract(proposal, proposal.contract, permit)
-        raise BadRequest("A check needs either subject and schema, or contract")
-
-    async def _of_schema(self, proposal: Proposal, subject: QualifiedSubject, schema: Schema) -> DeploymentVerdict:
-        parsed = await self._sides.parsed(subject.context, schema)
-        digest = hashlib.sha256(f"{schema.schema_type}{schema.references}{schema.text}".encode()).hexdigest()
-        [judged] = await self._schemas.judged(subject, parsed, digest, [proposal.place])
-        modes = await self._modes(subject, schema, judged.level, topic=judged.topic, environment=proposal.environment)
-        notices = []
-        if not judged.has_contract and not judged.pairs:
-            notices = [f"no contract has {subject} as the subject of its values, so that nobody is known to read it"]
-        return await self._combined(proposal, judged.pairs, judged.reasons, modes, notices)
-
-    async def _of_contract(self, proposal: Proposal, given: NewContract, permit: Permit) -> DeploymentVerdict:
-        read = await self._files.read(given, version=PROPOSED, needs=AccessOperation.READ, permit=permit)
-        prints = f"{given.text}{sorted(read.contract.schemas.items())}"
-        contract = replace(read.contract, hash=hashlib.sha256(prints.encode()).hexdigest())
-        side = await self._sides.proposed(contract, proposal.application, PROPOSED, agreement=read.agreement)
-        contracts = {each.contract for each in side.offerings}
-        before = await self._counterparts.writers(contracts, proposal.place)
-        if not side.offerings and proposal.application and proposal.is_application_known:
-            before = await self._counterparts.of_application(proposal.application, proposal.place)
-        pairs, reasons = await self._judging.judge_side(side, before, proposal.place)
-        modes = [
-            mode
-            for offered in side.offerings
-            for mode in await self._modes(
-                parse_subject(offered.subject),
-                _schema_of(offered, contract.schemas),
-                offered.promise.level,
-                topic=offered.promise.topic,
-                environment=proposal.environment,
-            )
-        ]
-        return await self._combined(proposal, pairs, reasons, modes, [])
-
-    async def _modes(
-        self,
-        subject: QualifiedSubject,
-        schema: Schema,
-        level: CompatibilityLevel | None,
-        *,
-        topic: str,
-        environment: str | None,
-    ) -> list[VerdictReason]:
-        """Return what breaks the subject's compatibility level, or ``level`` if the contract names one.
-
-        Where the level wants that new schemas read the records of the latest version, they must read those of all
-        versions that are still in the topic. What is found of several versions is reported of the newest one.
-        """
-        config = await self._scopes.config(subject)
-        if level is not None:
-            config = replace(config, compatibility_level=level)
-        reading = await self._reader.read(
-            subject.context, schema_request_of(schema), validation=Validation.LENIENT, normalize=False, deleted=True
-        )
-        history = await self._storage.history(subject)
-        verdict = await self._check.verdict(subject, reading.candidate, history.active, config, lists_differences=True)
-        found = [_incompatible(subject, each) for each in verdict.differences()]
-        wanted = level_of(config)
-        if Direction.BACKWARD not in wanted.directions or wanted.is_transitive:
+        key = pair_key(known, offered, reading)
+        found = self._found.get(key)
+        if found is None:
+            found = self._sides.known_findings(key)
+        if found is not None:
             return found
-        judged = {each.version for each in verdict.differences()}
-        judged.add(history.latest.version if history.latest is not None else None)
-        older = [each for each in await self._retained.of(subject, topic, environment) if each.version not in judged]
-        backward = replace(config, compatibility_level=CompatibilityLevel.BACKWARD_TRANSITIVE)
-        retained = await self._check.verdict(subject, reading.candidate, older, backward, lists_differences=True)
-        where = f", whose records are still in topic {topic}"
-        found += (_incompatible(subject, each, where) for each in retained.differences())
-        newest: dict[str, VerdictReason] = {}
-        for each in found:
-            newest.setdefault(each.fingerprint, each)
-        return list(newest.values())
+        if not _is_quick(known, offered, reading):
+            self._missing[key] = known, offered, reading
+            return ()
+        found = judge_pair([each.offer for each in known], offered.offer, reading.reader)
+        self._keep(key, found)
+        return found
 
-    async def _combined(
+    async def _judge_missing(self) -> None:
+        missing, self._missing = self._missing, {}
+        waiting = list(missing.items())
+        for begin in range(0, len(waiting), _JUDGED_AT_ONCE):
+            some = waiting[begin : begin + _JUDGED_AT_ONCE]
+            asked = [
+                ([each.offer for each in known], offered.offer, reading.reader) for _, (known, offered, reading) in some
+            ]
+            for (key, _), found in zip(some, await self._long.run(judge_pairs, asked), strict=True):
+                self._keep(key, found)
+
+    def _keep(self, key: PairKey, found: tuple[ReadFinding, ...]) -> None:
+        """Keep findings for this question, and for others as long as there is room."""
+        self._found[key] = found
+        self._sides.keep_findings(key, found)
+
+
+def _is_quick(known: Sequence[Offering], offered: Offering, reading: ConsumerReading) -> bool:
+    """Return whether a pair is judged in a few milliseconds."""
+    offers = [each.offer for each in (*known, offered)]
+    schemas = [one for each in offers for one in (each.schema, each.key_schema) if one is not None]
+    if reading.reader.schema is not None:
+        schemas.append(reading.reader.schema)
+    if any(each.schema_type is SchemaType.JSON for each in schemas):
+        return False
+    return sum(len(each.text) + each.referenced_chars for each in schemas) <= _QUICK_CHARS
+
+
+# The pairs of producers and consumers that a verdict is about: all sides are read first, and then judged.
+
+
+class PairJudging:
+    """Judges the pairs of a version, or of all live versions."""
+
+    def __init__(self, *, sides: Sides, gathering: Gathering, migrations: Migrations, long: LongJudgements) -> None:
+        self._sides = sides
+        self._gathering = gathering
+        self._migrations = migrations
+        self._long = long
+
+    async def judge_side(
         self,
-        proposal: Proposal,
+        side: Side,
+        replaced: Sequence[Side],
+        place: VersionPlace,
+        *,
+        ignored: Sequence[str] = (),
+        unread: Container[Major] = (),
+    ) -> tuple[list[Pair], list[VerdictReason]]:
+        """Return the pairs of a version, on either side, and what is missing; ``replaced`` is what is live now.
+
+        Who reads a major version in ``unread`` does not read what the version offers.
+        """
+        question, missing = await self._gathering.of_version(side, replaced, place, ignored)
+        judge = PairJudge(self._sides, self._long)
+        offered = await judge.find(partial(pairs_of_producer, question))
+        found = [each for each in offered if (each.contract, each.consumer_major) not in unread]
+        found += await judge.find(partial(consumer_pairs, question))
+        pairs, hindrances = await self.bridged(found, place.environment)
+        return pairs, [*hindrances, *missing]
+
+    async def live_pairs(self, contracts: Sequence[str], place: VersionPlace) -> list[Pair]:
+        """Return all pairs of a producer and a consumer of some contracts that count."""
+        live = await self._gathering.live(contracts, place)
+        pairs = partial(live_pairs, live.writers, live.readers, live.known, live.retained)
+        return await PairJudge(self._sides, self._long).find(pairs)
+
+    async def bridged(self, pairs: Sequence[Pair], environment: str | None) -> tuple[list[Pair], list[VerdictReason]]:
+        """Return the pairs with what migrations permit, and what is missing of these; see :class:`Migrations`."""
+        if not any(each.may_be_bridged for each in pairs):
+            return list(pairs), []
+        return await self._migrations.bridged(pairs, environment)
+
+
+# What decides a verdict besides the pairs: approvals of breaks, and verifications that an environment demands.
+
+_SHOWN_FAILURES: Final = 3
+
+
+class Decisions:
+    """Makes verdicts. ``now_ms`` is the clock (epoch ms) by which approvals and verifications count."""
+
+    def __init__(self, *, records: ContractRecords, now_ms: Callable[[], int]) -> None:
+        self._records = records
+        self._now_ms = now_ms
+
+    async def verdict(
+        self,
         pairs: Sequence[Pair],
-        reasons: Sequence[VerdictReason],
-        modes: Sequence[VerdictReason],
-        notices: Sequence[str],
+        reasons: Sequence[VerdictReason] = (),
+        notices: Sequence[str] = (),
+        *,
+        none: str,
+        among: Sequence[Pair] = (),
+        unless_ignored: Sequence[Pair] = (),
     ) -> DeploymentVerdict:
-        """Return the verdict under the proposal's policy."""
-        if proposal.policy is not Policy.STRICT:
-            notices = [*notices, *(f"{each.subject}: {each.text} (rule {each.rule})" for each in modes)]
-            modes = []
-        where = "any environment" if proposal.environment is None else proposal.environment
-        none = f"it breaks nobody who is known in {where}"
-        verdict = await self._decisions.verdict(pairs, [*modes, *reasons], notices, none=none)
-        return replace(verdict, deployable=True) if proposal.policy is Policy.OBSERVE else verdict
+        """Return the verdict on pairs and on what else was found; ``none`` is the sentence if there are no pairs.
+
+        ``among`` has the pairs of all consumers where ``pairs`` are some of them: an approval is for all that break.
+        ``unless_ignored`` has the pairs without anybody ignored, where the question ignores applications.
+        """
+        breaks = breaks_of(among or pairs)
+        breaks = with_ignored(breaks, unless_ignored) if unless_ignored else breaks
+        verdict = verdict_of(pairs, reasons, notices, none=none, identify=partial(break_in, breaks))
+        if not any(each.reason in BLOCKING for each in verdict.reasons):
+            return verdict
+        approvals = await self._records.all(APPROVALS)
+        if not approvals:
+            return verdict
+        now_ms = self._now_ms()
+        return with_approvals(verdict, breaks.values(), approvals, now_ms=now_ms, decided_at=iso_time(now_ms))
+
+    def time(self) -> str:
+        """Return the time by which approvals and verifications count now."""
+        return iso_time(self._now_ms())
+
+    async def verifications(self, side: Side, environment: str, days: int) -> list[VerdictReason]:
+        """Return what is missing of the verifications of what a version offers, none older than ``days``."""
+        hashes = sorted({each.contract_hash for each in side.offerings})
+        prefixes = [verification_key(each, environment) for each in hashes]
+        found = await self._records.each(VERIFICATIONS, prefixes)
+        oldest = self._now_ms() - days * DAY_MS
+        return [
+            reason
+            for offered in side.offerings
+            for reason in _unverified(offered, _of(offered, found), environment, days=days, oldest=oldest)
+        ]
 
 
-def _incompatible(subject: QualifiedSubject, found: FoundDifference, where: str = "") -> VerdictReason:
-    """Return the reason about a difference from an earlier version; ``where`` says more about the version."""
-    path = print_path(found.path)
+def _of(offered: Offering, found: Sequence[Verification]) -> list[Verification]:
+    """Return the verifications of what is offered on its topic; those without a topic are of all topics."""
+    return [
+        each
+        for each in found
+        if each.hash == offered.contract_hash and each.sample.topic in {"", offered.promise.topic}
+    ]
+
+
+def _unverified(
+    offered: Offering, found: Sequence[Verification], environment: str, *, days: int, oldest: int
+) -> Iterator[VerdictReason]:
+    what = f"{offered.contract} {offered.contract_version}"
+    for each in found:
+        if not each.is_passed:
+            failed = "; ".join(f"{one.check}: {one.text or 'failed'}" for one in each.failures[:_SHOWN_FAILURES])
+            when = iso_time(each.read_ts)
+            text = f"the verification of {what} in {environment} at {when} failed: {failed or 'see its results'}"
+            yield _reason(offered, ReasonCode.VERIFICATION_FAILED, text)
+            return
+    newest = max((each.read_ts for each in found), default=None)
+    if newest is None or newest < oldest:
+        known = "none" if newest is None else f"the latest is of {iso_time(newest)}"
+        text = (
+            f"{what} needs a verification of its topic {offered.promise.topic} in {environment} that is at most {days} "
+            f"days old ({known}); run counterfoil test --publish"
+        )
+        yield _reason(offered, ReasonCode.NOT_VERIFIED, text)
+
+
+def _reason(offered: Offering, reason: ReasonCode, text: str) -> VerdictReason:
     return VerdictReason(
-        ReasonCode.INCOMPATIBLE,
-        f"version {found.version}{where}: {f'{path}: ' if path else ''}{found.text}",
-        subject=str(subject),
-        rule=found.rule,
-        path=path,
-        fingerprint=fingerprint(found.rule, str(subject), found.direction.name, found.identity),
+        reason,
+        text,
+        contract=offered.contract,
+        subject=offered.subject,
+        producer=offered.application,
+        producer_version=offered.version,
     )
-
-
-def _schema_of(offered: Offering, schemas: Mapping[str, Schema]) -> Schema:
-    link = offered.promise.schema
-    found = schemas.get(link.url) if link is not None else None
-    return found or schemas[offered.subject]
 
 
 # Verdicts: may a version be deployed or merged, may a contract be retired, which pairs are live.
@@ -444,8 +467,8 @@ class ContractVerdicts:
             about = f"application {application}" if application is not None else f"subject {subject}"
             text = f"no producer and consumer of {about} are live in {environment}; record what is deployed there"
             return _only(VerdictReason(ReasonCode.NO_CONTRACT, text, subject="" if subject is None else str(subject)))
-        pairs, hindrances = await self._migrations.bridged(found, environment)
-        among, _ = await self._migrations.bridged(live, environment)
+        pairs, hindrances = await self._judging.bridged(found, environment)
+        among, _ = await self._judging.bridged(live, environment)
         return await self._decisions.verdict(pairs, hindrances, none="", among=among)
 
     async def of_contract(self, contract: str, environment: str | None = None) -> DeploymentVerdict:
@@ -459,7 +482,7 @@ class ContractVerdicts:
             raise ContractNotFound(f"There is no contract {contract[:_SHOWN]!r}")
         found = await self._judging.live_pairs([contract], VersionPlace(environment))
         if found:
-            pairs, hindrances = await self._migrations.bridged(found, environment)
+            pairs, hindrances = await self._judging.bridged(found, environment)
             return await self._decisions.verdict(pairs, hindrances, none="")
         return _only(VerdictReason(ReasonCode.NO_CONTRACT, f"no producer and consumer of {contract} are known there"))
 
@@ -475,80 +498,3 @@ def _days(environment: Environment, given: int | None) -> int | None:
 
 def _contracts_of(side: Side) -> set[str]:
     return {each.contract for each in side.offerings} | {each.contract for each in side.readings}
-
-
-# Events about what nobody writes: an approval that ends soon, a migration whose old side nobody reads any more.
-#
-# Both are looked for from time to time, and each is reported once, also if several servers look.
-
-EXPIRING_DAYS: Final = 7
-"""How many days before its last one an approval is reported."""
-
-
-class Announcing:
-    """Looks for what is to be reported. ``now_ms`` is the clock (epoch ms)."""
-
-    def __init__(
-        self,
-        storage: Storage,
-        *,
-        records: ContractRecords,
-        counterparts: Counterparts,
-        migrations: Migrations,
-        verdicts: ContractVerdicts,
-        events: Events,
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._storage = storage
-        self._records = records
-        self._counterparts = counterparts
-        self._migrations = migrations
-        self._verdicts = verdicts
-        self._events = events
-        self._now_ms = now_ms
-
-    async def expiring_approvals(self) -> None:
-        """Store an event for each approval whose last day is today or in a few days, once."""
-        if not await self._events.is_wanted(EventType.APPROVAL_EXPIRING):
-            return
-        today = day_at(self._now_ms())
-        for each in await self._records.all(APPROVALS):
-            if 0 <= (date.fromisoformat(each.until) - today).days <= EXPIRING_DAYS:
-                facts = STORED_APPROVAL.write(each)
-                await self._announce(Event(EventType.APPROVAL_EXPIRING, each.id, facts), each.id)
-
-    async def retirable_migrations(self) -> None:
-        """Store an event for each migration whose old side may be retired in an environment that has the contract."""
-        if not await self._events.is_wanted(EventType.MIGRATION_RETIRABLE):
-            return
-        environments = await self._records.environment_names()
-        for migration in await self._migrations.all():
-            for environment in environments:
-                what = f"{migration.id} {environment}"
-                if not await self._is_known(what) and await self._is_retirable(migration, environment):
-                    facts = {
-                        "migration": migration.id,
-                        "contract": migration.contract,
-                        "major": migration.source,
-                        "environment": environment,
-                    }
-                    await self._announce(Event(EventType.MIGRATION_RETIRABLE, migration.id, facts), what)
-
-    async def _is_retirable(self, migration: ContractMigration, environment: str) -> bool:
-        if not await self._counterparts.writers([migration.contract], VersionPlace(environment)):
-            return False
-        verdict = await self._verdicts.can_retire(migration.contract, migration.source, environment)
-        return verdict.deployable is True
-
-    async def _is_known(self, what: str) -> bool:
-        held = await self._records.find(ANNOUNCED, (EventType.MIGRATION_RETIRABLE, what))
-        return held.value is not None
-
-    async def _announce(self, event: Event, what: str) -> None:
-        """Store an event about ``what``, unless one was stored before, by this server or another one."""
-        announced = Announced(event.type, what, self._now_ms())
-        if (await self._records.find(ANNOUNCED, ANNOUNCED.key(announced))).value is None:
-            with suppress(StaleWrite):
-                await self._storage.commit(
-                    together((ANNOUNCED.write(announced, revision=0), await self._events.plan(event))), by=NO_REQUEST
-                )

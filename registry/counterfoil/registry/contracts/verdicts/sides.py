@@ -1,43 +1,35 @@
-"""What versions of applications offer and read, as values to judge, and how two versions of a contract differ."""
+"""What versions of applications offer and read, which of them count, and who reads a subject."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import is_
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from counterfoil.registry.contracts.records import ContractRead, ContractRecords, Party
+from counterfoil.registry.contracts.usage import ObservedReader, ObservedUsage
+from counterfoil.registry.judges.judging import LongJudgements
+from counterfoil.registry.subjects.reading import SchemaReader
 from counterfoil.registry.subjects.versions import schema_request_of
-from counterfoil.schema.agreements import Contract, Expectation, major_of
+from counterfoil.schema.agreements import Agreement, Contract, Expectation, Promise, SchemaLink, major_of
 from counterfoil.schema.agreements import DataProduct as Product
 from counterfoil.schema.agreements import ExpectedRead as FieldRead
 from counterfoil.schema.agreements.changes import compare_sides
 from counterfoil.schema.agreements.documents import are_the_same, stored_agreement
-from counterfoil.schema.agreements.findings import Offer, Reader
-from counterfoil.schema.agreements.pairs import ConsumerReading, Offering, PairKey, Side
+from counterfoil.schema.agreements.findings import Activity, Offer, Reader, ReadFinding
+from counterfoil.schema.agreements.pairs import ConsumerReading, Numbered, Offering, PairKey, Side
 from counterfoil.schema.caches import RecentValues
-from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import ContractNotFound, InvalidContract
-from counterfoil.schema.parsed import Validation
-from counterfoil.schema.paths import parse_path
-from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind
-from counterfoil.schema.rest.verdicts import ContractDiff
+from counterfoil.schema.model import Schema
+from counterfoil.schema.parsed import ParsedSchema, Validation
+from counterfoil.schema.paths import parse_path, print_path
+from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind, ContractLink, PublishedContract
+from counterfoil.schema.rest.observations import WHOLE_RECORD
+from counterfoil.schema.rest.verdicts import Consumer, ContractDiff, FieldUse
 from counterfoil.schema.texts import Position
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from counterfoil.registry.contracts.records import ContractRead, ContractRecords
-    from counterfoil.registry.contracts.usage import ObservedReader
-    from counterfoil.registry.judges.judging import LongJudgements
-    from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.schema.agreements import Agreement, Promise, SchemaLink
-    from counterfoil.schema.agreements.findings import ReadFinding
-    from counterfoil.schema.agreements.pairs import Numbered
-    from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.model import Schema
-    from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.rest.contracts import ContractLink, PublishedContract
-
 
 # What versions of applications offer and read, as values that can be judged; files are read once, by content.
 
@@ -263,6 +255,223 @@ def observed_side(offered: Offering, seen: ObservedReader, *, name: str) -> Side
     identity = ("observed", seen.application, *(() if reads is None else ("", *seen.paths)))
     reading = ConsumerReading(seen.application, version, offered.contract, reader, seen.application, identity)
     return Side(seen.application, version, readings=(reading,))
+
+
+# Which versions of other applications count for a verdict: those of an environment, or of a branch.
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPlace:
+    """Where versions are looked for: live in an environment, or the newest of each application on a branch.
+
+    Without both, the newest version of each application counts.
+    """
+
+    environment: str | None = None
+    branch: str | None = None
+
+    @property
+    def nobody(self) -> str:
+        """The subject of a sentence about a place without a version."""
+        if self.environment is not None:
+            return f"nobody who is live in {self.environment}"
+        return "nobody" if self.branch is None else f"nobody on branch {self.branch}"
+
+
+ANYWHERE = VersionPlace()
+
+Named = tuple[str, "Offering"]
+"""What is offered, with a name by which a reader chooses it among several topics of its contract."""
+
+Declared = tuple[str, str]
+"""The name of an application, and the id of a contract that it declares to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContractReaders:
+    """Those who read some contracts: the versions that count, and the newest ones of those that do not."""
+
+    live: tuple[Side, ...]
+    pending: tuple[Side, ...]
+
+
+class Counterparts:
+    """Finds the versions that offer or read contracts, and those who were seen to read."""
+
+    def __init__(self, *, records: ContractRecords, sides: Sides, usage: ObservedUsage) -> None:
+        self._records = records
+        self._sides = sides
+        self._usage = usage
+
+    async def writers(self, contracts: Iterable[str], place: VersionPlace) -> list[Side]:
+        """Return the versions that count and offer one of some contracts."""
+        wanted = sorted(set(contracts))
+        live, _ = await self._versions(await self._records.parties(ContractKind.ODCS, wanted), place)
+        found = await self._sides.sides(await self._records.versions(live), contracts=wanted)
+        return [each for each in found if each.offerings]
+
+    async def readers(self, contracts: Iterable[str], place: VersionPlace) -> ContractReaders:
+        """Return the versions that read one of some contracts, with what they read of them."""
+        parties = await self._records.parties(ContractKind.ODPS, sorted(set(contracts)))
+        by_application: dict[str, list[str]] = {}
+        for each in parties:
+            by_application.setdefault(each.application, []).append(each.contract)
+        live, others = await self._versions(parties, place)
+        reading = await self._sides.readings([*live, *others], by_application)
+        return ContractReaders(
+            tuple(each for each in reading[: len(live)] if each.readings),
+            tuple(each for each in reading[len(live) :] if each.readings),
+        )
+
+    async def observed(
+        self,
+        offerings: Iterable[Named],
+        *,
+        place: VersionPlace,
+        left_out: Container[str],
+        declared: Container[Declared],
+    ) -> list[Side]:
+        """Return the applications that were seen to read what is offered, and declare nothing about its contract."""
+        return [
+            observed_side(offered, reader, name=name)
+            for name, offered in offerings
+            for reader in await self._usage.readers(parse_subject(offered.subject), place.environment)
+            if reader.activity is not Activity.GONE
+            and reader.application not in left_out
+            and (reader.application, offered.contract) not in declared
+        ]
+
+    async def _versions(self, parties: Sequence[Party], place: VersionPlace) -> tuple[list[Numbered], list[Numbered]]:
+        """Return the versions that count of those who offer or read contracts, and the newest of the others."""
+        newest = {(each.application, each.newest) for each in parties}
+        applications = (application for application, _ in newest)
+        if place.branch is not None:
+            found = await self._records.newest_on(place.branch, applications)
+            return [(each.application, each.version) for each in found], []
+        if place.environment is None:
+            return sorted(newest), []
+        live = await self._records.live(place.environment, applications)
+        return live, sorted(newest.difference(live))
+
+    async def of_application(self, application: str, place: VersionPlace) -> list[Side]:
+        """Return what the versions of an application that count offer and read; anywhere there are none."""
+        if place.branch is not None:
+            found = await self._records.newest_on(place.branch, [application])
+        elif place.environment is not None:
+            found = await self._records.versions(await self._records.live(place.environment, [application]))
+        else:
+            return []
+        return [await self._sides.side(each) for each in found]
+
+    async def absent(self, side: Side, place: VersionPlace) -> list[str]:
+        """Return the other applications that offer or read the contracts of a version, and are not on the branch."""
+        if place.branch is None:
+            return []
+        read = await self._records.parties(ContractKind.ODPS, sorted({each.contract for each in side.offerings}))
+        written = await self._records.parties(ContractKind.ODCS, sorted({each.contract for each in side.readings}))
+        names = {each.application for each in (*read, *written)} - {side.application}
+        found = {each.application for each in await self._records.newest_on(place.branch, names)}
+        return sorted(names - found)
+
+
+# Who reads a subject, and which of its fields: what consumers declare, and what was observed of them.
+
+
+class Consumers:
+    """The use cases of who reads."""
+
+    def __init__(
+        self, *, records: ContractRecords, sides: Sides, counterparts: Counterparts, usage: ObservedUsage
+    ) -> None:
+        self._records = records
+        self._sides = sides
+        self._counterparts = counterparts
+        self._usage = usage
+
+    async def of_subject(self, subject: QualifiedSubject, environment: str | None = None) -> list[Consumer]:
+        """Return who reads a subject: live versions with their environments, and the newest ones that are not live.
+
+        With them are the applications that were seen to read it, and declare nothing about it. Who reads a major
+        version of its contract that is about other subjects alone does not read it.
+        """
+        seen = {each.application: each for each in await self._usage.readers(subject, environment)}
+        declared = await self._declared(subject, environment)
+        others = [_observed(each) for name, each in seen.items() if name not in {one.application for one in declared}]
+        known = [_with_times(each, seen.get(each.application)) for each in declared]
+        return sorted([*known, *others], key=lambda each: (each.application, each.version, each.contract))
+
+    async def _declared(self, subject: QualifiedSubject, environment: str | None) -> list[Consumer]:
+        contracts = await self._records.contracts_of(subject)
+        elsewhere = {each: await self._sides.majors_without(each, str(subject)) for each in contracts}
+        names = [environment] if environment is not None else await self._records.environment_names()
+        live = {name: (await self._counterparts.readers(contracts, VersionPlace(name))).live for name in names}
+        newest = () if environment is not None else (await self._counterparts.readers(contracts, ANYWHERE)).live
+        places: dict[tuple[str, str, str], tuple[ConsumerReading, list[str]]] = {}
+        for name, sides in [*live.items(), ("", newest)]:
+            for reading in (each for side in sides for each in side.readings):
+                if reading.major in elsewhere[reading.contract]:
+                    continue
+                key = (reading.application, reading.version, reading.contract)
+                _, live_in = places.setdefault(key, (reading, []))
+                live_in += [name] if name else []
+        return [consumer_of(*places[key]) for key in sorted(places)]
+
+    async def fields(self, subject: QualifiedSubject, environment: str | None = None) -> list[FieldUse]:
+        """Return the paths of a subject that are read, each with those who read it, and when.
+
+        Where an application was seen to read a path that it does not declare, the path's origin is the observation.
+        """
+        seen = {each.application: each for each in await self._usage.readers(subject, environment)}
+        by_path: dict[str, list[Consumer]] = {}
+        declared: dict[str, set[str]] = {}
+        for consumer in await self._declared(subject, environment):
+            declared.setdefault(consumer.application, set()).update(consumer.reads)
+            for path in consumer.reads:
+                by_path.setdefault(path, []).append(self._of_path(consumer, path, seen.get(consumer.application)))
+        for name, reader in seen.items():
+            found = _observed(reader)
+            for path in found.reads:
+                if not (declared.get(name) and (path == WHOLE_RECORD or is_covered(path, declared[name]))):
+                    by_path.setdefault(path, []).append(self._of_path(found, path, reader))
+        return [FieldUse(path, tuple(by_path[path])) for path in sorted(by_path)]
+
+    def _of_path(self, consumer: Consumer, path: str, reader: ObservedReader | None) -> Consumer:
+        """Return a consumer with the times at which it was seen to read one path, if it was."""
+        if reader is None or path == WHOLE_RECORD or reader.is_whole:
+            return _with_times(consumer, reader)
+        use = reader.paths.get(path)
+        if use is None:
+            return consumer
+        activity = self._usage.activity(use.last_seen).name.lower()
+        return replace(consumer, first_seen=use.first_seen, last_seen=use.last_seen, activity=activity)
+
+
+def consumer_of(reading: ConsumerReading, environments: Sequence[str]) -> Consumer:
+    """Return a consumer that is live in some environments."""
+    reads = reading.expectation.reads
+    paths = (WHOLE_RECORD,) if reads is None else tuple(print_path(each.path) for each in reads)
+    origin = reading.reader.origin.name.lower()
+    return Consumer(reading.application, reading.version, reading.contract, paths, origin, tuple(environments))
+
+
+def _observed(reader: ObservedReader) -> Consumer:
+    paths = (WHOLE_RECORD,) if reader.is_whole else tuple(reader.paths)
+    found = Consumer(reader.application, reader.version, "", paths, reader.origin.name.lower(), reader.environments)
+    return _with_times(found, reader)
+
+
+def _with_times(consumer: Consumer, reader: ObservedReader | None) -> Consumer:
+    if reader is None:
+        return consumer
+    activity = reader.activity.name.lower()
+    return replace(consumer, first_seen=reader.first_seen, last_seen=reader.last_seen, activity=activity)
+
+
+def is_covered(path: str, declared: Iterable[str]) -> bool:
+    """Return whether a declared path is the same, contains this one, or is inside of it."""
+    steps = parse_path(path)
+    others = (() if each == WHOLE_RECORD else parse_path(each) for each in declared)
+    return any(steps[: len(each)] == each or each[: len(steps)] == steps for each in others)
 
 
 # What differs between two versions of a contract, and what of it breaks someone.

@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from counterfoil.contracts.findings import ConsumerBreak, FormerBreaks
+from counterfoil.schema.agreements import RULE_BY_ID, UNDECIDED
 from counterfoil.schema.agreements.findings import ReadFinding
 from counterfoil.schema.agreements.pairs import Pair
-from counterfoil.schema.agreements.rules import RULE_BY_ID, UNDECIDED
 from counterfoil.schema.paths import FieldPath, print_path
 from counterfoil.schema.rest.verdicts import Approval, DeploymentVerdict, ReasonCode, VerdictReason
 
@@ -211,14 +211,21 @@ class KnownBreak:
 
 def breaks_of(pairs: Iterable[Pair]) -> Mapping[BreakKey, KnownBreak]:
     """Return what breaks live pairs, other than those that a migration bridges."""
+    broken = [
+        (pair, finding)
+        for pair in pairs
+        if pair.is_live and not pair.bridged
+        for finding in pair.caused
+        if reason_of(finding) in BLOCKING
+    ]
+    if not broken:
+        return {}
     found: dict[BreakKey, ConsumerBreak] = {}
     former = FormerBreaks()
-    for pair in pairs:
-        for finding in pair.caused if pair.is_live and not pair.bridged else ():
-            if reason_of(finding) in BLOCKING:
-                key = _key(pair, finding)
-                found.setdefault(key, ConsumerBreak(pair.subject, finding)).add(finding, pair.product)
-                former.add(key, finding, subject=pair.subject, group=key.consumer, consumer=pair.product)
+    for pair, finding in broken:
+        key = _key(pair, finding)
+        found.setdefault(key, ConsumerBreak(pair.subject, finding)).add(finding, pair.product)
+        former.add(key, finding, subject=pair.subject, group=key.consumer, consumer=pair.product)
     return {key: KnownBreak(each, former.of(key)) for key, each in found.items()}
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.store.committing import DEFAULT_LIMITS, GroupCommit, WriteLimits
+from counterfoil.registry.store.committing import DEFAULT_LIMITS, GroupCommit, WriteLimits, WriteObservers
 from counterfoil.registry.store.postgres.connections import (
     FOREIGN,
     Connections,
@@ -177,11 +177,10 @@ class PostgresStorage(PostgresReads):
         self._commit_call = _COMMIT.format(commit=self._functions.named("commit"))
         self._connections = Connections(address)
         super().__init__(self._connections)
-        self._observers: list[Observer] = []
-        self._observers_of_records: list[Observer] = []
+        self._observers = WriteObservers()
         self._recovery: asyncio.Task[None] | None = None
         self.contact = StoreContact(self._begin_recovery)
-        self._news = NewsFromElsewhere(self.journal, announce=self._announce, contact=self.contact)
+        self._news = NewsFromElsewhere(self.journal, announce=self._observers.call, contact=self.contact)
         self._histories = KnownHistories(super().history)
         self.observe(self._histories)
         self._settings = KnownSettings(lambda: self.scopes(MAX_SCOPES + 1), read_one=super().settings)
@@ -190,18 +189,13 @@ class PostgresStorage(PostgresReads):
         self.observe(self._ids)
         self._last_known = LastKnown(histories=self._histories, settings=self._settings, ids=self._ids)
         self._analysis: asyncio.Task[None] | None = None
-        self._committer = GroupCommit(self._transact, announce=self._announce, limits=limits, contact=self.contact)
+        self._committer = GroupCommit(
+            self._transact, announce=self._observers.call, limits=limits, contact=self.contact
+        )
 
     def observe(self, observer: Observer, *, of_records: bool = False) -> None:
         """Call ``observer`` for every write of this server, and for the writes of others."""
-        (self._observers_of_records if of_records else self._observers).append(observer)
-
-    def _announce(self, written: WrittenChanges | None) -> None:
-        for observer in self._observers:
-            observer(written)
-        if written is None or written.has_records:
-            for observer in self._observers_of_records:
-                observer(written)
+        self._observers.add(observer, of_records=of_records)
 
     async def catch_up(self) -> None:
         """Wait until the observers were called for every write, on any server, that was answered before."""

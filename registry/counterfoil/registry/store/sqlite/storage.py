@@ -356,7 +356,7 @@ class SqliteStorage(LocalStorage):
     def _announce(self, written: WrittenChanges) -> None:
         if written.has_new_terms:
             self._settings_revision = None
-        super()._announce(written)
+        self._observers.call(written)
 
     async def check(self) -> None:
         """Check that the file can be read and was not replaced."""

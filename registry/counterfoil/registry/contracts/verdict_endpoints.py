@@ -1,7 +1,8 @@
-"""The bodies and parameters of requests under ``/contracts/v1``, and what callers see of contracts."""
+"""The endpoints of verdicts; the parameters and bodies under ``/contracts/v1``, and what callers see of contracts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -11,16 +12,23 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
-from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, subject_resource
 from counterfoil.registry.contracts.records import NAME_PATTERN, is_name
-from counterfoil.registry.contracts.verdicts.questions import Proposal
+from counterfoil.registry.contracts.verdicts.checking import Proposal
 from counterfoil.registry.contracts.verdicts.verdict import Policy
-from counterfoil.registry.contracts.visibility import application, bridge, may_see
-from counterfoil.registry.http.access import RequestCaller
+from counterfoil.registry.contracts.visibility import (
+    application_resource,
+    bridge_resource,
+    environment_resource,
+    may_see,
+    shown_consumers,
+)
+from counterfoil.registry.http.access import CallerOfRequest, CasesOfRequest, RequestCaller
+from counterfoil.registry.http.answers import V1, answer
 from counterfoil.registry.http.request import decode_segment, expected
 from counterfoil.registry.use_cases import UseCases
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
-from counterfoil.schema.errors import BadRequest
+from counterfoil.schema.errors import BadRequest, NotDeployable, VerdictUnknown
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.contracts import (
     Application,
@@ -34,7 +42,14 @@ from counterfoil.schema.rest.contracts import (
 )
 from counterfoil.schema.rest.object_forms import Document, RequestJson
 from counterfoil.schema.rest.schemas import SCHEMA
-from counterfoil.schema.rest.verdicts import DeploymentVerdict, ReasonCode, VerdictReason
+from counterfoil.schema.rest.verdicts import (
+    CONSUMER,
+    FIELD_USE,
+    DeploymentVerdict,
+    ReasonCode,
+    VerdictReason,
+    verdict_document,
+)
 
 # The parameters of endpoints under ``/contracts/v1``.
 
@@ -299,7 +314,7 @@ async def shown_verdict(cases: UseCases, caller: RequestCaller, verdict: Deploym
 
 
 def _is_shown(caller: RequestCaller, reason: VerdictReason) -> bool:
-    named = [application(each) for each in (reason.producer, reason.consumer) if each]
+    named = [application_resource(each) for each in (reason.producer, reason.consumer) if each]
     if not all(caller.may(AccessOperation.DESCRIBE, each) for each in named):
         return False
     may_read_subject = bool(reason.subject) and caller.may_read(parse_subject(reason.subject))
@@ -313,7 +328,10 @@ async def _secret_migrations(cases: UseCases, caller: RequestCaller, verdict: De
     return {
         each.contract
         for each in await cases.contracts.migrations.all()
-        if not (caller.may(AccessOperation.READ, bridge(each.bridge)) and caller.may_know_application(each.application))
+        if not (
+            caller.may(AccessOperation.READ, bridge_resource(each.bridge))
+            and caller.may_know_application(each.application)
+        )
     }
 
 
@@ -357,3 +375,123 @@ async def require_contract(cases: UseCases, caller: RequestCaller, operation: Ac
     if await may_see(cases.contracts.library, caller, AccessOperation.READ, contract):
         raise error
     raise caller.unknown(cases.contracts.library.no_contract(contract))
+
+
+# --- verdicts
+
+
+async def check_proposal(
+    cases: CasesOfRequest, caller: CallerOfRequest, body: CheckBody, *, strict: Strict = False
+) -> object:
+    """Return the verdict on a proposed schema or contract; nothing is written."""
+    caller.filters()
+    proposal = body.proposal()
+    if proposal.environment is not None:
+        require_known(caller, environment_resource(proposal.environment))
+    proposal = replace(proposal, is_application_known=caller.may_know_application(proposal.application))
+    found = await cases.contracts.checking.verdict(proposal, permit=caller.require_on, by=caller.requester)
+    return await _answer(cases, caller, found, is_strict=strict)
+
+
+async def can_i_deploy(
+    cases: CasesOfRequest,
+    caller: CallerOfRequest,
+    application: Required,
+    version: Required,
+    environment: Required,
+    *,
+    ignore: Ignored = (),
+    max_age: MaxAge = None,
+    strict: Strict = False,
+) -> object:
+    """Return whether a version may be deployed to an environment."""
+    require_known(caller, application_resource(application), environment_resource(environment))
+    found = await cases.contracts.verdicts.can_deploy(
+        application, version, environment, ignored=_known(caller, ignore), max_age_days=max_age
+    )
+    return await _answer(cases, caller, found, is_strict=strict)
+
+
+async def can_i_merge(
+    cases: CasesOfRequest,
+    caller: CallerOfRequest,
+    application: Required,
+    version: Required,
+    branch: Branch = "main",
+    *,
+    ignore: Ignored = (),
+    strict: Strict = False,
+) -> object:
+    """Return whether a version may be merged: whether it fits the newest versions of all others on a branch."""
+    require_known(caller, application_resource(application))
+    found = await cases.contracts.verdicts.can_merge(application, version, branch, ignored=_known(caller, ignore))
+    return await _answer(cases, caller, found, is_strict=strict)
+
+
+def _known(caller: RequestCaller, applications: Iterable[str]) -> list[str]:
+    """Return the applications that the caller may know: others cannot be ignored, since that would show them."""
+    return [each for each in applications if caller.may_know_application(each)]
+
+
+async def can_i_retire(
+    cases: CasesOfRequest,
+    caller: CallerOfRequest,
+    contract: Required,
+    major: Required,
+    environment: Required,
+    *,
+    strict: Strict = False,
+) -> object:
+    """Return whether a major version of a contract may be retired, since nobody who is live reads it."""
+    require_known(caller, environment_resource(environment))
+    is_known = await may_see(cases.contracts.library, caller, AccessOperation.READ, contract)
+    found = await cases.contracts.verdicts.can_retire(contract, major, environment, is_known=is_known)
+    return await _answer(cases, caller, found, is_strict=strict)
+
+
+async def get_matrix(
+    cases: CasesOfRequest,
+    caller: CallerOfRequest,
+    environment: Required,
+    subject: Filter = None,
+    application: Filter = None,
+) -> object:
+    """Return all pairs that are live in an environment: of a subject, or with an application on one side."""
+    of_subject = None if subject is None else parse_subject(subject)
+    named = [] if of_subject is None else [subject_resource(of_subject)]
+    own = [application_resource(application)] if application else []
+    require_known(caller, *named, *own, environment_resource(environment))
+    found = await cases.contracts.verdicts.matrix(environment, subject=of_subject, application=application)
+    return await _answer(cases, caller, found, is_strict=False)
+
+
+async def list_consumers(
+    cases: CasesOfRequest, caller: CallerOfRequest, subject: SubjectOfPath, environment: Filter = None
+) -> object:
+    """List who reads a subject: live versions, and the newest version of each application."""
+    caller.filters()
+    if environment is not None:
+        require_known(caller, environment_resource(environment))
+    found = await cases.contracts.consumers.of_subject(subject, environment)
+    return [CONSUMER.write(each) for each in shown_consumers(caller, found)]
+
+
+async def list_read_fields(
+    cases: CasesOfRequest, caller: CallerOfRequest, subject: SubjectOfPath, environment: Filter = None
+) -> object:
+    """List the paths of a subject that are read, each with those who read it."""
+    caller.filters()
+    if environment is not None:
+        require_known(caller, environment_resource(environment))
+    found = await cases.contracts.consumers.fields(subject, environment)
+    shown = [replace(each, consumers=shown_consumers(caller, each.consumers)) for each in found]
+    return [FIELD_USE.write(each) for each in shown if each.consumers]
+
+
+async def _answer(cases: UseCases, caller: RequestCaller, verdict: DeploymentVerdict, *, is_strict: bool) -> object:
+    verdict = await shown_verdict(cases, caller, verdict)
+    document = verdict_document(verdict)
+    if not is_strict or verdict.deployable:
+        return answer(document, V1)  # FastAPI would look at each value of thousands of reasons again
+    message = "; ".join([each.text for each in verdict.reasons[:3]] or verdict.notices[:1])
+    raise (VerdictUnknown if verdict.deployable is None else NotDeployable)(message, details=document)
