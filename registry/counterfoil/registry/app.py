@@ -90,7 +90,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
     from starlette.responses import Response
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
     from counterfoil.registry.access.gate import AccessControl
     from counterfoil.registry.access.identity import AccessCounts, ListedProxies
@@ -235,6 +235,26 @@ def _provide(
     app.state.site = site
 
 
+def _application(
+    routes: Sequence[DeclaredRoute], lifespan: Lifespan[Starlette], *, has_pages: bool
+) -> tuple[Starlette, Methods]:
+    """Return the application with its routes, those of the pages included, and the methods of each path."""
+    pages = (BROWSER_ROUTE, *PAGE_ROUTES, STATIC_ROUTE) if has_pages else ()
+    methods = Methods([*routes, *pages])
+    app = Starlette(
+        routes=[*pages[:1], *routes, *pages[1:]],
+        lifespan=lifespan,
+        exception_handlers={
+            HTTPException: partial(_framework_error, methods),
+            RegistryError: _refused,
+            RequestValidationError: _refused,
+            Exception: _unforeseen_error,
+        },
+    )
+    app.router.redirect_slashes = False
+    return app, methods
+
+
 def assemble(
     storage: Storage,
     settings: ServerSettings,
@@ -292,29 +312,15 @@ def assemble(
         async with _running(chores):
             yield
         lifecycle.stop()
-        for each in (log, wrapping, long, storage):
+        for each in (log, wrapping, long, storage, cases.search):
             await each.close()
-        await cases.search.close()
 
-    has_pages = settings.ui != NO_PAGES
-    site = site_of(settings)
+    has_pages, site = settings.ui != NO_PAGES, site_of(settings)
     routes = served_routes(dialects.usual, associations=settings.associations)
-    pages = (BROWSER_ROUTE, *PAGE_ROUTES, STATIC_ROUTE) if has_pages else ()
     feed = Feed(storage)
     lifecycle.at_stop(feed.close)
     events = EventSource(feed, storage, heartbeat_s=heartbeat_s, most_of_caller=settings.stream_limit)
-    methods = Methods([*routes, *pages])
-    app = Starlette(
-        routes=[*pages[:1], *routes, *pages[1:]],
-        lifespan=lifespan,
-        exception_handlers={
-            HTTPException: partial(_framework_error, methods),
-            RegistryError: _refused,
-            RequestValidationError: _refused,
-            Exception: _unforeseen_error,
-        },
-    )
-    app.router.redirect_slashes = False
+    app, methods = _application(routes, lifespan, has_pages=has_pages)
     _provide(
         app,
         Services(
@@ -330,6 +336,7 @@ def assemble(
             if server is None
             else server.administration,
             nothing=cases_over(open_store("sqlite://")) if settings.denied_reads == "404" else None,
+            refusal_pages=f"{site.prefix}/ui/refusals/" if has_pages and refusals is not None else "",
         ),
         events,
         Description(routes),

@@ -161,7 +161,8 @@ async def world(*, others: bool, **settings: Any) -> World:
     bound = await done("POST", "/auth/v1/bindings", {"to": "User:foreign", "allow": "reader", "on": "foreign.*"})
     await done("PUT", "/auth/v1/services/foreign", {})
     referring = {"schema": "{", "references": [{"name": "x", "subject": "foreign.s", "version": 1}]}
-    for subject, body, request_id in (("foreign.s", {"schema": "{"}, "foreign"), ("own.s", referring, "hidden")):
+    broken: dict[str, object] = {"schema": "{"}
+    for subject, body, request_id in (("foreign.s", broken, "foreign"), ("own.s", {**broken, **referring}, "hidden")):
         await registry.send("POST", f"/subjects/{subject}/versions", "admin", body, X_Request_Id=request_id)
     record = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "own"}]}
     referrer = {"schema": json.dumps(record), "references": [{"name": "own", "subject": "own.s", "version": 1}]}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from counterfoil.registry.contracts.verdicts.counterparts import Consumers
-
 from counterfoil.registry.associations.records import AssociationIndex
 from counterfoil.registry.bridges.records import BridgeRecords
 from counterfoil.registry.changes.as_of import AsOf
 from counterfoil.registry.contracts.publishing import Library
 from counterfoil.registry.contracts.records import ContractRecords
 from counterfoil.registry.contracts.verdicts.proposals import ConsumerGate
+from counterfoil.registry.contracts.verdicts.sides import Consumers
 from counterfoil.registry.inspection.belongings import SubjectAliases, SubjectBelongings
 from counterfoil.registry.inspection.comparisons import ComparisonPages
 from counterfoil.registry.inspection.decoding import DecodingPages

@@ -228,7 +228,8 @@ def test_the_rows_of_a_route_fail_without_its_check(monkeypatch: pytest.MonkeyPa
 
     async def story() -> set[str]:
         world, unnoticed = await World().filled(), set()
-        for route in (*ROUTES, *PAGE_ROUTES):
+        routes: list[Any] = [*ROUTES, *PAGE_ROUTES]
+        for route in routes:
             if route.endpoint.__name__ == STREAM:
                 continue
             named = f"{route.method} {route.path_format}"

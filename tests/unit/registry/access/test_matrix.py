@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from itertools import groupby
+from typing import Any
 
 import pytest
 
@@ -93,7 +94,8 @@ def test_the_anonymous_caller_has_nothing_by_default() -> None:
 
 
 def test_every_route_has_a_row_and_every_row_a_route() -> None:
-    assert set(ROWS) == {f"{route.method} {route.path_format}" for route in (*ROUTES, *PAGE_ROUTES)}
+    routes: list[Any] = [*ROUTES, *PAGE_ROUTES]
+    assert set(ROWS) == {f"{route.method} {route.path_format}" for route in routes}
 
 
 @pytest.mark.slow

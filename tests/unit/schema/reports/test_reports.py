@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports import CheckedSubject, Report, ReportedApproval, ReportedRule, ReportEntry, Severity
