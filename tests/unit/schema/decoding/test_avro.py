@@ -97,13 +97,10 @@ def is_same(node: AvroType, shown: Any, got: Any) -> bool:
 def is_same_scalar(kind: AvroKind, shown: Any, got: Any) -> bool:
     if kind in {AvroKind.FLOAT, AvroKind.DOUBLE}:
         real = REALS.get(shown, shown) if isinstance(shown, str) else shown
-        return (
-            isinstance(real, float)
-            and isinstance(got, float)
-            and (real == got or (math.isnan(real) and math.isnan(got)))
-        )
+        are_reals = isinstance(real, float) and isinstance(got, float)
+        return are_reals and (real == got or (math.isnan(real) and math.isnan(got)))
     if kind in {AvroKind.BYTES, AvroKind.FIXED}:
-        return isinstance(shown, str) and base64.b64encode(got).decode() == shown if isinstance(got, bytes) else False
+        return isinstance(got, bytes) and base64.b64encode(got).decode() == shown
     return type(shown) is type(got) and shown == got
 
 
