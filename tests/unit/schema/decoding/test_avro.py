@@ -125,6 +125,7 @@ def test_the_number_of_a_part_is_written_with_the_bytes_of_the_part():
     assert numbers > 300
 
 
+@pytest.mark.slow
 def test_cut_bytes_have_a_fault_at_the_cut_and_the_same_parts_before_it():
     for schema, body in messages(3, 80):
         whole = leaves(decoded(schema, body))
