@@ -1,9 +1,10 @@
 """What is fuzzed: one function from bytes to nothing for each language and each kind of input.
 
 ``parse`` reads a text every way there is, ``check`` reads two and compares them under every policy, ``stretch`` grows
-its input to 100 KB by repeating a part of it, where time and depth go wrong; ``decode``, of Avro alone, reads a message
-in every tier of the codec; ``parts`` decodes bytes part by part, as the decode lab does. Nothing but an error of ours
-may come out, within a second and a bounded amount of memory.
+its input to 100 KB by repeating a part of it, where time and depth go wrong; ``show`` does what a page shows of a text,
+be it a short or a stretched one: its elements, and its lines; ``decode``, of Avro alone, reads a message in every tier
+of the codec; ``parts`` decodes bytes part by part, as the decode lab does. Nothing but an error of ours may come out,
+within a second and a bounded amount of memory.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from decoding import compare_tiers, messages
 from parts import bodies, check_parts
 
 from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.elements import declared_types, find_elements
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.languages.table import find_changes, language_for
+from counterfoil.schema.layout import lay_out, number_lines
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 
@@ -72,6 +75,18 @@ def stretch(schema_type: SchemaType, data: bytes) -> None:
     parse(schema_type, stretched(data))
 
 
+def show(schema_type: SchemaType, data: bytes) -> None:
+    """Find the elements of a text and lay it out: each line is its tokens, and each element has a line."""
+    schema = _parsed(schema_type, _text(stretched(data) if PART in data else data), Validation.LENIENT)
+    if schema is None:
+        return
+    layout = lay_out(schema)
+    for row in number_lines((*find_elements(schema), *declared_types(schema)), layout):
+        assert row.reference or row.line is not None
+    lines = ("".join(token.text for token in line.tokens) for line in layout.window(1, layout.total).lines)
+    assert "\n".join(lines) == layout.text
+
+
 def stretched(data: bytes) -> bytes:
     """The text that an input of ``stretch`` stands for."""
     head, opening, core, closing, tail = (*data.split(PART, 4), b"", b"", b"", b"", b"")[:5]
@@ -89,6 +104,7 @@ KINDS: Final[Mapping[str, Callable[[SchemaType, bytes], None]]] = {
     "parse": parse,
     "check": check,
     "stretch": stretch,
+    "show": show,
     "decode": decode,
     "parts": check_parts,
 }
@@ -110,7 +126,7 @@ def run(language: str, kind: str, data: bytes, *, limit_s: float = LIMIT_S) -> N
 
 def seeds(language: str, kind: str) -> Iterator[bytes]:
     """Inputs to begin with: recorded schemas, recorded pairs, the ways in which texts of the language nest."""
-    if kind == "parse":
+    if kind in ("parse", "show"):
         yield from (record["schema"].encode() for record in _recorded("canonical", language))
     elif kind == "check":
         for record in _recorded("verdicts", language):

@@ -55,7 +55,8 @@ import re
 from pathlib import Path
 from targets import run, seeds
 for data in seeds({language!r}, "stretch"):
-    run({language!r}, "stretch", data, limit_s={LIMIT_S})
+    for kind in ("stretch", "show"):
+        run({language!r}, kind, data, limit_s={LIMIT_S})
 print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])  # not what the parent had at the fork
 """
     done = subprocess.run(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.json_offsets import JsonOffsets
 from counterfoil.schema.texts import Pointer, Position
 
 if TYPE_CHECKING:
@@ -263,12 +264,11 @@ _SHOWN_CHARACTERS = 20
 
 
 class JsonScanner:
-    """A parser of one text. ``offsets``, if given, is filled with the start of each value, by JSON pointer."""
+    """A parser of one text."""
 
-    def __init__(self, text: str, *, offsets: dict[Pointer, int] | None = None) -> None:
+    def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._offsets = offsets
 
     def read(self) -> Json:
         """Return the value of the text; raise ``SchemaParseError`` with line and column if it has none or several."""
@@ -284,35 +284,32 @@ class JsonScanner:
     def _read_value(self) -> Json:
         """Read and return a value of any depth, with a stack of open containers."""
         stack: list[_Open] = []
-        pointer: Pointer = ()
         while True:
             self._skip_blank()
-            if self._offsets is not None:
-                self._offsets[pointer] = self._at
-            opened = self._open(stack, pointer)
+            opened = self._open(stack)
             value = None if opened else self._read_scalar()
             if opened and not self._closes(stack[-1]):
-                pointer = self._begin_entry(stack[-1])
+                self._begin_entry(stack[-1])
                 continue
             if opened:
                 value = stack.pop().container
             while stack:
                 stack[-1].add(value)
                 if self._continues(stack[-1]):
-                    pointer = self._begin_entry(stack[-1])
+                    self._begin_entry(stack[-1])
                     break
                 value = stack.pop().container
             else:
                 return value
 
-    def _open(self, stack: list[_Open], pointer: Pointer) -> bool:
+    def _open(self, stack: list[_Open]) -> bool:
         character = self._peek()
         if character not in ("{", "["):
             return False
         if len(stack) >= MAX_DEPTH:
             raise self._fault("the schema nests too deep", expected=f"at most {MAX_DEPTH} levels of arrays and objects")
         self._at += 1
-        stack.append(_Open({} if character == "{" else [], pointer))
+        stack.append(_Open({} if character == "{" else []))
         return True
 
     def _closes(self, opened: _Open) -> bool:
@@ -332,10 +329,10 @@ class JsonScanner:
         self._at += 1
         return character == ","
 
-    def _begin_entry(self, opened: _Open) -> Pointer:
-        """Return the pointer of the next entry; an object's key and colon are consumed."""
+    def _begin_entry(self, opened: _Open) -> None:
+        """Move to the value of the next entry; an object's key and colon are consumed."""
         if isinstance(opened.container, list):
-            return (*opened.pointer, len(opened.container))
+            return
         self._skip_blank()
         if self._peek() != '"':
             raise self._fault(f"unexpected {self._shown()}", expected="a key in double quotes")
@@ -344,7 +341,6 @@ class JsonScanner:
         if self._peek() != ":":
             raise self._fault(f"unexpected {self._shown()}", expected="':'")
         self._at += 1
-        return opened.pointer if self._offsets is None else (*opened.pointer, opened.key)
 
     def _read_scalar(self) -> Json:
         if self._peek() == '"':
@@ -426,11 +422,10 @@ class JsonScanner:
 class _Open:
     """An array or object whose end has not been read yet."""
 
-    __slots__ = ("add", "closing", "container", "key", "pointer")
+    __slots__ = ("add", "closing", "container", "key")
 
-    def __init__(self, container: JsonObject | list[Json], pointer: Pointer) -> None:
+    def __init__(self, container: JsonObject | list[Json]) -> None:
         self.container = container
-        self.pointer = pointer
         self.key = ""
         self.closing = "}" if isinstance(container, dict) else "]"
         self.add: Callable[[Json], None] = container.append if isinstance(container, list) else self._put
@@ -485,23 +480,20 @@ class TextIndex:
 
     def locate(self, pointer: Pointer) -> Position | None:
         """Return the start of the value at a JSON pointer, or of its nearest ancestor; None for invalid JSON."""
-        offsets = self._offsets
-        while pointer and pointer not in offsets:
-            pointer = pointer[:-1]
-        return self._position(offsets[pointer]) if offsets else None
+        offset = None if self._offsets is None else self._offsets.offset_of(pointer)
+        return None if offset is None else self._position(offset)
 
     def _position(self, offset: int) -> Position:
         line = bisect_right(self._line_starts, offset)
         return Position(line, offset - self._line_starts[line - 1] + 1)
 
     @cached_property
-    def _offsets(self) -> Mapping[Pointer, int]:
-        offsets: dict[Pointer, int] = {}
+    def _offsets(self) -> JsonOffsets | None:
         try:
-            JsonScanner(self._text, offsets=offsets).read()
+            read_json(self._text)
         except SchemaParseError:
-            return {}
-        return offsets
+            return None
+        return JsonOffsets(self._text)
 
     @cached_property
     def _line_starts(self) -> Sequence[int]:

@@ -18,13 +18,18 @@ if TYPE_CHECKING:
 _WELL_KNOWN = Path(grpc_tools.__file__).parent / "_proto"
 
 
-def compiled(files: Mapping[str, str]) -> FileDescriptorSet:
-    """Return the descriptors of the files (texts by import path) and of all that they import, in dependency order."""
+def compiled(files: Mapping[str, str], *, with_places: bool = False) -> FileDescriptorSet:
+    """Return the descriptors of the files (texts by import path) and of all that they import, in dependency order.
+
+    ``with_places``: they say where in its text each declaration is.
+    """
     with TemporaryDirectory() as folder:
         for path, text in files.items():
             Path(folder, path).parent.mkdir(parents=True, exist_ok=True)
             Path(folder, path).write_text(text)
         arguments = ["protoc", f"-I{folder}", f"-I{_WELL_KNOWN}", f"-o{folder}/out", "--include_imports", *files]
+        if with_places:
+            arguments.append("--include_source_info")
         if protoc.main(arguments):
             raise ValueError(f"protoc refuses {list(files)}")
         return FileDescriptorSet.FromString(Path(folder, "out").read_bytes())

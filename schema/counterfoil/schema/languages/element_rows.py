@@ -10,7 +10,7 @@ are expanded where.
   a schema with more rows, a further use is expanded only if its type has few rows (:data:`SMALL_TYPE`), and if these
   are still too many, not at all: then its fields are found under its first use alone.
 - The characters of paths are counted, too, since a name may be long and have many elements inside: once they are used
-  up, nothing more is expanded.
+  up, nothing more is expanded, and what is expanded ends there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from counterfoil.schema.texts import excerpt
 
 FREE_ROWS: Final = 2_000
 """The rows that even the smallest schema may have."""
-CHARACTERS_A_ROW: Final = 50
+CHARACTERS_A_ROW: Final = 25
 """The number of characters of a schema for each further row."""
 SMALL_TYPE: Final = 16
 """The largest number of rows of a type that is expanded at each of its uses, in a schema with many rows."""
@@ -70,6 +70,8 @@ class InnerType(NamedTuple):
 
 ElementEntries: TypeAlias = Iterable[ElementEntry]
 
+_ROOT_DEPTH: Final = 1
+"""The depth of the elements that are in no other one; at 0 are the types whose elements they are."""
 _ROOT: Final = object()
 """The key of the place around all elements."""
 
@@ -99,12 +101,13 @@ class _Walk:
         self._largest_again = largest_again
         self._most = most
         self._characters = characters
+        self._characters_at_root = characters
         self._expanded: set[Hashable] = set()
         self._size_by_key: dict[Hashable, int] = {}
 
     def rows(self, root: InnerType) -> tuple[ElementRow, ...]:
         rows: list[ElementRow] = []
-        for steps, entry in enumerate(_unfolded(root, self._expands)):
+        for steps, entry in enumerate(_unfolded(root, self._expands, self._goes_on)):
             if self._most is not None and steps > self._most:
                 raise _TooManyRows
             if entry.row is not None:
@@ -113,40 +116,47 @@ class _Walk:
         return tuple(rows)
 
     def _expands(self, inner: InnerType) -> bool:
-        if self._characters < 0:
-            return False
         if inner.key not in self._expanded:
             self._expanded.add(inner.key)
             return True
         return self._largest_again is None or self._size_of(inner) <= self._largest_again
 
+    def _goes_on(self, depth: int) -> bool:
+        """Return whether there are characters left at a depth; what is inside nothing else has as many once more."""
+        return self._characters >= (-self._characters_at_root if depth <= _ROOT_DEPTH else 0)
+
     def _size_of(self, inner: InnerType) -> int:
         """Return the number of rows of a type with everything inside it, or one more than a small type has."""
         known = self._size_by_key.get(inner.key)
         if known is None:
-            rows = _unfolded(inner, lambda _: True)
+            rows = _unfolded(inner, lambda _: True, lambda _: True)
             known = self._size_by_key[inner.key] = sum(1 for _ in islice(rows, SMALL_TYPE + 1))
         return known
 
 
-def _unfolded(root: InnerType, expands: Callable[[InnerType], bool]) -> Iterator[ElementEntry]:
-    """Yield the entries of a type, each before those inside it, without recursion; no type is entered inside itself."""
+def _unfolded(
+    root: InnerType, expands: Callable[[InnerType], bool], goes_on: Callable[[int], bool]
+) -> Iterator[ElementEntry]:
+    """Yield the entries of a type, each before those inside it, without recursion; no type is entered inside itself.
+
+    ``goes_on`` is asked before each entry with its depth; where it returns False, the type at that depth ends.
+    """
     opened: set[Hashable] = set()
-    waiting: list[tuple[InnerType, Iterator[ElementEntry] | None]] = [(root, None)]
+    waiting: list[tuple[InnerType, Iterator[ElementEntry] | None, int]] = [(root, None, 0)]
     while waiting:
-        inner, entries = waiting.pop()
+        inner, entries, depth = waiting.pop()
         if entries is None:
             if inner.key in opened or not expands(inner):
                 continue
             opened.add(inner.key)
             entries = iter(inner.entries())
-        entry = next(entries, None)
+        entry = next(entries, None) if goes_on(depth) else None
         if entry is None:
             opened.discard(inner.key)
             continue
         yield entry
-        waiting.append((inner, entries))
-        waiting.extend((each, None) for each in reversed(entry.inner))
+        waiting.append((inner, entries, depth))
+        waiting.extend((each, None, depth + 1) for each in reversed(entry.inner))
 
 
 class ElementTags:

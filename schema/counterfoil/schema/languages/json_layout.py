@@ -1,37 +1,32 @@
-"""Layout of JSON texts of schemas: a printer that keeps every spelling, and the offsets of values by pointer.
+"""Layout of JSON texts of schemas: a printer that keeps every spelling, and the lines of values.
 
 A text that its author has laid out stays as it is. Any other is printed token by token, so that numbers, escapes and
 the order of keys are those of the text: an object of scalars, or an array of them, that fits into a line is one line;
 a long array of scalars fills its lines. Everything takes time and memory in proportion to the text.
 
-Source: RFC 8259; RFC 6901 for pointers.
+Source: RFC 8259.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Final
 
+from counterfoil.schema.json_offsets import LEXEME, JsonOffsets
 from counterfoil.schema.languages.laid_out_text import LongToken, SchemaLayout, TokenPattern
 from counterfoil.schema.parsed import ParsedSchema
-from counterfoil.schema.texts import Pointer, print_pointer
+from counterfoil.schema.texts import Pointer
 
 WIDTH: Final = 100
 """The width of lines that are printed; a longer text is a line of its own."""
 LONGEST_KEPT_LINE: Final = 200
 """The largest number of characters of a line in a text that stays as it is."""
 _INDENT: Final = "  "
-_DEEPEST_INDENT: Final = 24
+_DEEPEST_INDENT: Final = 16
 """From this depth on lines are not indented further, so that their blanks do not outgrow the text."""
 
-_LEXEME: Final = re.compile(
-    r'("[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},:]|/\*[\s\S]*?\*/|//[^\n\r]*+|[^\s"\[\]{},:/]++)', re.DOTALL
-)
 JSON_TOKENS: Final = TokenPattern(
     re.compile(
         r"""
@@ -46,7 +41,7 @@ JSON_TOKENS: Final = TokenPattern(
 )
 
 _SCALAR, _LIST, _FLAT, _NESTED = range(4)
-"""How deep a value is: a scalar, an array of scalars, an object of these two, anything else."""
+"""How deep a value is: a scalar, an array of scalars and of such arrays, an object of these two, anything else."""
 
 
 def lay_out_json(schema: ParsedSchema, type_uses: Callable[[], Sequence[tuple[Pointer, str]]]) -> SchemaLayout:
@@ -62,7 +57,12 @@ def lay_out_json(schema: ParsedSchema, type_uses: Callable[[], Sequence[tuple[Po
         if offset is not None and text[offset] == '"':
             types[offset] = name
     return SchemaLayout(
-        schema.schema_type, text, JSON_TOKENS, offsets=offsets, types=types, long_tokens=offsets.long_comments
+        schema.schema_type,
+        text,
+        JSON_TOKENS,
+        offsets=offsets,
+        types=types,
+        long_tokens=[LongToken(start, end, "comment") for start, end in offsets.long_comments],
     )
 
 
@@ -81,7 +81,7 @@ def laid_out(text: str) -> str:
     stripped = text.strip(" \t\r\n").replace("\r\n", "\n")
     if "\n" in stripped and "\r" not in stripped and max(map(len, stripped.split("\n"))) <= LONGEST_KEPT_LINE:
         return stripped
-    return _Printer(_LEXEME.findall(stripped)).printed()
+    return _Printer(LEXEME.findall(stripped)).printed()
 
 
 class _Printer:
@@ -123,7 +123,7 @@ class _Printer:
             return _SCALAR
         inner = self._rank[start]
         if self._lexemes[start] == "[":
-            return _LIST if inner == _SCALAR else _NESTED
+            return _LIST if inner <= _LIST else _NESTED
         return _FLAT if inner <= _LIST else _NESTED
 
     def printed(self) -> str:
@@ -148,7 +148,8 @@ class _Printer:
                 self._write(lexeme)
             elif first == ",":
                 self._write(",")
-                if filled and filled[-1] and self._column + len(lexemes[index + 1]) + 2 <= WIDTH:
+                ahead = self._width[index + 1] or len(lexemes[index + 1])
+                if filled and filled[-1] and self._column + ahead + 2 <= WIDTH:
                     self._write(" ")
                 else:
                     self._begin_line(depth)
@@ -177,97 +178,3 @@ class _Printer:
         indent = _INDENT * min(depth, _DEEPEST_INDENT)
         self._parts.append(f"\n{indent}")
         self._column = len(indent)
-
-
-class JsonOffsets:
-    """The offsets of all values in a JSON text, by pointer; of two equal keys the last one counts."""
-
-    def __init__(self, text: str) -> None:
-        self.long_comments: list[LongToken] = []
-        self._starts = array("l")
-        self._parents = array("l")
-        self._steps: list[str | int] = []
-        self._scan(text)
-
-    def find(self, pointer: Pointer) -> int | None:
-        """Return the offset of the value at a pointer; None if there is none."""
-        node: int | None = 0
-        for step in pointer:
-            node = self._inner.get((node, str(step)))
-            if node is None:
-                return None
-        return self._starts[node] if node is not None else None
-
-    def offset_of(self, pointer: Pointer) -> int | None:
-        """Return the offset of the value at a pointer, or of its nearest ancestor."""
-        node = 0
-        for step in pointer:
-            inner = self._inner.get((node, str(step)))
-            if inner is None:
-                break
-            node = inner
-        return self._starts[node] if self._starts else None
-
-    def first_between(self, start: int, end: int) -> str:
-        """Return the pointer of the first value that begins there, as a text."""
-        node = bisect_left(self._starts, start)
-        if node >= len(self._starts) or self._starts[node] >= end:
-            return ""
-        steps: list[str | int] = []
-        while node:
-            steps.append(self._steps[node])
-            node = self._parents[node]
-        return print_pointer(tuple(reversed(steps)))
-
-    @cached_property
-    def _inner(self) -> dict[tuple[int | None, str], int]:
-        """The values by those around them and their steps."""
-        return {
-            (parent, str(step)): node
-            for node, (parent, step) in enumerate(zip(self._parents, self._steps, strict=True))
-            if node
-        }
-
-    def _scan(self, text: str) -> None:
-        """Find every value; the numbers of those around one are on a stack."""
-        stack: list[int] = []
-        counts: list[int] = []
-        step: str | int = ""
-        awaits_key = False
-        starts, parents, steps = self._starts, self._parents, self._steps
-        for found in _LEXEME.finditer(text):
-            lexeme = found[0]
-            first = lexeme[0]
-            if first == ",":
-                awaits_key = counts[-1] < 0
-                continue
-            if first == ":":
-                awaits_key = False
-                continue
-            if first in "}]":
-                stack.pop()
-                counts.pop()
-                awaits_key = False
-                continue
-            if first == "/":
-                if "\n" in lexeme:
-                    self.long_comments.append(LongToken(found.start(), found.end(), "comment"))
-                continue
-            if awaits_key:
-                step = json.loads(lexeme, strict=False) if "\\" in lexeme else lexeme[1:-1]
-                continue
-            if stack and counts[-1] >= 0:
-                step = counts[-1]
-                counts[-1] += 1
-            if first in "{[":
-                awaits_key = first == "{"
-                node = len(starts)
-                starts.append(found.start())
-                parents.append(stack[-1] if stack else 0)
-                steps.append(step)
-                stack.append(node)
-                counts.append(-1 if awaits_key else 0)
-                continue
-            starts.append(found.start())
-            parents.append(stack[-1] if stack else 0)
-            steps.append(step)

@@ -5,12 +5,13 @@ Source: Apache Avro 1.12 specification, "Schema Declaration".
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from counterfoil.schema.datum import Json
 from counterfoil.schema.jsontext import print_json, tags_listed
-from counterfoil.schema.languages.avro.compare.meaning import logical_type_of
+from counterfoil.schema.languages.avro.compare.meaning import BIG_DECIMAL, logical_type_of
 from counterfoil.schema.languages.avro.outline import outline
 from counterfoil.schema.languages.avro.paths import short_name, without_null
 from counterfoil.schema.languages.avro.schema import AvroSchema
@@ -158,10 +159,10 @@ class _Elements:
 
     def _branches(self, union: AvroUnion, place: ElementPlace, reference: str) -> Iterator[ElementEntry]:
         """Yield the branches of a union that are of a declared type, or have one inside."""
-        short = [short_name(each) for each in union.branches]
+        uses = Counter(map(short_name, union.branches))
         for each in union.branches:
             if _names_in(each):
-                name = short_name(each) if short.count(short_name(each)) == 1 else branch_name(each)
+                name = short_name(each) if uses[short_name(each)] == 1 else branch_name(each)
                 yield self._branch(each, place.inside(branch(name)), reference)
 
     def _branch(self, node: AvroType, place: ElementPlace, reference: str) -> ElementEntry:
@@ -300,8 +301,9 @@ def _order(field: AvroField) -> tuple[str, ...]:
 def _notes(properties: Mapping[str, Json], logical: LogicalType | None) -> tuple[str, ...]:
     """Return a sentence about a logical type that is none of the specification's, or does not fit its type."""
     written = properties.get(_LOGICAL)
-    is_unread = isinstance(written, str) and logical is None and written != "big-decimal"
-    return (f"annotated as {shortened(written)}, which readers ignore",) if is_unread else ()
+    if not isinstance(written, str) or logical is not None or written == BIG_DECIMAL.name:
+        return ()
+    return (f"annotated as {shortened(written)}, which readers ignore",)
 
 
 def _has_facts(node: AvroType) -> bool:

@@ -36,8 +36,9 @@ def type_uses(schema: AvroSchema) -> Iterator[tuple[Pointer, str]]:
     waiting: list[_Use] = [((), schema.root)]
     while waiting:
         pointer, node = waiting.pop()
-        is_named = isinstance(node, AvroRecord | AvroEnum | AvroFixed)
-        if is_named and (node.pointer != pointer or node.full_name in schema.supplied):
+        if isinstance(node, AvroRecord | AvroEnum | AvroFixed) and (
+            node.pointer != pointer or node.full_name in schema.supplied
+        ):
             yield pointer, node.full_name
             yield (*pointer, "type"), node.full_name
         elif id(node) not in seen:

@@ -109,7 +109,7 @@ def _choice(keyword: str, branches: list[WrittenSchema], names: dict[str, None],
     found: dict[str, None] = {}
     said = [_words(each, found, depth + 1) for each in others] if len(others) <= _LONGEST_CHOICE else []
     joined = (" & " if keyword == "allOf" else " | ").join(said)
-    is_plain = all(found.get(each, 0) is None or each.isalpha() for each in said)
+    is_plain = not any(" | " in each or " & " in each or " of " in each for each in said if each not in found)
     if said and is_plain and len(set(said)) == len(said) and len(joined) <= _LONGEST_CHOICE:
         names.update(found)
         return f"{joined}{null}"

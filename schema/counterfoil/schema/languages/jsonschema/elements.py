@@ -28,13 +28,13 @@ from counterfoil.schema.languages.jsonschema.descriptions import (
     openness_of,
     symbols_of,
 )
-from counterfoil.schema.languages.jsonschema.document import subschemas
+from counterfoil.schema.languages.jsonschema.document import ONE_SCHEMA, SCHEMA_LIST, SCHEMA_MAP, subschemas
 from counterfoil.schema.languages.jsonschema.json_values import print_exact
 from counterfoil.schema.languages.jsonschema.paths import NAMED_STEPS
 from counterfoil.schema.languages.jsonschema.schema import JsonSchema
-from counterfoil.schema.languages.jsonschema.view.written import WrittenSchema, root_of
+from counterfoil.schema.languages.jsonschema.view.written import DEFINITIONS, REFERENCES, WrittenSchema, root_of
 from counterfoil.schema.marks import ROOT
-from counterfoil.schema.paths import ITEMS, VALUES, Step, branch, dependency, item, member, value
+from counterfoil.schema.paths import ITEMS, VALUES, Step, branch, dependency, item, member, print_inside, value
 from counterfoil.schema.rest.inspection import ElementKind, ElementRow
 from counterfoil.schema.texts import Pointer, counted, print_pointer
 
@@ -43,6 +43,10 @@ _CHOICES: Final = ("oneOf", "anyOf")
 _REST_OF_OBJECTS: Final = ("additionalProperties", "unevaluatedProperties")
 _OF_ARRAYS: Final = ("prefixItems", "items", "additionalItems", "unevaluatedItems")
 _OF_OBJECTS: Final = ("properties", "patternProperties", "dependentSchemas", "dependencies", *_REST_OF_OBJECTS)
+_WITH_ELEMENTS: Final = (ONE_SCHEMA | SCHEMA_LIST | SCHEMA_MAP | {*REFERENCES}) - DEFINITIONS
+"""The keywords with elements inside."""
+_LONGEST_WAY: Final = 500
+"""The characters of the steps through branches of ``allOf``: a chain of thousands of them has no path of its own."""
 _PARTS: Final = 50
 """How many schemas that describe one value are looked at for its required properties."""
 
@@ -64,11 +68,14 @@ def declared_types(schema: JsonSchema, tags_by_path: Mapping[str, Sequence[str]]
 class _Around(NamedTuple):
     """A place in the table, with the names by which the metadata may assign tags to it.
 
+    ``choices`` is the path around its branches: that of the place, with a step for each ``allOf`` that is passed on the
+    way to them, and for each choice with only one branch beside null, since a number without it means another branch.
     ``entity`` is the path of the entities of tags (``object.lines.array.object``), empty behind a reference, where
     there are none; ``full_name`` that of field rules (``$.lines``).
     """
 
     place: ElementPlace = ElementPlace()
+    choices: str = ""
     entity: str = ""
     full_name: str = ROOT
     is_named: bool = True
@@ -76,7 +83,13 @@ class _Around(NamedTuple):
     def inside(self, step: Step, entity: str = "", *, name: str = "") -> _Around:
         known = f"{self.entity}.{entity}".lstrip(".") if entity and self.is_named else ""
         full_name = f"{self.full_name}.{name}" if name else self.full_name
-        return _Around(self.place.inside(step), known, full_name, bool(entity) and self.is_named)
+        place = self.place.inside(step)
+        return _Around(place, place.path, known, full_name, bool(entity) and self.is_named)
+
+    def of_branch(self, keyword: str, index: int) -> _Around:
+        """Return the place of a branch that is an element of its own."""
+        around = self._replace(place=ElementPlace(self.choices, self.place.depth))
+        return around.inside(branch(index), f"{keyword.lower()}.{index}")
 
     @property
     def deeper(self) -> _Around:
@@ -88,7 +101,13 @@ class _Around(NamedTuple):
         return self._replace(entity="", is_named=False)
 
     def beside(self, keyword: str, index: int) -> _Around:
-        return self._replace(entity=f"{self.entity}.{keyword.lower()}.{index}".lstrip("."))
+        """Return the same place in a branch that is no element of its own."""
+        entity = f"{self.entity}.{keyword.lower()}.{index}".lstrip(".")
+        is_long = len(self.choices) > len(self.place.path) + _LONGEST_WAY
+        return self._replace(
+            entity="" if is_long else entity,
+            choices=self.choices if is_long else print_inside(self.choices, branch(index)),
+        )
 
     @property
     def of_object(self) -> _Around:
@@ -143,8 +162,7 @@ class _Elements:
             yield self._transparent(only[0], around.beside(keyword, only[1]), needed)
             return
         for index, child in enumerate(schema.children(keyword)):
-            entity = f"{keyword.lower()}.{index}"
-            yield self._entry(child, around.inside(branch(index), entity), ElementKind.BRANCH)
+            yield self._entry(child, around.of_branch(keyword, index), ElementKind.BRANCH)
 
     def _of_object(
         self, schema: WrittenSchema, keyword: str, around: _Around, needed: frozenset[str]
@@ -205,7 +223,7 @@ class _Elements:
             depth=around.place.depth,
             is_deprecated=keywords.get("deprecated") is True,
         )
-        if not isinstance(schema.value, dict) or not schema.value:
+        if not isinstance(schema.value, dict) or _WITH_ELEMENTS.isdisjoint(schema.value):
             return ElementEntry(row)
         inside = around.deeper
         return ElementEntry(row, (InnerType(_place(schema), lambda: self._parts(schema, inside, _needed(schema))),))

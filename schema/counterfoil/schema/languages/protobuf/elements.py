@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from counterfoil.schema.languages.element_rows import (
@@ -75,7 +76,7 @@ class _Elements:
         """Yield the elements that are in no other one."""
         self._entered = set()
         for message in self._types.all_messages():
-            if id(message.node) not in self._entered and not self._is_group(message):
+            if id(message.node) not in self._entered and id(message.node) not in self._groups:
                 yield ElementEntry(None, (self._inner(message, self._place_of(message)),))
         for extendee, field in self._types.extensions():
             yield self._field(field, ElementPlace().inside(item(extendee)), extendee=extendee)
@@ -83,25 +84,31 @@ class _Elements:
             for rpc in service.rpcs:
                 yield ElementEntry(self._method(service, rpc))
 
-    def _is_group(self, message: MessageType) -> bool:
-        """Return whether a message is the body of a group, which is found under its field."""
-        around = message.parent.node.all_fields if message.parent else ()
-        return any(each.group is message.node for each in around)
-
     def _place_of(self, message: MessageType) -> ElementPlace:
-        """Return the place of the fields of a message: that of the schema itself for the first message.
-
-        A name of a type at the beginning of a path is that type, so that a first message with a field of such a name
-        begins with its own name, too.
-        """
-        first = next(iter(self._types.messages.values()), None)
-        declared = {*self._types.messages, *self._types.enums, *(each.name for each in self._types.file.services)}
-        if message is first and not any(each.name in declared for each in message.fields.values()):
+        """Return the place of the fields of a message: that of the schema itself for the first message."""
+        if message is self._first_without_name:
             return ElementPlace()
         place = ElementPlace()
         for name in message.names:
             place = place.inside(member(name))
         return place
+
+    @cached_property
+    def _first_without_name(self) -> MessageType | None:
+        """The first message, unless it has a field with the name of a type.
+
+        The name of a type at the beginning of a path is that type.
+        """
+        first = next(iter(self._types.messages.values()), None)
+        declared = {*self._types.messages, *self._types.enums, *(each.name for each in self._types.file.services)}
+        has_name = first is not None and any(each.name in declared for each in first.fields.values())
+        return None if has_name else first
+
+    @cached_property
+    def _groups(self) -> frozenset[int]:
+        """The bodies of groups, which are found under their fields."""
+        messages = self._types.all_messages()
+        return frozenset(id(field.group) for message in messages for field in message.node.all_fields if field.group)
 
     def _fields(self, message: MessageType, place: ElementPlace) -> Iterator[ElementEntry]:
         self._entered.add(id(message.node))
@@ -129,7 +136,7 @@ class _Elements:
             tags=self._tags.of(tags_written(node.options, EntityKind.FIELD), full_name),
             constraints=tuple(_facts_of(field, extendee)),
             symbols=_symbols_in(holds),
-            required=field.is_required,
+            required=field.is_required or None,
             number=field.number,
             label=_label_of(field),
             reference=self._reference(field.types.file),
