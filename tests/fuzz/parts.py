@@ -34,7 +34,8 @@ SCHEMAS: Final[Mapping[SchemaType, Sequence[str]]] = {
     SchemaType.PROTOBUF: (
         """syntax = "proto2"; message A {
             optional A next = 1; required int32 n = 2; map<string, A> rows = 3;
-            repeated sint64 many = 4 [packed = true]; optional group G = 5 { optional bytes raw = 1; } oneof o { string s = 6; fixed64 f = 7; }
+            repeated sint64 many = 4 [packed = true];
+            optional group G = 5 { optional bytes raw = 1; } oneof o { string s = 6; fixed64 f = 7; }
             optional E size = 8; enum E { S = 0; M = 3; } }""",
         'syntax = "proto3"; message A { repeated A a = 1; string s = 2; }',
     ),

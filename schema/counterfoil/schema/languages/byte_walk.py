@@ -238,7 +238,7 @@ class ByteWalk:
             )
         return self._kept(_LEFT_OUT if is_long else text, is_long=is_long)
 
-    def begin(self, words: str, first: int | None = None) -> None:
+    def begin(self, words: str) -> None:
         """Note that a value with parts begins here; stop if it is nested too deep."""
         self.spend()
         if len(self._opened) >= MAX_DEPTH:
@@ -246,8 +246,8 @@ class ByteWalk:
         index = _NOT_LISTED
         if len(self.nodes) < self.most_nodes:
             index = len(self.nodes)
-            start = self.offset if first is None else first
-            self.nodes.append(DecodedNode(start, start, self._path_text(), words, depth=len(self._opened)))
+            at = self.offset
+            self.nodes.append(DecodedNode(at, at, self._path_text(), words, depth=len(self._opened)))
         else:
             self.nodes_left += 1
         self._opened.append(index)

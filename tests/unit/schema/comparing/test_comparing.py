@@ -104,6 +104,7 @@ def check_cells(pair: tuple[ParsedSchema, ParsedSchema]) -> None:
         }
 
 
+@pytest.mark.slow
 def test_the_cells_of_each_rule_say_what_the_check_says():
     check_each(rule_pairs(), check_cells)
 
@@ -139,6 +140,7 @@ def is_refused_by_fastavro(reader: Any, writer: Any, body: bytes, rule: str) -> 
     return rule.endswith("misread") or "read-as" in rule or fastavro.failure_to_read(body, spelled, read) is not None
 
 
+@pytest.mark.slow
 def test_each_rule_has_its_finding_with_lines_and_a_record_that_a_decoder_refuses():
     check_each(rule_pairs(), check_findings)
 
@@ -163,6 +165,7 @@ def test_differences_of_one_cause_are_one_finding():
     assert [each.findings for each in found.cells if each.policy == "STRICT"] == [1, 0]
 
 
+@pytest.mark.slow
 def test_the_findings_of_the_policy_in_force_mark_the_changes_at_their_places():
     found_in, marked_in = 0, 0
     for _, pair in rule_pairs():

@@ -89,12 +89,9 @@ def test_large_bytes_take_memory_in_proportion_to_their_size(schema: ParsedSchem
 
 @pytest.mark.slow
 def test_a_reader_is_not_asked_about_a_value_with_very_many_parts():
-    wide = {
-        "type": "record",
-        "name": "R",
-        "fields": [{"name": f"f{at}", "type": "int", "default": 0} for at in range(99)],
-    }
-    writer, reader = array_of('{"type": "record", "name": "R", "fields": []}'), array_of(json.dumps(wide))
+    fields = [{"name": f"f{at}", "type": "int", "default": 0} for at in range(99)]
+    narrow, wide = ({"type": "record", "name": "R", "fields": each} for each in ([], fields))
+    writer, reader = array_of(json.dumps(narrow)), array_of(json.dumps(wide))
     body = encode_long(MANY) + b"\x00"
     found = decode_bytes(DecodingQuestion(body, NO_FRAME, writer=writer, reader=version(1, reader)))
     assert found.reader is not None

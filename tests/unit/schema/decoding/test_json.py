@@ -64,6 +64,7 @@ def is_json(data: bytes) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_damaged_and_cut_bytes_have_a_fault_where_the_parser_of_python_refuses_them():
     random, refused = Random(6), 0
     text = json.dumps({"a": [1, -2.5e3, "x\u00e9\n"], "b": {"c": None, "d": True}, "e": "\\"}, ensure_ascii=False)

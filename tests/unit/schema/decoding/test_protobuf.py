@@ -110,7 +110,6 @@ def check_message(schema: ProtobufSchema, message: Any) -> None:
     assert json.loads(found.value) == as_json(message)
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_message_is_what_the_runtime_reads(data: st.DataObject):
     schema = schema_of(EVERYTHING)
@@ -119,7 +118,7 @@ def test_a_message_is_what_the_runtime_reads(data: st.DataObject):
 
 
 @pytest.mark.slow
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), st.integers(0, 10_000))
 def test_a_message_of_any_schema_is_what_the_runtime_reads(data: st.DataObject, seed: int):
     schema = schema_of(seeded_pair(seed)[0])
@@ -160,6 +159,7 @@ def test_each_field_of_a_filled_message_is_what_the_runtime_reads():
     check_message(schema_of(EVERYTHING), filled())
 
 
+@pytest.mark.slow
 def test_cut_bytes_have_a_fault_where_the_runtime_refuses_them_and_the_same_parts_before_it():
     schema, body = schema_of(EVERYTHING), filled().SerializeToString()
     whole = leaves(decoded(schema, body))

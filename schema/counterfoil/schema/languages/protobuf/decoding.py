@@ -118,10 +118,6 @@ class _Tag:
     wire: int
     first: int
 
-    @property
-    def words(self) -> str:
-        return f"field {self.number}, {_WORDS_BY_WIRE[self.wire]}"
-
 
 @dataclass(slots=True)
 class _MessageSoFar:
