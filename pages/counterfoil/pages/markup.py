@@ -58,11 +58,13 @@ def shown(value: object) -> object:
 
     A template prints nothing for None by accident: it is refused.
     """
+    if type(value) is str:
+        return value if value.isascii() and value.isprintable() else visible(value)
     if isinstance(value, Markup):
         return value
     if value is None:
         raise ValueError("A template prints a value that is None: it has to say what is shown instead")
-    return visible(value if type(value) is str else str(value))
+    return visible(str(value))
 
 
 def true_text(text: str) -> Markup:
