@@ -8,6 +8,7 @@ controls; Unicode Technical Standard 39, section 5.2 (mixed scripts, "highly res
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -139,6 +140,9 @@ def cut_text(text: str, most: int) -> str:
     return f"{text[:most]}… ({len(text) - most:,} more characters)"
 
 
+_IS_PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9_.\[\]{}-]+").fullmatch
+
+
 def path_markup(path: str, most: int = MOST_OF_A_NAME) -> Markup:
     """Return a field path: what is before its last name is written more quietly.
 
@@ -146,6 +150,8 @@ def path_markup(path: str, most: int = MOST_OF_A_NAME) -> Markup:
     '<span class="before">customer.</span>email'
     """
     before, dot, last = path.rpartition(".")
+    if dot and last and len(path) <= most and _IS_PLAIN_PATH(path):
+        return Markup(f'<span class="before">{before}.</span>{last}')  # noqa: S704 (no character of it has a meaning)
     if not dot or not last or len(path) > most:
         return escape(name_text(path, most))
     quiet, loud = escape(name_text(before, most)), escape(name_text(last, most))
