@@ -140,6 +140,8 @@ def cut_text(text: str, most: int) -> str:
     return f"{text[:most]}… ({len(text) - most:,} more characters)"
 
 
+WHOLE_SCHEMA: Final = Markup("the whole schema")
+"""What is shown for the path of the schema itself, which is empty."""
 _IS_PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9_.\[\]{}-]+").fullmatch
 
 
@@ -149,6 +151,8 @@ def path_markup(path: str, most: int = MOST_OF_A_NAME) -> Markup:
     >>> str(path_markup("customer.email"))
     '<span class="before">customer.</span>email'
     """
+    if not path:
+        return WHOLE_SCHEMA
     before, dot, last = path.rpartition(".")
     if dot and last and len(path) <= most and _IS_PLAIN_PATH(path):
         return Markup(f'<span class="before">{before}.</span>{last}')  # noqa: S704 (no character of it has a meaning)
