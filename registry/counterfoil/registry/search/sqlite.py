@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.registry.search.dialects import FORMAT, SqliteDialect
 from counterfoil.registry.search.protocol import IndexUnusable
-from counterfoil.schema.errors import StoreTimeout
+from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -41,6 +41,9 @@ _STEPS: Final = 20_000
 
 _BUSY_MS: Final = 200
 _STATE: Final = "CREATE TABLE IF NOT EXISTS state (id INTEGER PRIMARY KEY CHECK (id = 1), document TEXT NOT NULL)"
+_PASSING: Final = ("locked", "busy", "full", "I/O")
+"""Parts of the messages about a state that passes, in which the file is as good as before."""
+
 _FILES: Final = ("", "-wal", "-shm", "-journal")
 
 
@@ -89,6 +92,8 @@ class _Connection:
         except sqlite3.OperationalError as error:
             if "interrupted" in str(error):
                 raise StoreTimeout(f"The search index did not answer within {limit_s:g} s; search for more") from None
+            if any(sign in str(error) for sign in _PASSING):
+                raise StoreUnavailable(f"The file of the search index cannot be used now: {error}") from error
             raise IndexUnusable(str(error)) from error
         except sqlite3.Error as error:
             raise IndexUnusable(str(error)) from error
