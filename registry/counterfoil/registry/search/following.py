@@ -156,9 +156,17 @@ class Following:
         self._woken = asyncio.Event()
         self.problem = ""
         """Why the index cannot be used; empty while it can."""
+        self._written = self._indexed = 0
         storage.observe(self._note)
 
-    def _note(self, _: WrittenChanges | None, /) -> None:
+    @property
+    def behind(self) -> int:
+        """The number of known changes that the index lacks."""
+        return max(0, self._written - self._indexed)
+
+    def _note(self, written: WrittenChanges | None, /) -> None:
+        if written is not None and written.changes:
+            self._written = max(self._written, written.changes[-1].seq)
         self._woken.set()
 
     async def run(self) -> None:
@@ -237,6 +245,7 @@ class Following:
             index.note_undone()
             raise
         index.note_committed()
+        self._indexed = 0 if after.current is None else after.mark.change
         return after != before
 
     async def _advanced(self, writing: IndexTransaction, state: StoredState) -> StoredState:
@@ -264,6 +273,7 @@ class Following:
 
     async def _end_of_journal(self) -> JournalMark:
         last = await self._storage.last_change()
+        self._written = max(self._written, last)
         changes = await self._storage.changes(last - 1, 1) if last else ()
         return mark_of(changes[0]) if changes else JournalMark()
 

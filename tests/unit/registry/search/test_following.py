@@ -146,3 +146,17 @@ def test_large_texts_are_read_in_the_judges():
             assert (await opened.search("field")).counts == ("400 elements in 1 subject",)
 
     asyncio.run(main())
+
+
+def test_how_far_it_is_behind():
+    async def main() -> None:
+        async with indexed("sqlite://") as opened:
+            await opened.follow()
+            assert opened.following.behind == 0
+            for subject in ("a", "b", "c"):
+                await opened.register(subject, RECORD)
+            assert opened.following.behind == 3
+            await opened.follow()
+            assert opened.following.behind == 0
+
+    asyncio.run(main())
