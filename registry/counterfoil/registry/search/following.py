@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 CHANGES_A_STEP: Final = 500
 SUBJECTS_A_STEP: Final = 100
 
-_POLL_S: Final = 0.5
+_POLL_S: Final = 1.0
 """How often the journal is read without a write of this server: others may write."""
 
 _TOGETHER_S: Final = 0.05
@@ -144,9 +144,9 @@ def _too_long(subject: QualifiedSubject, before: IndexedSubject) -> SubjectUpdat
 
 
 class Following:
-    """Keeps ``index`` in step with ``storage``.
+    """Keeps ``index`` in step with ``storage``; steps of other servers are as good as its own.
 
-    ``state`` says how it goes. Steps of other servers are as good as its own.
+    What cannot be done now is tried again: an index that cannot be used is removed first, and built anew.
     """
 
     def __init__(self, index: SearchIndex, storage: Storage, reader: SchemaReader) -> None:
