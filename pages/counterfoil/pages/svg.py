@@ -194,16 +194,13 @@ def _columns(graph: ReferenceGraph) -> dict[tuple[str, int], int]:
     centre = (graph.subject, graph.version)
     columns = {centre: 0}
     for following, step in ((targets, 1), (sources, -1)):
-        level = [centre]
+        level, column = [centre], 0
         while level and len(columns) <= _MOST_NODES:
+            column += step
             found = dict.fromkeys(each for node in level for each in following.get(node, ()))
             level = [each for each in found if each not in columns]
-            columns.update((each, columns[centre] + step * _depth(columns, step)) for each in level)
+            columns.update(dict.fromkeys(level, column))
     return columns
-
-
-def _depth(columns: dict[tuple[str, int], int], step: int) -> int:
-    return 1 + max(column * step for column in columns.values() if column * step >= 0)
 
 
 # One value over time.

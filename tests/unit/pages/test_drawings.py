@@ -61,11 +61,13 @@ def test_boxes_of_a_graph_do_not_touch(pairs: list[tuple[int, int]]):
 
 
 def test_references_go_from_left_to_right_and_many_are_not_drawn():
-    edges = (ReferenceEdge("a", 1, "b", 1), ReferenceEdge("b", 1, "c", 1), ReferenceEdge("z", 1, "a", 1))
+    pairs = [("a", "b"), ("a", "b2"), ("b", "c"), ("b2", "c2"), ("z", "a"), ("z2", "a")]
+    edges = tuple(ReferenceEdge(source, 1, target, 1) for source, target in pairs)
     drawn = lay_out_graph(ReferenceGraph("a", 1, edges))
     assert drawn is not None
     places = {each.subject: each.x for each in drawn.nodes}
     assert places["z"] < places["a"] < places["b"] < places["c"]
+    assert all(places[each] == places[f"{each}2"] for each in "bcz")
     assert all(each.x1 < each.x2 for each in drawn.lines)
     many = tuple(ReferenceEdge("a", 1, f"b{at}", 1) for at in range(70))
     assert lay_out_graph(ReferenceGraph("a", 1, many)) is None
