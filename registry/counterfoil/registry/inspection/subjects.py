@@ -195,17 +195,21 @@ class SubjectPages:
         if self._belongings is not None:
             belongings = await self._belongings.of(subject, viewer=viewer)
         is_alias = named is not None and named != subject
+        steps = await self.steps(subject, history, shown)
+        await asyncio.sleep(0)  # each part of the page has held the event loop for a while
+        referrers = await self.referrers(subject, history.entries, viewer=viewer)
+        await asyncio.sleep(0)
         return SubjectInspection(
             str(named if is_alias else subject),
             subject.context,
             latest.schema_type.value,
             await name_of_type(self._reader, subject, latest),
-            await self.steps(subject, history, shown),
+            steps,
             len(history.entries),
             len(history.entries) - len(history.active),
             rules_in_force(levels),
             reference_names(subject, latest),
-            await self.referrers(subject, history.entries, viewer=viewer),
+            referrers,
             belongings.readers,
             belongings.things,
             belongings.topics,

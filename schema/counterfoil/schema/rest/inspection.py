@@ -159,7 +159,7 @@ class RuleInForce:
     by: str | None = None
 
 
-RULE_IN_FORCE: Final = form_of(RuleInForce)
+RULE_IN_FORCE: Final = form_of(RuleInForce, keeps_empty=True)
 
 # Subjects: rows of the list, and one subject.
 
