@@ -44,7 +44,7 @@ class SearchFact:
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaFacts:
+class SearchableFacts:
     """The facts of a schema in the order of its text, and the first bytes of its fingerprints if it is Avro's.
 
     ``is_cut``: it has more than :data:`MAX_FACTS`.
@@ -55,14 +55,14 @@ class SchemaFacts:
     is_cut: bool = False
 
 
-def schema_facts(schema: ParsedSchema, tags_by_path: Mapping[str, Sequence[str]]) -> SchemaFacts:
+def schema_facts(schema: ParsedSchema, tags_by_path: Mapping[str, Sequence[str]]) -> SearchableFacts:
     """Return what is found of ``schema``; ``tags_by_path`` are the tags of its metadata."""
     rows = [
         *find_elements(schema, tags_by_path=tags_by_path),
         *declared_types(schema, tags_by_path=tags_by_path),
     ]
     facts = list(dict.fromkeys(_facts_of(rows)))
-    return SchemaFacts(tuple(facts[:MAX_FACTS]), fingerprints_of(schema), len(facts) > MAX_FACTS)
+    return SearchableFacts(tuple(facts[:MAX_FACTS]), fingerprints_of(schema), len(facts) > MAX_FACTS)
 
 
 def fingerprints_of(schema: ParsedSchema) -> tuple[bytes, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
 
-from counterfoil.schema.fingerprint import content_guid, parsing_canonical_form, rabin_fingerprint
+from counterfoil.schema.fingerprint import all_fingerprints, content_guid, parsing_canonical_form, rabin_fingerprint
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.model import Metadata, Reference, ResolvedReference, Rule, RuleSet
 
@@ -101,3 +102,22 @@ def test_canonical_form_declares_the_types_of_references() -> None:
     reference = ResolvedReference(Reference("ns.Item", "item-value", 1), item)
     schema = parse_avro('{"type":"array","items":"ns.Item"}', [reference])
     assert parsing_canonical_form(schema) == ('{"type":"array","items":{"name":"ns.Item","type":"record","fields":[]}}')
+
+
+def _rabin_of_specification(form: bytes) -> bytes:
+    """Return the fingerprint as the code in the specification computes it, bit by bit."""
+    empty = fingerprint = 0xC15D213AA4D7A795
+    for byte in form:
+        fingerprint ^= byte
+        for _ in range(8):
+            fingerprint = (fingerprint >> 1) ^ (empty if fingerprint & 1 else 0)
+    return fingerprint.to_bytes(8, "little")
+
+
+@pytest.mark.parametrize("chars", [1, 2, 3, 4, 5, 6, 7, 8, 9, 100])
+def test_fingerprints_of_forms_of_every_length(chars: int) -> None:
+    schema = parse_avro(f'{{"type":"fixed","name":"{"n" * chars}","size":1}}')
+    form = parsing_canonical_form(schema).encode()
+    digests = hashlib.md5(form).digest(), hashlib.sha256(form).digest()
+    assert all_fingerprints(schema) == (_rabin_of_specification(form), *digests)
+    assert rabin_fingerprint(schema) == all_fingerprints(schema)[0]

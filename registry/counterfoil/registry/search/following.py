@@ -33,7 +33,7 @@ from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse
 from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable, TooManyJudgements
 from counterfoil.schema.rest.inspection import HitKind
 from counterfoil.schema.rest.versions import Visibility
-from counterfoil.schema.searchable import SchemaFacts, SearchFact, schema_facts
+from counterfoil.schema.searchable import SearchableFacts, SearchFact, schema_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -99,7 +99,7 @@ class SubjectSource:
         records = await self._storage.records(BY_SUBJECT, (subject.context, subject.name))
         return tuple(sorted({stored_association(each.document).resource.name for each in records}))
 
-    async def _facts(self, subject: QualifiedSubject, content: Content) -> tuple[SchemaFacts, str]:
+    async def _facts(self, subject: QualifiedSubject, content: Content) -> tuple[SearchableFacts, str]:
         """Return the facts of a content, and why they are not all; an empty text if they are."""
         metadata = content.metadata
         own = () if metadata is None else _metadata_facts(metadata)
@@ -110,10 +110,10 @@ class SubjectSource:
         except _TRANSIENT:
             raise
         except RegistryError as error:
-            return SchemaFacts(own), error.message[:500]
+            return SearchableFacts(own), error.message[:500]
         except Exception as error:  # noqa: BLE001 - one text must not stop the index of all others
             LOGGER.exception("a stored schema cannot be indexed", extra={"subject": str(subject)})
-            return SchemaFacts(own), f"{type(error).__name__}: a defect of the server; its log has the details"
+            return SearchableFacts(own), f"{type(error).__name__}: a defect of the server; its log has the details"
         problem = f"only the first {len(found.facts)} of its elements and texts are found" if found.is_cut else ""
         return replace(found, facts=(*own, *found.facts)), problem
 

@@ -79,8 +79,8 @@ class IndexRows:
         self._g = g
         self._matcher = matcher
         self._ranges = self._dialect.ranges(ranges)
-        self._names: dict[str, dict[int, tuple[str, str]]] = {}
-        self._candidates_of: dict[tuple[HitRole, ...], dict[tuple[int, HitRole], list[_Candidate]]] = {}
+        self._names: dict[str, dict[int, tuple[str, str | None]]] = {}
+        self._judged: dict[tuple[object, ...], list[tuple[int, _Candidate]]] = {}
         self.is_cut = False
         """Whether a word matches more names or texts than are looked at."""
 
@@ -137,33 +137,28 @@ class IndexRows:
 
     async def _candidates(self, roles: Sequence[HitRole]) -> dict[tuple[int, HitRole], list[_Candidate]]:
         """Return the words that match, by how well and for which role, each list in order."""
-        if tuple(roles) in self._candidates_of:
-            return self._candidates_of[tuple(roles)]
         found: dict[tuple[int, HitRole], list[_Candidate]] = defaultdict(list)
-        judged: dict[tuple[str, ...], list[tuple[int, _Candidate]]] = {}
         for role in roles:
-            drivers = tuple(self._matcher.drivers(role))
-            if role is not HitRole.DOC and drivers in judged:
-                for tier, candidate in judged[drivers]:
-                    found[tier, role].append(candidate)
-                continue
+            for tier, candidate in await self._candidates_of(role):
+                found[tier, role].append(candidate)
+        return found
+
+    async def _candidates_of(self, role: HitRole) -> list[tuple[int, _Candidate]]:
+        """Return the words that match for a role, each with how well, in order; equal words are judged once."""
+        drivers = (role is HitRole.DOC, *self._matcher.drivers(role))
+        known = self._judged.get(drivers)
+        if known is None:
             words: dict[int, tuple[str, str | None]] = {}
             for driver in self._matcher.drivers(role):
                 words.update(await (self._docs(driver) if role is HitRole.DOC else self._named(driver)))
-            for number, (text, folded) in words.items():
-                tier = self._matcher.tier(role, text, folded)
-                if tier is not None:
-                    word = IndexWord(text, None if role is HitRole.DOC else folded)
-                    order = folded_for_order(role, text, folded)
-                    candidate = _Candidate(order, word.key.hex(), number, text)
-                    found[tier, role].append(candidate)
-                    judged.setdefault(drivers if role is not HitRole.DOC else (), []).append((tier, candidate))
-        for candidates in found.values():
-            candidates.sort()
-        self._candidates_of[tuple(roles)] = found
-        return found
+            judged = [
+                (self._matcher.tier(role, text, folded), _candidate(role, number, text, folded))
+                for number, (text, folded) in words.items()
+            ]
+            known = self._judged[drivers] = sorted([(tier, each) for tier, each in judged if tier is not None])
+        return known
 
-    async def _named(self, word: str) -> dict[int, tuple[str, str]]:
+    async def _named(self, word: str) -> dict[int, tuple[str, str | None]]:
         """Return the names that begin with a word or have it inside: text and folded text by number."""
         known = self._names.get(word)
         if known is None:
@@ -217,6 +212,11 @@ class IndexRows:
     ) -> Statement:
         given = (self._dialect.numbers(numbers), self._ranges, int(role), int(state), limit, scope, place)
         return self._dialect.hits_in_order(self._g), given
+
+
+def _candidate(role: HitRole, number: int, text: str, folded: str | None) -> _Candidate:
+    word = IndexWord(text, None if role is HitRole.DOC else folded)
+    return _Candidate(folded_for_order(role, text, folded), word.key.hex(), number, text)
 
 
 def _row_of(row: Any, text: str) -> FoundRow:
