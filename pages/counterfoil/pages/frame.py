@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from counterfoil.pages.links import FileLinks, Links, Section
+from counterfoil.pages.links import FileLinks, PageLinks, Section
 from counterfoil.schema.rest.inspection import IndexState
 
 # The parts of a frame.
@@ -86,7 +86,7 @@ class PageFrame:
     """
 
     title: str
-    links: Links = field(default_factory=FileLinks)
+    links: PageLinks = field(default_factory=FileLinks)
     version: str = ""
     section: Section | None = None
     sections: tuple[Section, ...] = FIRST_SECTIONS

@@ -113,7 +113,7 @@ _SECTION_PAGES: Final[Mapping[Section, tuple[str, str]]] = MappingProxyType(
 )
 
 
-class Links(ABC):
+class PageLinks(ABC):
     """The addresses of pages. An empty address means that there is no such page: what would be a link is a text."""
 
     __slots__ = ()
@@ -295,7 +295,7 @@ def _encoded(value: Parameter) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerLinks(Links):
+class ServerLinks(PageLinks):
     """The addresses of a server's pages.
 
     ``prefix`` is the path that a proxy removes, such as ``/registry``, empty for none. ``names`` is where links have
@@ -343,7 +343,7 @@ _MOST_NAME: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
-class FileLinks(Links):
+class FileLinks(PageLinks):
     """The addresses of pages in a folder of files, as seen from a file ``depth`` folders below it.
 
     ``pages`` are the kinds of pages that the folder has; all others have no address. A report of one file has none.

@@ -34,8 +34,8 @@ _LINES: Final = "\n\t"
 def visible(text: str) -> str:
     r"""Return a text with its invisible and misleading characters as their numbers; line ends and tabs stay.
 
-    >>> visible("amount\\u202e"), visible("a\\r\\nb\\x00")
-    ('amount⟨U+202E⟩', 'a\\nb⟨U+0000⟩')
+    >>> visible("amount\u202e"), visible("a\r\nb\x00")
+    ('amount⟨U+202E⟩', 'a\nb⟨U+0000⟩')
     """
     if text.isascii() and text.isprintable():
         return text

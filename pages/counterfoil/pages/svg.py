@@ -100,9 +100,9 @@ def _scaled_places(steps: Sequence[VersionStep]) -> list[float]:
 # References as a graph of boxes in columns.
 
 _MOST_NODES: Final = 60
-_BOX_WIDTH: Final = 230
+_BOX_WIDTH: Final = 200
 _BOX_HEIGHT: Final = 34
-_COLUMN_GAP: Final = 70
+_COLUMN_GAP: Final = 54
 _ROW_GAP: Final = 14
 _MARGIN: Final = 8
 

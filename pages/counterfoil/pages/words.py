@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final
 
-from counterfoil.pages.links import Links, anchor
+from counterfoil.pages.links import PageLinks, anchor
 from counterfoil.schema.rest.comparisons import CellAnswer, DecodedNode, FrameKind, Operand
 from counterfoil.schema.rest.inspection import ElementKind, ElementRow, ReferenceName, VersionInspection, VersionStep
 from counterfoil.schema.texts import counted
@@ -67,7 +67,7 @@ class RowCells:
 _DEEPEST: Final = 5
 
 
-def row_cells(kind: str, rows: Sequence[ElementRow], subject: str, version: int, links: Links) -> list[RowCells]:
+def row_cells(kind: str, rows: Sequence[ElementRow], subject: str, version: int, links: PageLinks) -> list[RowCells]:
     """Return the cells of each row; ``kind`` is that of their places: ``e`` for elements, ``t`` for types."""
     windows: dict[str, str] = {}
     tags: dict[str, str] = {}
@@ -96,7 +96,7 @@ def row_cells(kind: str, rows: Sequence[ElementRow], subject: str, version: int,
     return found
 
 
-def type_addresses(version: VersionInspection, links: Links) -> dict[str, str]:
+def type_addresses(version: VersionInspection, links: PageLinks) -> dict[str, str]:
     """Return the addresses of the types that a version declares or refers to, by their names."""
     found = {each.path: f"#{anchor('t', each.path)}" for each in version.types if not each.reference}
     by_name = {each.name: each for each in version.references}
@@ -109,7 +109,7 @@ def type_addresses(version: VersionInspection, links: Links) -> dict[str, str]:
     return {name: url for name, url in found.items() if url}
 
 
-def _reference_address(reference: ReferenceName, links: Links) -> str:
+def _reference_address(reference: ReferenceName, links: PageLinks) -> str:
     return links.version(reference.subject, reference.version)
 
 

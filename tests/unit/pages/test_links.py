@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from counterfoil.pages.links import (
     MOST_ADDRESS,
     FileLinks,
-    Links,
+    PageLinks,
     Section,
     ServerLinks,
     anchor,
@@ -105,5 +105,5 @@ def test_a_folder_of_files_has_the_pages_that_it_names():
 
 
 @pytest.mark.parametrize("links", [SERVER, FileLinks()], ids=["server", "files"])
-def test_every_section_has_an_address_or_none(links: Links):
+def test_every_section_has_an_address_or_none(links: PageLinks):
     assert all((links.section(each) != "") == isinstance(links, ServerLinks) for each in Section)

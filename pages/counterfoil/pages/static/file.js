@@ -12,7 +12,6 @@ function readInto(label) {
   const area = document.getElementById(label.dataset.file ?? "");
   const input = label.querySelector("input");
   if (!(area instanceof HTMLTextAreaElement) || !input) return;
-  label.hidden = false;
   input.addEventListener("change", async () => {
     const file = input.files?.[0];
     if (!file) return;

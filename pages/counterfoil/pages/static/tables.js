@@ -1,27 +1,15 @@
 // @ts-check
 // A field above a long table that shows the rows of this page with a text. What is on other pages is for the search.
-const LEAST_ROWS = 12;
 const MESSAGE_MS = 300;
 
-/** @param {HTMLTableElement} table */
-function addFilter(table) {
+/** @param {HTMLInputElement} input */
+function filterRows(input) {
+  const box = input.closest("p");
+  const table = box?.nextElementSibling?.querySelector("table");
+  const status = box?.querySelector("[role=status]");
+  if (!table || !status) return;
   const rows = [...(table.tBodies[0]?.rows ?? [])];
-  const region = table.parentElement;
-  if (rows.length < LEAST_ROWS || !region) return;
   const texts = rows.map((row) => (row.textContent ?? "").toLowerCase());
-  const label = document.createElement("label");
-  const input = document.createElement("input");
-  const status = document.createElement("span");
-  const box = document.createElement("p");
-  label.textContent = "Rows on this page with ";
-  input.type = "search";
-  input.autocomplete = "off";
-  status.setAttribute("role", "status");
-  status.className = "quiet small";
-  box.className = "small";
-  label.append(input);
-  box.append(label, " ", status);
-  region.before(box);
   /** @type {number | undefined} */
   let waiting;
   input.addEventListener("input", () => {
@@ -38,6 +26,6 @@ function addFilter(table) {
   });
 }
 
-for (const table of document.querySelectorAll("table[data-rows]")) {
-  if (table instanceof HTMLTableElement) addFilter(table);
+for (const input of document.querySelectorAll("[data-filter]")) {
+  if (input instanceof HTMLInputElement) filterRows(input);
 }

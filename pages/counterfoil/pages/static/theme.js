@@ -1,5 +1,6 @@
 // @ts-check
 // Applies the chosen theme before the page is drawn: this script alone is not a module, and waits for nothing.
+// What needs scripts has the class "scripted", and keeps its place from the first paint on.
 (() => {
   const key = "counterfoil.theme";
   const root = document.documentElement;
@@ -19,12 +20,12 @@
     else delete root.dataset.theme;
   };
 
+  root.dataset.script = ""; // shows what needs scripts from the first paint on
   apply(stored());
   addEventListener("DOMContentLoaded", () => {
     const label = /** @type {HTMLElement | null} */ (document.querySelector("[data-theme-choice]"));
     const select = label?.querySelector("select");
     if (!label || !select) return;
-    label.hidden = false;
     select.value = stored();
     select.addEventListener("change", () => {
       apply(select.value);

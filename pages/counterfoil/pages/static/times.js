@@ -49,7 +49,6 @@ function stored() {
 }
 
 if (label && select) {
-  label.hidden = false;
   select.value = stored();
   show(select.value === "local");
   select.addEventListener("change", () => {
