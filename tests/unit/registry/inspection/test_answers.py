@@ -49,7 +49,9 @@ def test_rules_are_found_by_language_policy_and_words() -> None:
             assert found == tuple(
                 each for each in everything if each.schema_type == language and policy in each.policies
             )
-    assert [each.id for each in rule_rows(query="ENUM symbols lacks").rules] == ["missing-enum-symbols"]
+    found = rule_rows(query="ENUM symbols LACKS").rules
+    assert "missing-enum-symbols" in [each.id for each in found]
+    assert len(found) < 5
     with pytest.raises(NotFound, match="no compatibility rule 'none'"):
         rule_page("none")
 
@@ -71,11 +73,17 @@ def test_reads_of_texts_are_in_the_audit() -> None:
             assert reply.status == 200, reply.text
         await registry.send("GET", "/inspect/v1/subjects/own.s", "reader")
         await registry.send("POST", "/inspect/v1/verdict", "reader", {"from": "own.s@1", "to": {"schema": '"int"'}})
-        await audit.write()
+        await audit.write_minute()
         return list(await storage.audit_events(EventPlace(0), 99, 99))
 
-    events = [each.event for each in asyncio.run(story())]
-    assert events.count("schema.read") == 5, events
+    actions = {each.facts["action"] for each in asyncio.run(story()) if each.event == "schema.read"}
+    assert actions == {
+        "GET /inspect/v1/subjects/{subject}/versions/{version}",
+        "GET /inspect/v1/subjects/{subject}/elements",
+        "GET /inspect/v1/layout/{guid}",
+        "GET /inspect/v1/diff",
+        "POST /inspect/v1/verdict",
+    }
 
 
 def test_the_past_has_no_records_and_says_so_where_it_cannot_answer() -> None:
