@@ -259,8 +259,7 @@ def assemble(
     """
     lifecycle, telemetry, log = ServerLifecycle(), telemetry or Telemetry(), audit or AuditRecords(storage)
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
-    networks = parse_networks(settings.webhook_networks)
-    asker = PresentSender()
+    networks, asker = parse_networks(settings.webhook_networks), PresentSender()
     long = LongJudgements(judges, most_of_caller=settings.judgement_limit, asker=asker)
     cases_over = partial(
         use_cases,
@@ -272,8 +271,7 @@ def assemble(
         limits=ActivityLimits(settings.usage_active_days, settings.usage_stale_days),
         webhook_networks=networks,
     )
-    refusals = RefusalMemory(epoch_ms) if settings.refusals == "on" else None
-    cases = cases_over(storage, refusals=refusals, index=index)
+    cases = cases_over(storage, refusals=RefusalMemory(epoch_ms) if settings.refusals == "on" else None, index=index)
     courier = Courier(cases.contracts.webhooks, Sender(networks), looks=cases.contracts.looks, now_ms=epoch_ms)
     storage.observe(courier.wake, of_records=True)
     stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)
@@ -296,10 +294,8 @@ def assemble(
             await each.close()
         await cases.search.close()
 
-    has_pages = settings.ui != NO_PAGES
-    site = site_of(settings)
     routes = served_routes(dialects.usual, associations=settings.associations)
-    pages = (BROWSER_ROUTE, *PAGE_ROUTES, STATIC_ROUTE) if has_pages else ()
+    pages = (BROWSER_ROUTE, *PAGE_ROUTES, STATIC_ROUTE) if settings.ui != NO_PAGES else ()
     feed = Feed(storage)
     lifecycle.at_stop(feed.close)
     events = EventSource(feed, storage, heartbeat_s=heartbeat_s, most_of_caller=settings.stream_limit)
@@ -333,7 +329,7 @@ def assemble(
         ),
         events,
         Description(routes),
-        site=site,
+        site=site_of(settings),
     )
     paths = Deadlines(
         Paths(app, max_body_bytes=settings.max_body_bytes, methods=methods), timeout_s=settings.request_timeout_s
@@ -362,22 +358,22 @@ def assemble(
             )
         return _behind_checks(asgi, settings, access, counts=telemetry.access, recorder=recorder)
 
-    packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None
     access = server.control if access is None and server is not None else access
     envelope = Envelope(
         composed(access),
         telemetry=telemetry,
         log_requests=settings.log_requests,
-        packing=packing,
+        packing=Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None,
         guard=_guard(settings, has_access_control=access is not None),
         has_access_control=access is not None,
+        error_pages=ErrorPages(site_of(settings)).translating if pages else None,
     )
 
     def demand(access: AccessControl | None) -> None:
         guard = _guard(settings, has_access_control=access is not None)
         envelope.surround(composed(access), guard, has_access_control=access is not None)
 
-    return RegistryApp(ErrorPages(envelope, site) if has_pages else envelope, storage, lifecycle, courier)
+    return RegistryApp(envelope, storage, lifecycle, courier)
 
 
 def _behind_checks(

@@ -84,7 +84,7 @@ class FieldFacts:
 _UNKNOWN: Final = FieldFacts()
 
 
-class SearchableFacts:
+class SchemaFacts:
     """The facts of one schema; its tree of types is read once, and each path that exists is resolved once."""
 
     def __init__(self, schema: ParsedSchema) -> None:
@@ -336,14 +336,14 @@ class Offer:
         return facts is not None and facts.at(path) is not None
 
     @cached_property
-    def facts(self) -> SearchableFacts:
+    def facts(self) -> SchemaFacts:
         """The facts of the value's schema."""
-        return SearchableFacts(self.schema)
+        return SchemaFacts(self.schema)
 
     @cached_property
-    def key_facts(self) -> SearchableFacts | None:
+    def key_facts(self) -> SchemaFacts | None:
         """The facts of the key's schema; None without one."""
-        return None if self.key_schema is None else SearchableFacts(self.key_schema)
+        return None if self.key_schema is None else SchemaFacts(self.key_schema)
 
 
 class FormerFinding(NamedTuple):

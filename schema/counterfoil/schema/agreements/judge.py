@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from counterfoil.schema.agreements import EnumPolicy, Expectation, ExpectedRead, FieldPromise, OnUnknownEnum, Promise
-from counterfoil.schema.agreements.findings import FieldFacts, Offer, Reader, ReadFinding, SearchableFacts
+from counterfoil.schema.agreements.findings import FieldFacts, Offer, Reader, ReadFinding, SchemaFacts
 from counterfoil.schema.agreements.rules import UNDECIDED
 from counterfoil.schema.agreements.unmet_reads import (
     Undecided,
@@ -245,7 +245,7 @@ def _parts(path: FieldPath) -> Iterator[FieldPath]:
     return (path[:length] for length in range(1 + (path[:1] == (KEY,)), len(path) + 1))
 
 
-def _first_missing(facts: SearchableFacts, path: FieldPath) -> FieldPath:
+def _first_missing(facts: SchemaFacts, path: FieldPath) -> FieldPath:
     """Return the shortest part of a path that a schema does not have."""
     return next((part for part in _parts(path) if facts.at(part) is None), path)
 

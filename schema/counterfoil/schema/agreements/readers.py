@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from counterfoil.schema.agreements import Expectation, OnUnknownEnum
-from counterfoil.schema.agreements.findings import FormerFinding, Offer, Reader, ReadFinding, SearchableFacts
+from counterfoil.schema.agreements.findings import FormerFinding, Offer, Reader, ReadFinding, SchemaFacts
 from counterfoil.schema.agreements.judge import is_read, judge_promises, judge_reader
 from counterfoil.schema.agreements.rules import RULE_BY_ID, UNDECIDED
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
@@ -129,7 +129,7 @@ def _of_pair(offer: Offer, schema: ParsedSchema, reader: Reader, *, of_key: bool
         return
     inside = None if paths is None else [path[len(around) :] for path in paths]
     if schema.schema_type is SchemaType.PROTOBUF:
-        yield from _renumbered(offer.facts, SearchableFacts(schema), inside, around)
+        yield from _renumbered(offer.facts, SchemaFacts(schema), inside, around)
     ignores_enums = reader.expectation.on_unknown_enum is not OnUnknownEnum.FAIL
     for each in offer.once(_differences, schema):
         if not (ignores_enums and "enum" in each.rule):
@@ -148,7 +148,7 @@ def _differences(offer: Offer, schema: ParsedSchema) -> tuple[Difference, ...]:
 
 
 def _renumbered(
-    offered: SearchableFacts, known: SearchableFacts, paths: Sequence[FieldPath] | None, around: FieldPath
+    offered: SchemaFacts, known: SchemaFacts, paths: Sequence[FieldPath] | None, around: FieldPath
 ) -> Iterator[_Placed]:
     """Yield the fields of a message that are read by another number than the one under which they are written."""
     for path in [(member(name),) for name in known.schema.field_names()] if paths is None else paths:
@@ -160,7 +160,7 @@ def _renumbered(
             yield FormerFinding(_MISSING, full, f"{print_path(full)} {text}"), full
 
 
-def _numbers(facts: SearchableFacts, path: FieldPath) -> tuple[int, ...]:
+def _numbers(facts: SchemaFacts, path: FieldPath) -> tuple[int, ...]:
     """Return the numbers of the fields on a path of a message; nothing where they are not known."""
     if facts.at(path) is None:
         return ()
