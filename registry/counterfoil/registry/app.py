@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Route as StarletteRoute
 
 from counterfoil.registry.access.control import ServerAccess, administration_of
 from counterfoil.registry.access.gate import AccessGate, RateLimits, RequestLimits, unrecorded
@@ -133,6 +134,14 @@ def served_routes(dialect: ResponseDialect, *, associations: bool) -> list[Decla
     return [
         route for route in ROUTES if dialect.has(route.path_format) and (associations or ASSOCIATIONS not in route.tags)
     ]
+
+
+_ROOT: Final = "/"
+
+
+def _turn(route: StarletteRoute) -> int:
+    """Return when a route is tried: those of the root last, so that no other request passes the one for browsers."""
+    return 0 if route.path != _ROOT else 1 + (route is not BROWSER_ROUTE)
 
 
 # The composition root: the only module that imports storage, use cases, routes and middleware together.
@@ -301,7 +310,7 @@ def assemble(
     events = EventSource(feed, storage, heartbeat_s=heartbeat_s, most_of_caller=settings.stream_limit)
     methods = Methods([*routes, *pages])
     app = Starlette(
-        routes=[*pages[:1], *routes, *pages[1:]],
+        routes=sorted([*routes, *pages], key=_turn),
         lifespan=lifespan,
         exception_handlers={
             HTTPException: partial(_framework_error, methods),
