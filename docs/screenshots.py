@@ -41,6 +41,11 @@ MOST_BYTES: Final = 150_000
 _BEGUN_MS: Final = 1_767_258_000_000
 _HOUR_MS: Final = 3_600_000
 _EVERY_HOURS: Final = 31
+_TIMES_OF_VERSIONS: Final = """
+UPDATE versions SET ts = (
+  SELECT changes.ts FROM changes, subjects, contexts
+  WHERE subjects.id = versions.subject_id AND contexts.id = subjects.context_id AND changes.name = subjects.name
+    AND changes.context = contexts.name AND changes.version = versions.version ORDER BY changes.seq LIMIT 1)"""
 _SIZE: Final = {"width": 1280, "height": 800}
 
 
@@ -66,10 +71,7 @@ def set_times(path: Path) -> None:
     connection = sqlite3.connect(path)
     with connection:
         connection.execute("UPDATE changes SET ts = ? + seq * ?", (_BEGUN_MS, _EVERY_HOURS * _HOUR_MS))
-        connection.execute(
-            "UPDATE versions SET ts = (SELECT c.ts FROM changes c WHERE c.id = versions.id"
-            " AND c.version = versions.version ORDER BY c.seq LIMIT 1)"
-        )
+        connection.execute(_TIMES_OF_VERSIONS)
     connection.close()
 
 

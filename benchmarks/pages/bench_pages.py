@@ -190,10 +190,10 @@ def score_start(scores: Scores, visited: Callable[[int], None]) -> None:
     started: dict[str, list[float]] = {"off": [], "read": []}
     memory: dict[str, list[float]] = {"off": [], "read": []}
     for _ in range(STARTS):
-        for ui in started:
+        for ui, times in started.items():
             begun = time.perf_counter()
             with RegistryProcess(settings={"COUNTERFOIL_UI": ui}) as registry:
-                started[ui].append((time.perf_counter() - begun) * 1000)
+                times.append((time.perf_counter() - begun) * 1000)
                 if ui == "read":
                     visited(registry.port)
                 memory[ui].append(machine.memory_mb(registry.pid))

@@ -10,6 +10,7 @@ import subprocess
 import tarfile
 import tempfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -48,7 +49,8 @@ class PostgresClient:
 
     def run(self, statement: str, *, database: str = "postgres") -> list[Any]:
         """Return the rows of one statement, or of the last of several."""
-        return asyncio.run(self._run(statement, database))
+        with ThreadPoolExecutor(1) as thread:  # the caller's thread may have an event loop, as Playwright's does
+            return thread.submit(asyncio.run, self._run(statement, database)).result()
 
     async def _run(self, statement: str, database: str) -> list[Any]:
         import asyncpg

@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Route as StarletteRoute
 
 from counterfoil.registry.access.control import ServerAccess, administration_of
 from counterfoil.registry.access.gate import AccessGate, RateLimits, RequestLimits, unrecorded
@@ -135,6 +136,14 @@ def served_routes(dialect: ResponseDialect, *, associations: bool) -> list[Decla
     ]
 
 
+_ROOT: Final = "/"
+
+
+def _turn(route: StarletteRoute) -> int:
+    """Return when a route is tried: those of the root last, so that no other request passes the one for browsers."""
+    return 0 if route.path != _ROOT else 1 + (route is not BROWSER_ROUTE)
+
+
 # The composition root: the only module that imports storage, use cases, routes and middleware together.
 
 _CHECK_EVERY_S = 1.0
@@ -242,7 +251,7 @@ def _application(
     pages = (BROWSER_ROUTE, *PAGE_ROUTES, STATIC_ROUTE) if has_pages else ()
     methods = Methods([*routes, *pages])
     app = Starlette(
-        routes=[*pages[:1], *routes, *pages[1:]],
+        routes=sorted([*routes, *pages], key=_turn),
         lifespan=lifespan,
         exception_handlers={
             HTTPException: partial(_framework_error, methods),
@@ -279,8 +288,7 @@ def assemble(
     """
     lifecycle, telemetry, log = ServerLifecycle(), telemetry or Telemetry(), audit or AuditRecords(storage)
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
-    networks = parse_networks(settings.webhook_networks)
-    asker = PresentSender()
+    networks, asker = parse_networks(settings.webhook_networks), PresentSender()
     long = LongJudgements(judges, most_of_caller=settings.judgement_limit, asker=asker)
     cases_over = partial(
         use_cases,
@@ -292,8 +300,7 @@ def assemble(
         limits=ActivityLimits(settings.usage_active_days, settings.usage_stale_days),
         webhook_networks=networks,
     )
-    refusals = RefusalMemory(epoch_ms) if settings.refusals == "on" else None
-    cases = cases_over(storage, refusals=refusals, index=index)
+    cases = cases_over(storage, refusals=RefusalMemory(epoch_ms) if settings.refusals == "on" else None, index=index)
     courier = Courier(cases.contracts.webhooks, Sender(networks), looks=cases.contracts.looks, now_ms=epoch_ms)
     storage.observe(courier.wake, of_records=True)
     stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)
@@ -340,7 +347,7 @@ def assemble(
         ),
         events,
         Description(routes),
-        site=site,
+        site=site_of(settings),
     )
     paths = Deadlines(
         Paths(app, max_body_bytes=settings.max_body_bytes, methods=methods), timeout_s=settings.request_timeout_s
@@ -369,22 +376,22 @@ def assemble(
             )
         return _behind_checks(asgi, settings, access, counts=telemetry.access, recorder=recorder)
 
-    packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None
     access = server.control if access is None and server is not None else access
     envelope = Envelope(
         composed(access),
         telemetry=telemetry,
         log_requests=settings.log_requests,
-        packing=packing,
+        packing=Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None,
         guard=_guard(settings, has_access_control=access is not None),
         has_access_control=access is not None,
+        error_pages=ErrorPages(site_of(settings)).translating if pages else None,
     )
 
     def demand(access: AccessControl | None) -> None:
         guard = _guard(settings, has_access_control=access is not None)
         envelope.surround(composed(access), guard, has_access_control=access is not None)
 
-    return RegistryApp(ErrorPages(envelope, site) if has_pages else envelope, storage, lifecycle, courier)
+    return RegistryApp(envelope, storage, lifecycle, courier)
 
 
 def _behind_checks(

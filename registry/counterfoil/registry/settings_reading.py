@@ -230,6 +230,8 @@ def _node_value(setting: Setting, node: Node, place: str) -> Any:
 def _is_of_type(setting: Setting, node: ScalarNode) -> bool:
     if isinstance(setting.default, bool) and node.kind is YamlKind.UNCLEAR:
         return node.text.lower() in _SWITCH  # such as yes: where true or false is expected it is clear
+    if node.text in setting.choices:
+        return True  # such as off: where that word is expected it is clear
     return clear(node).kind in _KINDS_BY_TYPE[type(setting.default)]
 
 

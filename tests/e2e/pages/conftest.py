@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.sync_api import Browser
-
-    from local_services import PostgresClient
 
 
 @pytest.fixture(scope="session")
@@ -36,21 +32,9 @@ def shop() -> Iterator[str]:
 
 
 @pytest.fixture
-def database(postgres: PostgresClient) -> Iterator[str]:
-    """Yield the URL of an empty database.
-
-    Playwright has an event loop in this thread, so that the statements run in another one.
-    """
-    name = f"pages_{uuid.uuid4().hex[:10]}"
-    with ThreadPoolExecutor(1) as thread:
-        yield thread.submit(postgres.create_database, name).result()
-        thread.submit(postgres.drop_database, name).result()
-
-
-@pytest.fixture
-def shop_on_postgres(database: str) -> Iterator[str]:
+def shop_on_postgres(postgres_url: str) -> Iterator[str]:
     """Yield the address of a registry over PostgreSQL with the shop's schemas."""
-    with RegistryProcess(store=database) as running:
+    with RegistryProcess(store=postgres_url) as running:
         fill_shop(running.url)
         yield running.url
 

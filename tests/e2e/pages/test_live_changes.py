@@ -23,17 +23,17 @@ def register(url: str, subject: str) -> None:
     connection.close()
 
 
-def test_a_change_of_another_server_is_announced_and_shown(browser: Browser, database: str) -> None:
-    with RegistryProcess(store=database) as one, RegistryProcess(store=database) as other:
+def test_a_change_of_another_server_is_announced_and_shown(browser: Browser, postgres_url: str) -> None:
+    with RegistryProcess(store=postgres_url) as one, RegistryProcess(store=postgres_url) as other:
         register(one.url, "first")
         with watched(browser, one.url) as tab:
             tab.open("/ui/changes")
             assert "first" in tab.main_text()
             register(other.url, "second")
-            tab.page.locator("main [aria-live]").get_by_text("1 new").wait_for()
-            assert "second" not in tab.page.locator("main table").first.inner_text()
+            tab.page.locator("main [data-feed]").get_by_text("1 new").wait_for()
+            assert "second" not in tab.main_text()
             with tab.page.expect_navigation():
-                tab.page.locator("main [aria-live] a").first.click()
+                tab.page.locator("main [data-feed] a").first.click()
             assert "second" in tab.main_text()
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WIDE: Final = 1280
 NARROW: Final = 390
 _HEIGHT: Final = 900
-PATIENCE_MS: Final = 8_000
+PATIENCE_MS: Final = 60_000
 
 Theme = Literal["light", "dark"]
 

@@ -243,3 +243,22 @@ def test_a_wrong_option_is_a_usage_error(arguments: list[str]) -> None:
     done = CliRunner().invoke(serve, arguments)
     assert done.exit_code == click.UsageError.exit_code
     assert arguments[0] in done.output
+
+
+@pytest.mark.parametrize(("line", "value"), [("ui: off", "off"), ("ui: read", "read"), ('ui: "off"', "off")])
+def test_a_word_that_is_a_choice_needs_no_quotes(line: str, value: str, tmp_path: Path) -> None:
+    """``off`` is a boolean in YAML 1.1 and a text in YAML 1.2."""
+    file = tmp_path / "settings.yaml"
+    file.write_text(f"{line}\n")
+    assert resolve({}, {}, file=str(file)).settings.ui == value
+
+
+@pytest.mark.parametrize("path", ["registry", "//registry", "/a/../b", "/a b", "/a?b", "/a#b", "/a\\b", "/ä"])
+def test_a_path_that_no_proxy_strips_is_refused(path: str) -> None:
+    with pytest.raises(SettingsNotUsable, match="public_path is .*; expected the beginning of a path"):
+        check_together(resolve({"public_path": path}, {}).settings)
+
+
+@pytest.mark.parametrize("path", ["/registry", "/registry/", "/a/b-c_d", "/"])
+def test_a_path_that_a_proxy_strips(path: str) -> None:
+    check_together(resolve({"public_path": path}, {}).settings)

@@ -340,6 +340,17 @@ class PlainEnvelope:
         self.status = 0
 
 
+UI: Final = "/ui"
+"""The path of the first page; all others are below it."""
+
+_BELOW_UI: Final = f"{UI}/"
+
+
+def is_of_pages(path: str) -> bool:
+    """Return whether a path is that of a page, or of a static file of pages."""
+    return path.startswith(_BELOW_UI) or path == UI
+
+
 HEAD_ONLY: Final = "counterfoil.head"
 """The key in the scope of a GET that was sent as HEAD, for a response that would not end by itself."""
 
@@ -415,7 +426,8 @@ class Envelope:
     """Request ids, fixed headers, a response to unexpected errors, and the metrics of each request.
 
     With ``packing``, responses are compressed for clients that accept it. ``guard`` refuses requests of pages of other
-    origins. ``has_access_control``: responses depend on who calls.
+    origins. ``has_access_control``: responses depend on who calls. ``error_pages`` returns what sends the errors of a
+    request for a page as pages.
     """
 
     def __init__(
@@ -427,8 +439,10 @@ class Envelope:
         packing: Packing | None = None,
         guard: OriginGuard | None = None,
         has_access_control: bool = False,
+        error_pages: Callable[[Scope, Send], Send] | None = None,
     ) -> None:
         self._app = app
+        self._error_pages = error_pages
         self._fixed = fixed_headers(has_access_control=has_access_control)
         self._telemetry = telemetry
         self._log_requests = log_requests
@@ -441,12 +455,18 @@ class Envelope:
         self._app, self._guard = app, guard
         self._fixed = fixed_headers(has_access_control=has_access_control)
 
+    def _to_client(self, scope: Scope, send: Send) -> Send:
+        """Return what sends the response to one request."""
+        pages = self._error_pages
+        return send if pages is None or not is_of_pages(scope["path"]) else pages(scope, send)
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request to the application, and complete its response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         begun = time.perf_counter()
+        send = self._to_client(scope, send)
         callers_id, encodings, is_browser = _read_headers(scope["headers"])
         request_id = callers_id or self._fresh_id()
         status, is_complete = 0, False

@@ -114,6 +114,13 @@ def shape_of(form: ObjectForm[Any]) -> BodyShape:
     return BodyShape(f"{form.kind.__name__}Body", about, properties_of(form))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OneOfShapes(HasJsonSchema):
+    """As a JSON schema: values of one of several shapes, by what was asked."""
+
+    shapes: tuple[JsonSchema, ...]
+
+
 def schema_of(described: JsonSchema) -> Document:
     """Return the JSON schema of ``described``, in which a shape is a reference.
 
@@ -129,6 +136,8 @@ def schema_of(described: JsonSchema) -> Document:
             return schema_of(schema)
         case ListOf(items=items):
             return {"type": "array", "items": schema_of(items)}
+        case OneOfShapes(shapes=shapes):
+            return {"anyOf": [schema_of(each) for each in shapes]}
         case dict():
             return described
     raise TypeError(described)
@@ -154,6 +163,9 @@ def _shapes_in(described: JsonSchema) -> Iterator[BodyShape]:
             yield shape_of(described)
         case JsonType(schema=inner) | ListOf(items=inner):
             yield from _shapes_in(inner)
+        case OneOfShapes(shapes=shapes):
+            for each in shapes:
+                yield from _shapes_in(each)
 
 
 # The OpenAPI description of the requests of Confluent's API.

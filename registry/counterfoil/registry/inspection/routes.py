@@ -21,7 +21,7 @@ from counterfoil.registry.http.access import (
 from counterfoil.registry.http.answers import Answer
 from counterfoil.registry.http.request import decode_segment
 from counterfoil.registry.http.route import ValidatedRoute
-from counterfoil.registry.http.shapes import AS_OF
+from counterfoil.registry.http.shapes import AS_OF, OneOfShapes
 from counterfoil.registry.inspection import bodies
 from counterfoil.registry.inspection.identifiers import ReferenceDirection, context_name
 from counterfoil.registry.inspection.refusals import MAX_ROWS as MAX_REFUSALS
@@ -311,7 +311,7 @@ INSPECTION_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
         list_elements,
         access=_READ & FOUND,
         query=_PAST,
-        result=ELEMENT_ROWS,
+        result=OneOfShapes((ELEMENT_ROWS, ELEMENT_INSPECTION)),
         errors=(*_NO_VERSION, *_JUDGED),
     ),
     _route("GET", f"{_BASE}/ids/{{id}}", get_id, access=FOUND, result=ID_INSPECTION, errors=_NO_SCHEMA),
@@ -355,7 +355,7 @@ INSPECTION_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
         f"{_BASE}/verdict",
         post_verdict,
         access=FROM_BODY,
-        result=SCHEMA_COMPARISON,
+        result=OneOfShapes((SCHEMA_COMPARISON, DRAFT_VERDICT)),
         errors=_COMPARED,
         looks_up=True,
     ),

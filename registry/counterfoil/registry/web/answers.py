@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from urllib.parse import quote, urlsplit
 
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Scope, Send
 
 from counterfoil.pages.frame import PageFrame
 from counterfoil.pages.links import ServerLinks
@@ -25,8 +25,6 @@ from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.settings import NAMES_IN_PATHS, ServerSettings
 
 # What is the same for all pages of an application.
-
-UI: Final = "/ui"
 
 
 @dataclass(frozen=True)
@@ -154,8 +152,6 @@ def is_known(tag: bytes, scope: Scope) -> bool:
 PAGE_COMMAND: Final = "counterfoil.page_command"
 """The key in the scope for a list of one text: the command that does what a page does."""
 
-_PREFIX: Final = UI.encode()
-_BELOW: Final = _PREFIX + b"/"
 _ERROR: Final = 400
 _LENGTH: Final = b"content-length"
 _TYPE: Final = b"content-type"
@@ -163,30 +159,19 @@ _RETRY: Final = b"retry-after"
 _PLAIN: Final = "<!doctype html><html lang=en><title>{title}</title><h1>{title}</h1><p>{message}</p></html>"
 
 
-def is_page_path(path: bytes) -> bool:
-    """Return whether a path is that of a page, or of a static file of pages."""
-    return path == _PREFIX or path.startswith(_BELOW)
-
-
 class ErrorPages:
     """Sends the errors of requests for pages as pages, with the status, the code and the headers of the API.
 
     Every part of the server that refuses a request answers with the error body of the API: the check of origins, the
-    gate, limits, the router, time limits. This is around all of them.
+    gate, limits, the router, time limits. The envelope has this around all of them.
     """
 
-    def __init__(self, app: ASGIApp, site: PageSite) -> None:
-        self._app = app
+    def __init__(self, site: PageSite) -> None:
         self._site = site
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request to the application."""
-        if scope["type"] == "http" and is_page_path(scope.get("raw_path") or scope["path"].encode()):
-            scope[PAGE_COMMAND] = [""]
-            send = self._translating(scope, send)
-        await self._app(scope, receive, send)
-
-    def _translating(self, scope: Scope, send: Send) -> Send:
+    def translating(self, scope: Scope, send: Send) -> Send:
+        """Return ``send`` for the response to a request for a page."""
+        scope[PAGE_COMMAND] = [""]
         start: Message | None = None
         parts: list[bytes] = []
 

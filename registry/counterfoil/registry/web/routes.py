@@ -14,8 +14,8 @@ from starlette.types import Scope
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.http.access import FOUND, MEMBER, on
 from counterfoil.registry.http.answers import accepts
-from counterfoil.registry.http.envelope import ROUTE_HOLDER
-from counterfoil.registry.web.answers import UI, see_other
+from counterfoil.registry.http.envelope import ROUTE_HOLDER, UI
+from counterfoil.registry.web.answers import see_other
 from counterfoil.registry.web.endpoint import PageRoute, site_of_app, the_subject_of_the_page
 from counterfoil.registry.web.forms import (
     build_compare,

@@ -13,10 +13,10 @@ from starlette.types import Receive, Scope, Send
 
 from counterfoil.registry.http.access import Access
 from counterfoil.registry.http.answers import error_answer
-from counterfoil.registry.http.envelope import ROUTE_HOLDER
+from counterfoil.registry.http.envelope import ROUTE_HOLDER, UI
 from counterfoil.registry.http.replies import entity_tag
 from counterfoil.registry.http.request import decode_segment
-from counterfoil.registry.web.answers import ASKED_AGAIN, IMMUTABLE, UI, is_known, not_modified, sent
+from counterfoil.registry.web.answers import ASKED_AGAIN, IMMUTABLE, is_known, not_modified, sent
 from counterfoil.schema.errors import NotFound, RegistryError
 
 STATIC: Final = f"{UI}/static"

@@ -1,0 +1,105 @@
+"""The answers of ``/inspect/v1`` beside their values: rules with examples, links, reads in the audit, the past."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from counterfoil.registry.access.rules import parse_pattern
+from counterfoil.registry.audit.events import EventPlace
+from counterfoil.registry.audit.recording import AuditRecords
+from counterfoil.registry.http.answers import refusal_link
+from counterfoil.registry.inspection.rules import rule_page, rule_rows
+from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.schema.compatibility import CompatibilityPolicy
+from counterfoil.schema.errors import NotFound
+from counterfoil.schema.languages.rules import RULE_BY_ID
+from counterfoil.schema.model import SchemaType
+from strategies.access.callers import access
+from strategies.registry.driver import InProcessRegistry
+
+if TYPE_CHECKING:
+    from counterfoil.registry.audit.events import StoredEvent
+
+EXAMPLES = Path(__file__).parents[3] / "rules"
+"""The folders of the rules, from which the examples are made."""
+
+
+def test_each_rule_has_the_example_of_its_folder() -> None:
+    for rule in RULE_BY_ID.values():
+        page = rule_page(rule.id)
+        folder = EXAMPLES / rule.page.split("/")[1] / rule.id
+        assert page.example is not None
+        for name, text in (("previous", page.example.previous), ("current", page.example.current)):
+            [path] = folder.glob(f"{name}.*")
+            assert text == path.read_text(), path
+        assert (page.why, page.fix) == (rule.why, rule.fix)
+        assert page.example.finding
+
+
+def test_rules_are_found_by_language_policy_and_words() -> None:
+    everything = rule_rows().rules
+    assert [each.id for each in everything] == list(RULE_BY_ID)
+    for language in SchemaType:
+        for policy in CompatibilityPolicy:
+            found = rule_rows(schema_type=language, policy=policy).rules
+            assert found == tuple(
+                each for each in everything if each.schema_type == language and policy in each.policies
+            )
+    found = rule_rows(query="ENUM symbols LACKS").rules
+    assert "missing-enum-symbols" in [each.id for each in found]
+    assert len(found) < 5
+    with pytest.raises(NotFound, match="no compatibility rule 'none'"):
+        rule_page("none")
+
+
+def test_reads_of_texts_are_in_the_audit() -> None:
+    async def story() -> list[StoredEvent]:
+        storage = MemoryStorage()
+        audit = AuditRecords(storage, reads=[parse_pattern("own.*")])
+        registry = InProcessRegistry(storage, access=access(), audit=audit)
+        made = await registry.send("POST", "/subjects/own.s/versions", "admin", {"schema": '"int"'})
+        guid = made.json["guid"]
+        for path in (
+            "subjects/own.s/versions/1",
+            "subjects/own.s/elements",
+            f"layout/{guid}",
+            "diff?from=own.s@1&to=own.s@1",
+        ):
+            reply = await registry.send("GET", f"/inspect/v1/{path}", "reader")
+            assert reply.status == 200, reply.text
+        await registry.send("GET", "/inspect/v1/subjects/own.s", "reader")
+        await registry.send("POST", "/inspect/v1/verdict", "reader", {"from": "own.s@1", "to": {"schema": '"int"'}})
+        await audit.write_minute()
+        return list(await storage.audit_events(EventPlace(0), 99, 99))
+
+    actions = {each.facts["action"] for each in asyncio.run(story()) if each.event == "schema.read"}
+    assert actions == {
+        "GET /inspect/v1/subjects/{subject}/versions/{version}",
+        "GET /inspect/v1/subjects/{subject}/elements",
+        "GET /inspect/v1/layout/{guid}",
+        "GET /inspect/v1/diff",
+        "POST /inspect/v1/verdict",
+    }
+
+
+def test_the_past_has_no_records_and_says_so_where_it_cannot_answer() -> None:
+    async def story() -> None:
+        registry = InProcessRegistry()
+        await registry.register("a", '"int"')
+        await registry.put("/config/b", {"alias": "a"})
+        page = (await registry.get("/inspect/v1/subjects/a?as_of=1")).json
+        assert "aliases" not in page
+        assert (await registry.get("/inspect/v1/subjects/a")).json["aliases"] == ["b"]
+        for path in ("ids/1", "references/a/1", "refusals", "rules"):
+            reply = await registry.get(f"/inspect/v1/{path}?as_of=1")
+            assert (reply.status, "as_of is not possible" in reply.json["message"]) == (400, True), path
+
+    asyncio.run(story())
+
+
+def test_a_refused_registration_links_to_its_page() -> None:
+    assert refusal_link("/x/ui/refusals/", b"a b/\xe9") == '</x/ui/refusals/a%20b%2F%E9>; rel="describedby"'
