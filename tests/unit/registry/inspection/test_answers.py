@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from counterfoil.registry.access.rules import parse_pattern
-from counterfoil.registry.audit.events import EventPlace
+from counterfoil.registry.audit.events import AuditEvent, EventKind
 from counterfoil.registry.audit.recording import AuditRecords
 from counterfoil.registry.http.answers import refusal_link
 from counterfoil.registry.inspection.rules import rule_page, rule_rows
@@ -20,9 +19,6 @@ from counterfoil.schema.languages.rules import RULE_BY_ID
 from counterfoil.schema.model import SchemaType
 from strategies.access.callers import access
 from strategies.registry.driver import InProcessRegistry
-
-if TYPE_CHECKING:
-    from counterfoil.registry.audit.events import StoredEvent
 
 EXAMPLES = Path(__file__).parents[3] / "rules"
 """The folders of the rules, from which the examples are made."""
@@ -56,10 +52,21 @@ def test_rules_are_found_by_language_policy_and_words() -> None:
         rule_page("none")
 
 
+class HeardEvents(AuditRecords):
+    """Audit records that are listed when they happen."""
+
+    def __init__(self, storage: MemoryStorage) -> None:
+        super().__init__(storage, reads=[parse_pattern("own.*")])
+        self.heard: list[AuditEvent] = []
+
+    def record(self, event: AuditEvent) -> None:
+        self.heard.append(event)
+
+
 def test_reads_of_texts_are_in_the_audit() -> None:
-    async def story() -> list[StoredEvent]:
+    async def story() -> list[AuditEvent]:
         storage = MemoryStorage()
-        audit = AuditRecords(storage, reads=[parse_pattern("own.*")])
+        audit = HeardEvents(storage)
         registry = InProcessRegistry(storage, access=access(), audit=audit)
         made = await registry.send("POST", "/subjects/own.s/versions", "admin", {"schema": '"int"'})
         guid = made.json["guid"]
@@ -73,10 +80,9 @@ def test_reads_of_texts_are_in_the_audit() -> None:
             assert reply.status == 200, reply.text
         await registry.send("GET", "/inspect/v1/subjects/own.s", "reader")
         await registry.send("POST", "/inspect/v1/verdict", "reader", {"from": "own.s@1", "to": {"schema": '"int"'}})
-        await audit.write_minute()
-        return list(await storage.audit_events(EventPlace(0), 99, 99))
+        return audit.heard
 
-    actions = {each.facts["action"] for each in asyncio.run(story()) if each.event == "schema.read"}
+    actions = {each.facts["action"] for each in asyncio.run(story()) if each.kind is EventKind.SCHEMA_READ}
     assert actions == {
         "GET /inspect/v1/subjects/{subject}/versions/{version}",
         "GET /inspect/v1/subjects/{subject}/elements",
