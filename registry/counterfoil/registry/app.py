@@ -343,11 +343,11 @@ def assemble(
             if server is None
             else server.administration,
             nothing=cases_over(open_store("sqlite://")) if settings.denied_reads == "404" else None,
-            refusal_pages=f"{site.prefix}/ui/refusals/" if has_pages and refusals is not None else "",
+            refusal_pages=f"{site.prefix}/ui/refusals/" if has_pages and settings.refusals == "on" else "",
         ),
         events,
         Description(routes),
-        site=site_of(settings),
+        site=site,
     )
     paths = Deadlines(
         Paths(app, max_body_bytes=settings.max_body_bytes, methods=methods), timeout_s=settings.request_timeout_s
@@ -384,7 +384,7 @@ def assemble(
         packing=Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None,
         guard=_guard(settings, has_access_control=access is not None),
         has_access_control=access is not None,
-        error_pages=ErrorPages(site_of(settings)).translating if pages else None,
+        error_pages=ErrorPages(site).translating if has_pages else None,
     )
 
     def demand(access: AccessControl | None) -> None:
