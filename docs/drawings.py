@@ -221,9 +221,9 @@ CONTRACT = Drawing(
 
 ROOMS = Drawing(
     880,
-    290,
-    "Five rooms. The registry imports contracts and schema, the converter imports the SDK and schema, contracts imports"
-    " the SDK and schema, the SDK imports schema. Schema imports none of them.",
+    330,
+    "Six rooms. The registry imports contracts, pages and schema, the converter imports the SDK, pages and schema,"
+    " contracts imports the SDK, pages and schema, the SDK and pages import schema. Schema imports none of them.",
     (
         Box(
             10, 60, 215, 90, "registry", ("HTTP service, its stores,", "access and audit", "extra: registry"), "strong"
@@ -240,8 +240,15 @@ ROOMS = Drawing(
         Box(290, 60, 170, 90, "contracts", ("check, lint, test, deploy,", "the command line"), "strong"),
         Box(525, 60, 150, 90, "sdk", ("client, serializers,", "adapters"), "strong"),
         Box(725, 60, 145, 90, "schema", ("languages, rules,", "plans, agreements;", "no I/O"), "good"),
+        Box(725, 185, 145, 90, "pages", ("HTML from values;", "no I/O"), "good"),
     ),
     (
+        Arrow(((797, 185), (797, 153))),
+        Arrow(
+            ((117, 275), (117, 310), (797, 310), (797, 278)),
+            "pages of the registry, of checks and of the converter",
+            (250, 302),
+        ),
         Arrow(((225, 105), (287, 105))),
         Arrow(((460, 105), (522, 105))),
         Arrow(((675, 105), (722, 105))),

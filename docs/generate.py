@@ -124,10 +124,10 @@ def main() -> int:
 def brought_up_to_date(folder: Path, files: dict[str, str], *, is_check: bool) -> list[str]:
     """Write the files of a folder that differ and remove those that are not among them; return their names.
 
-    With ``is_check`` nothing is written or removed.
+    With ``is_check`` nothing is written or removed. Pictures of pages stay: ``make screenshots`` makes them.
     """
     drifted = []
-    known = {str(path.relative_to(folder)) for path in folder.rglob("*.*")}
+    known = {str(path.relative_to(folder)) for path in folder.rglob("*.*") if path.suffix != ".png"}
     for name in known.difference(files):  # of a rule that was removed
         drifted.append(name)
         if not is_check:
