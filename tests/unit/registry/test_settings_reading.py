@@ -33,7 +33,8 @@ def another_value(setting: Setting) -> str:
             networks, origins = "10.0.0.0/8,192.168.0.0/16", "https://a.example,https://b.example"
             return networks if setting.parse_item is not None else origins
         case _:
-            return setting.choices[-1] if setting.choices else "another"
+            others = [each for each in reversed(setting.choices) if each != setting.default]
+            return others[0] if others else "another"
 
 
 def in_yaml(setting: Setting, text: str) -> str:
