@@ -256,7 +256,7 @@ def test_a_word_that_is_a_choice_needs_no_quotes(line: str, value: str, tmp_path
 
 @pytest.mark.parametrize("path", ["registry", "//registry", "/a/../b", "/a b", "/a?b", "/a#b", "/a\\b", "/ä"])
 def test_a_path_that_no_proxy_strips_is_refused(path: str) -> None:
-    with pytest.raises(SettingsNotUsable, match="public_path is .*; expected the beginning of a path"):
+    with pytest.raises(SettingsNotUsable, match=r"public_path is .*; expected the beginning of a path"):
         check_together(resolve({"public_path": path}, {}).settings)
 
 
