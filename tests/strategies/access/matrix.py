@@ -179,6 +179,9 @@ MEMBERS_ALONE = {
     "GET /auth/v1/tokens",
     "GET /inspect/v1/rules",
     "GET /inspect/v1/rules/{rule}",
+    "GET /ui/help",
+    "GET /ui/rules",
+    "GET /ui/rules/{rule}",
 }
 """The routes for every caller with credentials, and for no other; lists are for everybody, and show what is allowed."""
 

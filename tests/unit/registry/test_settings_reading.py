@@ -33,7 +33,8 @@ def another_value(setting: Setting) -> str:
             networks, origins = "10.0.0.0/8,192.168.0.0/16", "https://a.example,https://b.example"
             return networks if setting.parse_item is not None else origins
         case _:
-            return setting.choices[-1] if setting.choices else "another"
+            others = [each for each in reversed(setting.choices) if each != setting.default]
+            return others[0] if others else "another"
 
 
 def in_yaml(setting: Setting, text: str) -> str:
@@ -255,7 +256,7 @@ def test_a_word_that_is_a_choice_needs_no_quotes(line: str, value: str, tmp_path
 
 @pytest.mark.parametrize("path", ["registry", "//registry", "/a/../b", "/a b", "/a?b", "/a#b", "/a\\b", "/ä"])
 def test_a_path_that_no_proxy_strips_is_refused(path: str) -> None:
-    with pytest.raises(SettingsNotUsable, match="public_path is .*; expected the beginning of a path"):
+    with pytest.raises(SettingsNotUsable, match=r"public_path is .*; expected the beginning of a path"):
         check_together(resolve({"public_path": path}, {}).settings)
 
 

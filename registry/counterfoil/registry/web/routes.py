@@ -87,7 +87,7 @@ PAGE_ROUTES: Final[tuple[PageRoute, ...]] = (
     _found(f"{UI}/changes", build_changes, twin="GET /changes", is_of_journal=True),
     _for_members(f"{UI}/rules", build_rules, twin=f"GET {_TWIN}/rules"),
     _for_members(f"{UI}/rules/{{rule}}", build_rule, twin=f"GET {_TWIN}/rules/{{rule}}"),
-    _found(f"{UI}/help", build_help, is_of_journal=True),
+    _for_members(f"{UI}/help", build_help),
     _found(f"{UI}/admin/index", build_registry, twin=f"GET {_TWIN}"),
 )
 """All pages, in the order in which they are tried."""
