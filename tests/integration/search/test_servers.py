@@ -6,7 +6,6 @@ import asyncio
 import json
 import random
 import threading
-import time
 import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any
@@ -19,13 +18,12 @@ from counterfoil.registry.search.sqlite import SqliteIndexDatabase
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.subjects.reading import SchemaReader
 from local_services import RegistryProcess
+from local_services.process import wait_until
 from strategies.search.indexed import dumped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-PATIENCE_S = 60.0
 
 
 def ask(url: str, path: str, body: Any = None) -> Any:
@@ -48,11 +46,12 @@ def register_all(url: str, numbers: Sequence[int]) -> None:
 
 def await_current(url: str) -> Any:
     """Return the state of the index when it has every change."""
-    until_s = time.monotonic() + PATIENCE_S
-    while (found := ask(url, "/inspect/v1/search?q=order")["index"])["state"] != "current":
-        assert time.monotonic() < until_s, found
-        time.sleep(0.05)
-    return found
+
+    def state() -> Any:
+        return ask(url, "/inspect/v1/search?q=order")["index"]
+
+    wait_until(lambda: state()["state"] == "current", what="the index to have every change")
+    return state()
 
 
 def dump_beside_a_new_one(store: str) -> tuple[dict[str, Any], dict[str, Any]]:

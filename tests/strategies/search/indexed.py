@@ -60,11 +60,11 @@ class Indexed:
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
     """Return when ``condition`` holds, which another task brings about."""
-    for _ in range(_ATTEMPTS):
-        if await condition():
-            return
+    attempts = 0
+    while not await condition():
+        attempts += 1
+        assert attempts < _ATTEMPTS, "the condition did not hold after a minute"
         await asyncio.sleep(_PAUSE_S)
-    raise AssertionError("the condition did not hold after a minute")
 
 
 @asynccontextmanager
