@@ -8,6 +8,7 @@ controls; Unicode Technical Standard 39, section 5.2 (mixed scripts, "highly res
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -58,11 +59,13 @@ def shown(value: object) -> object:
 
     A template prints nothing for None by accident: it is refused.
     """
+    if type(value) is str:
+        return value if value.isascii() and value.isprintable() else visible(value)
     if isinstance(value, Markup):
         return value
     if value is None:
         raise ValueError("A template prints a value that is None: it has to say what is shown instead")
-    return visible(value if type(value) is str else str(value))
+    return visible(str(value))
 
 
 def true_text(text: str) -> Markup:
@@ -137,13 +140,22 @@ def cut_text(text: str, most: int) -> str:
     return f"{text[:most]}… ({len(text) - most:,} more characters)"
 
 
+WHOLE_SCHEMA: Final = Markup("the whole schema")
+"""What is shown for the path of the schema itself, which is empty."""
+_IS_PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9_.\[\]{}-]+").fullmatch
+
+
 def path_markup(path: str, most: int = MOST_OF_A_NAME) -> Markup:
     """Return a field path: what is before its last name is written more quietly.
 
     >>> str(path_markup("customer.email"))
     '<span class="before">customer.</span>email'
     """
+    if not path:
+        return WHOLE_SCHEMA
     before, dot, last = path.rpartition(".")
+    if dot and last and len(path) <= most and _IS_PLAIN_PATH(path):
+        return Markup(f'<span class="before">{before}.</span>{last}')  # noqa: S704 (no character of it has a meaning)
     if not dot or not last or len(path) > most:
         return escape(name_text(path, most))
     quiet, loud = escape(name_text(before, most)), escape(name_text(last, most))

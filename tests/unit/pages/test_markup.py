@@ -118,6 +118,7 @@ def test_a_line_of_a_source_has_its_tokens_and_is_cut():
 def test_numbers_times_and_bytes():
     assert path_markup("a.b.c") == '<span class="before">a.b.</span>c'
     assert path_markup("a.") == "a."
+    assert path_markup("") == "the whole schema"
     assert moment(1_793_534_400_123) == '<time datetime="2026-11-01T12:00:00.123Z">2026-11-01 12:00:00</time>'
     assert moment(10**18) == "1000000000000000000 ms"
     assert hexadecimal("00" * 20, 0, 20) == "00 " * 8 + "…"

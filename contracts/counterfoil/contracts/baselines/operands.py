@@ -51,7 +51,7 @@ _AGREEMENT: Final = "contract or product file"
 SUBJECT_VERSION: Final = re.compile(r"(?P<subject>.+)@(?P<version>latest|[1-9][0-9]*)")
 
 
-class Operand(NamedTuple):
+class FoundOperand(NamedTuple):
     """A schema, and where it was found: as the file at ``path`` of ``tree``, or without one in a registry.
 
     ``root`` is the folder to which paths of the tree are relative.
@@ -183,7 +183,7 @@ def read_operand(operand: str, current: str, *, registry: Callable[[], RegistryR
     return find_operand(operand, current, registry=registry).read
 
 
-def find_operand(operand: str, current: str, *, registry: Callable[[], RegistryReader] | None) -> Operand:
+def find_operand(operand: str, current: str, *, registry: Callable[[], RegistryReader] | None) -> FoundOperand:
     """Return the schema that ``operand`` names, relative to the folder ``current``; it is read leniently and is valid.
 
     A name that fits several forms is read as a file if there is one, else as a file in git, else as a version of a
@@ -198,7 +198,7 @@ def find_operand(operand: str, current: str, *, registry: Callable[[], RegistryR
     return found
 
 
-def _find(operand: str, current: str, registry: Callable[[], RegistryReader] | None) -> Operand:
+def _find(operand: str, current: str, registry: Callable[[], RegistryReader] | None) -> FoundOperand:
     place = Path(current) / operand
     if place.is_file():
         return _read_file(place, operand)
@@ -215,7 +215,9 @@ def _find(operand: str, current: str, registry: Callable[[], RegistryReader] | N
         if registry is None:
             raise UsageMistake(f"{operand} is in a registry, which needs --registry URL or COUNTERFOIL_REGISTRY_URL")
         version = named["version"]
-        return Operand(read_version(registry(), named["subject"], "latest" if version == "latest" else int(version)))
+        return FoundOperand(
+            read_version(registry(), named["subject"], "latest" if version == "latest" else int(version))
+        )
     raise InputNotFound(
         f"there is no file '{operand}', and it is neither REF:PATH nor SUBJECT@VERSION{about_backslashes(operand)}"
     )
@@ -228,7 +230,7 @@ def _repository_of(operand: str, current: str) -> GitRepository:
     return found
 
 
-def _read_file(place: Path, operand: str) -> Operand:
+def _read_file(place: Path, operand: str) -> FoundOperand:
     """Return the file, with the schemas that it may refer to: of its repository; without one or git, of its folder."""
     root, path = str(place.parent), place.name
     try:
@@ -242,15 +244,15 @@ def _read_file(place: Path, operand: str) -> Operand:
     tree = SchemaTree(
         [file for file in files if file], label=operand, validation=Validation.LENIENT, other=reader_of(root)
     )
-    return Operand(tree.read(path), tree, path, root)
+    return FoundOperand(tree.read(path), tree, path, root)
 
 
-def _read_in_git(repository: GitRepository, ref: str, path: str, current: str) -> Operand:
+def _read_in_git(repository: GitRepository, ref: str, path: str, current: str) -> FoundOperand:
     """Return the file at a commit."""
     tree, path = _state(repository, ref, path, current)
     if path not in tree.paths:
         raise InputNotFound(f"{ref} has no file {path!r}; paths start at the top of the repository, or with ./ here")
-    return Operand(tree.read(path), tree, path, repository.top)
+    return FoundOperand(tree.read(path), tree, path, repository.top)
 
 
 def _state(

@@ -31,7 +31,7 @@ SCHEMA_VERSION = 1
 _COLOURS: Final = {"~": "yellow", "+": "green", "-": "red", "!": "red"}
 
 
-class PlacedChange(NamedTuple):
+class PrintedChange(NamedTuple):
     """One change, with its place on each side that has one, and what it breaks."""
 
     kind: str
@@ -60,7 +60,7 @@ class DiffReport:
 
     earlier: DiffSide
     later: DiffSide
-    changes: tuple[PlacedChange, ...]
+    changes: tuple[PrintedChange, ...]
     breaks: Breaks | None = None
 
     @classmethod
@@ -88,7 +88,7 @@ class DiffReport:
         if type(was) is not type(now):
             raise PreconditionFailed(f"of {earlier.label} and {later.label}, one is a contract and one a product")
         changes = (
-            PlacedChange(
+            PrintedChange(
                 each.kind,
                 each.element,
                 each.earlier,
@@ -106,15 +106,15 @@ class DiffReport:
         """Whether anything changed, in the texts or in what they refer to."""
         return bool(self.changes) or (self.breaks is not None and bool(self.breaks.others))
 
-    def position(self, change: PlacedChange) -> tuple[DiffSide, Position | None]:
+    def position(self, change: PrintedChange) -> tuple[DiffSide, Position | None]:
         """Return the side that shows the change, and the position there: the later side, except for removed parts."""
         if change.later is None and change.earlier_position is not None:
             return self.earlier, change.earlier_position
         return self.later, change.later_position
 
 
-def _placed(change: Change, was: ParsedSchema, now: ParsedSchema, breaks: tuple[BreakingChange, ...]) -> PlacedChange:
-    return PlacedChange(
+def _placed(change: Change, was: ParsedSchema, now: ParsedSchema, breaks: tuple[BreakingChange, ...]) -> PrintedChange:
+    return PrintedChange(
         change.kind,
         change.element,
         change.earlier,
@@ -225,7 +225,7 @@ def _verdict(breaks: Breaks | None) -> str:
     return f"  ({breaks.forbidden} {verb} forbidden by {terms})"
 
 
-def _line(report: DiffReport, change: PlacedChange, style: TextStyle) -> str:
+def _line(report: DiffReport, change: PrintedChange, style: TextStyle) -> str:
     sign = "+" if change.kind.endswith("-added") else "-" if change.kind.endswith("-removed") else "~"
     side, position = report.position(change)
     element = f"{change.element}: " if change.element else ""
@@ -317,7 +317,7 @@ def _side(side: DiffSide) -> JsonObject:
     return {"operand": side.label, "name": side.name}
 
 
-def _change(change: PlacedChange) -> JsonObject:
+def _change(change: PrintedChange) -> JsonObject:
     return {
         "kind": change.kind,
         "element": change.element,
