@@ -293,3 +293,13 @@ def test_cors_origins_has_an_effect() -> None:
 
     assert in_process(story) is None
     assert in_process(story, cors_origins=("https://a.example",)) == "https://a.example"
+
+
+def test_refusals_has_an_effect() -> None:
+    async def kept(**settings: Any) -> int:
+        registry = InProcessRegistry(**settings)
+        await registry.register("s", "{")
+        return len((await registry.get("/inspect/v1/refusals")).json["refusals"])
+
+    assert asyncio.run(kept()) == 1
+    assert asyncio.run(kept(refusals="off")) == 0

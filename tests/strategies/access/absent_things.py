@@ -160,11 +160,14 @@ async def world(*, others: bool, **settings: Any) -> World:
     await done("POST", f"{C}/topics/own/stats", {"records": 1, "environment": "foreign"})
     bound = await done("POST", "/auth/v1/bindings", {"to": "User:foreign", "allow": "reader", "on": "foreign.*"})
     await done("PUT", "/auth/v1/services/foreign", {})
-    referring = {"schema": "{", "references": [{"name": "x", "subject": "foreign.s", "version": 1}]}
+    referring: dict[str, Any] = {"schema": "{", "references": [{"name": "x", "subject": "foreign.s", "version": 1}]}
     for subject, body, request_id in (("foreign.s", {"schema": "{"}, "foreign"), ("own.s", referring, "hidden")):
         await registry.send("POST", f"/subjects/{subject}/versions", "admin", body, X_Request_Id=request_id)
     record = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "own"}]}
-    referrer = {"schema": json.dumps(record), "references": [{"name": "own", "subject": "own.s", "version": 1}]}
+    referrer: dict[str, Any] = {
+        "schema": json.dumps(record),
+        "references": [{"name": "own", "subject": "own.s", "version": 1}],
+    }
     await done("POST", "/subjects/foreign.r/versions", referrer)
     token = await done("POST", "/auth/v1/tokens", {"name": "x", "owner": "Service:foreign"})
     ids = {"{live}": live["id"], "{elsewhere}": elsewhere["id"], "{binding}": bound["id"], "{token}": token["id"]}

@@ -13,9 +13,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource
 from counterfoil.registry.contracts.records import NAME_PATTERN, is_name
+from counterfoil.registry.contracts.verdicts.counterparts import application, bridge, may_see
 from counterfoil.registry.contracts.verdicts.questions import Proposal
 from counterfoil.registry.contracts.verdicts.verdict import Policy
-from counterfoil.registry.contracts.visibility import application, bridge, may_see
 from counterfoil.registry.http.access import RequestCaller
 from counterfoil.registry.http.request import decode_segment, expected
 from counterfoil.registry.use_cases import UseCases

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from counterfoil.registry.access.resources import AccessOperation, subject_resource
 from counterfoil.registry.contracts import bodies as visible
-from counterfoil.registry.contracts import visibility
 from counterfoil.registry.contracts.bodies import (
     ApplicationName,
     ApplicationToPutBody,
@@ -35,6 +34,7 @@ from counterfoil.registry.contracts.bodies import (
     VersionToPutBody,
 )
 from counterfoil.registry.contracts.publishing import OtherContent, plain_contract
+from counterfoil.registry.contracts.verdicts import counterparts
 from counterfoil.registry.http.access import CallerOfRequest, CasesOfRequest, RequestCaller
 from counterfoil.registry.http.answers import V1, answer
 from counterfoil.registry.use_cases import UseCases
@@ -64,7 +64,7 @@ async def list_applications(cases: CasesOfRequest, caller: CallerOfRequest) -> o
     return [
         APPLICATION.write(each)
         for each in found
-        if caller.may(AccessOperation.DESCRIBE, visibility.application(each.name))
+        if caller.may(AccessOperation.DESCRIBE, counterparts.application(each.name))
     ]
 
 
@@ -114,13 +114,13 @@ async def publish(
 ) -> object:
     """Publish the contracts of one version of an application, all or none."""
     new = body.publication()
-    caller.require(AccessOperation.WRITE, visibility.application(new.application))
+    caller.require(AccessOperation.WRITE, counterparts.application(new.application))
     try:
         published = await cases.contracts.publishing.publish(
             new, dry_run=dry_run, permit=caller.require_on, by=caller.requester
         )
     except OtherContent as other:
-        if caller.may(AccessOperation.READ, visibility.application(other.application)):
+        if caller.may(AccessOperation.READ, counterparts.application(other.application)):
             raise
         raise ContractExists(other.message) from None  # without the text of the other one
     return PUBLICATION.write(published)
@@ -133,7 +133,7 @@ async def list_contracts(cases: CasesOfRequest, caller: CallerOfRequest) -> obje
     return [
         CONTRACT_VERSIONS.write(each)
         for each in found
-        if await visibility.may_see(cases.contracts.library, caller, AccessOperation.READ, each.id)
+        if await counterparts.may_see(cases.contracts.library, caller, AccessOperation.READ, each.id)
     ]
 
 
@@ -157,7 +157,7 @@ async def get_contract_version(
     caller.filters()
     found = await cases.contracts.library.version(contract, version, kind)
     absent = cases.contracts.library.no_version(contract, version)
-    caller.require_found(AccessOperation.READ, visibility.application(found.application), absent=absent)
+    caller.require_found(AccessOperation.READ, counterparts.application(found.application), absent=absent)
     return CONTRACT.write(found) if form is ContractForm.JSON else plain_contract(found)
 
 
@@ -175,7 +175,7 @@ async def get_contract_diff(
     for each in (version, earlier):
         found = await cases.contracts.library.version(contract, each, kind)
         absent = cases.contracts.library.no_version(contract, each)
-        caller.require_found(AccessOperation.READ, visibility.application(found.application), absent=absent)
+        caller.require_found(AccessOperation.READ, counterparts.application(found.application), absent=absent)
     return CONTRACT_DIFF.write(await cases.contracts.comparing.versions(contract, earlier, version, kind))
 
 
@@ -189,7 +189,7 @@ async def list_environments(cases: CasesOfRequest, caller: CallerOfRequest) -> o
     return [
         ENVIRONMENT.write(each)
         for each in found
-        if caller.may(AccessOperation.DESCRIBE, visibility.environment(each.name))
+        if caller.may(AccessOperation.DESCRIBE, counterparts.environment(each.name))
     ]
 
 
@@ -220,7 +220,7 @@ def _shown_deployments(caller: RequestCaller, found: Iterable[Deployment]) -> ob
     return [
         DEPLOYMENT.write(each)
         for each in found
-        if caller.may(AccessOperation.DESCRIBE, visibility.application(each.application))
+        if caller.may(AccessOperation.DESCRIBE, counterparts.application(each.application))
     ]
 
 
@@ -237,7 +237,7 @@ async def _deployment(
     caller.filters()
     found = await cases.contracts.environments.find(environment, liveness, deployment)
     absent = cases.contracts.environments.no_deployment(environment, liveness, deployment)
-    caller.require_found(operation, visibility.application(found.application), absent=absent)
+    caller.require_found(operation, counterparts.application(found.application), absent=absent)
     return found
 
 
@@ -245,7 +245,7 @@ async def record_deployment(
     cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, body: DeploymentToRecordBody
 ) -> object:
     """Record a deployment, which replaces that of the same instance; the version must have been published."""
-    caller.require(AccessOperation.WRITE, visibility.application(body.application))
+    caller.require(AccessOperation.WRITE, counterparts.application(body.application))
     return DEPLOYMENT.write(
         await cases.contracts.environments.record(body.deployment(environment), by=caller.requester)
     )
@@ -281,7 +281,7 @@ async def record_release(
     cases: CasesOfRequest, caller: CallerOfRequest, environment: EnvironmentName, body: ReleaseToRecordBody
 ) -> object:
     """Record a release beside those before it; the version must have been published."""
-    caller.require(AccessOperation.WRITE, visibility.application(body.application))
+    caller.require(AccessOperation.WRITE, counterparts.application(body.application))
     return DEPLOYMENT.write(
         await cases.contracts.environments.record(body.deployment(environment), by=caller.requester)
     )
@@ -315,7 +315,7 @@ async def check_proposal(
     caller.filters()
     proposal = body.proposal()
     if proposal.environment is not None:
-        visible.require_known(caller, visibility.environment(proposal.environment))
+        visible.require_known(caller, counterparts.environment(proposal.environment))
     proposal = replace(proposal, is_application_known=caller.may_know_application(proposal.application))
     found = await cases.contracts.checking.verdict(proposal, permit=caller.require_on, by=caller.requester)
     return await _answer(cases, caller, found, is_strict=strict)
@@ -333,7 +333,7 @@ async def can_i_deploy(
     strict: Strict = False,
 ) -> object:
     """Return whether a version may be deployed to an environment."""
-    visible.require_known(caller, visibility.application(application), visibility.environment(environment))
+    visible.require_known(caller, counterparts.application(application), counterparts.environment(environment))
     found = await cases.contracts.verdicts.can_deploy(
         application, version, environment, ignored=_known(caller, ignore), max_age_days=max_age
     )
@@ -351,7 +351,7 @@ async def can_i_merge(
     strict: Strict = False,
 ) -> object:
     """Return whether a version may be merged: whether it fits the newest versions of all others on a branch."""
-    visible.require_known(caller, visibility.application(application))
+    visible.require_known(caller, counterparts.application(application))
     found = await cases.contracts.verdicts.can_merge(application, version, branch, ignored=_known(caller, ignore))
     return await _answer(cases, caller, found, is_strict=strict)
 
@@ -371,8 +371,8 @@ async def can_i_retire(
     strict: Strict = False,
 ) -> object:
     """Return whether a major version of a contract may be retired, since nobody who is live reads it."""
-    visible.require_known(caller, visibility.environment(environment))
-    is_known = await visibility.may_see(cases.contracts.library, caller, AccessOperation.READ, contract)
+    visible.require_known(caller, counterparts.environment(environment))
+    is_known = await counterparts.may_see(cases.contracts.library, caller, AccessOperation.READ, contract)
     found = await cases.contracts.verdicts.can_retire(contract, major, environment, is_known=is_known)
     return await _answer(cases, caller, found, is_strict=strict)
 
@@ -387,8 +387,8 @@ async def get_matrix(
     """Return all pairs that are live in an environment: of a subject, or with an application on one side."""
     of_subject = None if subject is None else parse_subject(subject)
     named = [] if of_subject is None else [subject_resource(of_subject)]
-    own = [visibility.application(application)] if application else []
-    visible.require_known(caller, *named, *own, visibility.environment(environment))
+    own = [counterparts.application(application)] if application else []
+    visible.require_known(caller, *named, *own, counterparts.environment(environment))
     found = await cases.contracts.verdicts.matrix(environment, subject=of_subject, application=application)
     return await _answer(cases, caller, found, is_strict=False)
 
@@ -399,9 +399,9 @@ async def list_consumers(
     """List who reads a subject: live versions, and the newest version of each application."""
     caller.filters()
     if environment is not None:
-        visible.require_known(caller, visibility.environment(environment))
+        visible.require_known(caller, counterparts.environment(environment))
     found = await cases.contracts.consumers.of_subject(subject, environment)
-    return [CONSUMER.write(each) for each in visibility.shown_consumers(caller, found)]
+    return [CONSUMER.write(each) for each in counterparts.shown_consumers(caller, found)]
 
 
 async def list_read_fields(
@@ -410,9 +410,9 @@ async def list_read_fields(
     """List the paths of a subject that are read, each with those who read it."""
     caller.filters()
     if environment is not None:
-        visible.require_known(caller, visibility.environment(environment))
+        visible.require_known(caller, counterparts.environment(environment))
     found = await cases.contracts.consumers.fields(subject, environment)
-    shown = [replace(each, consumers=visibility.shown_consumers(caller, each.consumers)) for each in found]
+    shown = [replace(each, consumers=counterparts.shown_consumers(caller, each.consumers)) for each in found]
     return [FIELD_USE.write(each) for each in shown if each.consumers]
 
 

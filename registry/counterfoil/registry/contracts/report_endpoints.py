@@ -12,7 +12,6 @@ from pydantic import BeforeValidator, Field
 
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.contracts import bodies as visible
-from counterfoil.registry.contracts import visibility
 from counterfoil.registry.contracts.bodies import (
     ApprovalId,
     ContractsBody,
@@ -24,6 +23,7 @@ from counterfoil.registry.contracts.bodies import (
     VerificationId,
     segment,
 )
+from counterfoil.registry.contracts.verdicts import counterparts
 from counterfoil.registry.http.access import FOUND, FROM_BODY, CallerOfRequest, CasesOfRequest, RequestCaller
 from counterfoil.registry.http.request import expected
 from counterfoil.registry.http.route import ValidatedRoute
@@ -183,20 +183,20 @@ async def list_verifications(
     caller.filters()
     found = await cases.contracts.verifications.all(contract, environment)
     seen = {
-        each: await visibility.may_see(cases.contracts.library, caller, AccessOperation.READ, each)
+        each: await counterparts.may_see(cases.contracts.library, caller, AccessOperation.READ, each)
         for each in {one.contract for one in found}
     }
     return [
         VERIFICATION.write(each)
         for each in found
-        if seen[each.contract] and visibility.may_know_environment(caller, each.environment)
+        if seen[each.contract] and counterparts.may_know_environment(caller, each.environment)
     ]
 
 
 async def add_verification(cases: CasesOfRequest, caller: CallerOfRequest, body: VerificationBody) -> object:
     """Store a verification, instead of that of records that were read before."""
     await visible.require_contract(cases, caller, AccessOperation.WRITE, body.contract)
-    visible.require_known(caller, visibility.environment(body.environment))
+    visible.require_known(caller, counterparts.environment(body.environment))
     return VERIFICATION.write(await cases.contracts.verifications.add(body.verification(), by=caller.requester))
 
 
@@ -205,9 +205,9 @@ async def get_verification(cases: CasesOfRequest, caller: CallerOfRequest, verif
     caller.filters()
     found = await cases.contracts.verifications.get(verification)
     absent = cases.contracts.verifications.no_verification(verification)
-    if not await visibility.may_see(cases.contracts.library, caller, AccessOperation.READ, found.contract):
+    if not await counterparts.may_see(cases.contracts.library, caller, AccessOperation.READ, found.contract):
         raise caller.unknown(absent)
-    caller.require_found(AccessOperation.DESCRIBE, visibility.environment(found.environment), absent=absent)
+    caller.require_found(AccessOperation.DESCRIBE, counterparts.environment(found.environment), absent=absent)
     return VERIFICATION.write(found)
 
 
@@ -282,12 +282,12 @@ async def get_migration_status(cases: CasesOfRequest, caller: CallerOfRequest, m
 def _shown(caller: RequestCaller, status: MigrationStatus) -> MigrationStatus:
     """Return a status with the applications, environments and facts of the bridge that the caller may know."""
     environments = (
-        tuple(name for name in status.environments if visibility.may_know_environment(caller, name))
+        tuple(name for name in status.environments if counterparts.may_know_environment(caller, name))
         if caller.may_know_application(status.application)
         else ()
     )
-    shown = replace(status, consumers=visibility.shown_consumers(caller, status.consumers), environments=environments)
-    if caller.may(AccessOperation.READ, visibility.bridge(status.bridge)):
+    shown = replace(status, consumers=counterparts.shown_consumers(caller, status.consumers), environments=environments)
+    if caller.may(AccessOperation.READ, counterparts.bridge(status.bridge)):
         return shown
     return replace(
         shown,
@@ -394,7 +394,7 @@ def _epoch_ms(time: datetime | None) -> int:
 
 async def post_usage(cases: CasesOfRequest, caller: CallerOfRequest, body: UsageBatchBody) -> object:
     """Store a batch of observed reads: counts, ids and names of fields, never values."""
-    caller.require(AccessOperation.WRITE, visibility.application(body.application))
+    caller.require(AccessOperation.WRITE, counterparts.application(body.application))
     batch = body.batch()
     for read in batch.reads:
         if read.subject:
@@ -416,9 +416,9 @@ async def list_usage(
     return [
         OBSERVED_USE.write(each)
         for each in found
-        if caller.may(AccessOperation.READ, visibility.application(each.application))
+        if caller.may(AccessOperation.READ, counterparts.application(each.application))
         and caller.may_describe(parse_subject(each.subject))
-        and visibility.may_know_environment(caller, each.environment)
+        and counterparts.may_know_environment(caller, each.environment)
     ]
 
 

@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, ResourceKind
 from counterfoil.registry.contracts import endpoints as contracts
 from counterfoil.registry.contracts import report_endpoints as reports
-from counterfoil.registry.contracts import visibility
 from counterfoil.registry.contracts.bodies import ContractId, Filter, segment
 from counterfoil.registry.contracts.report_endpoints import USAGE_ROUTES
+from counterfoil.registry.contracts.verdicts import counterparts
 from counterfoil.registry.contracts.verdicts.verdict import BLOCKING
 from counterfoil.registry.http.access import (
     FOUND,
@@ -130,13 +130,13 @@ async def _the_publisher(request: ApiRequest, caller: RequestCaller) -> AccessRe
         segment(request.segment("contract")), ContractKind.ODCS
     )
     known = [each for each in parties if caller.may_know_application(each)]
-    return visibility.application(min(known)) if known else REGISTRY
+    return counterparts.application(min(known)) if known else REGISTRY
 
 
 async def _the_environment(request: ApiRequest, caller: RequestCaller) -> AccessResource:
     """Return the environment in the query; without one, what the badge needs besides."""
     environment = request.text("environment")
-    return visibility.environment(environment) if environment else await _the_publisher(request, caller)
+    return counterparts.environment(environment) if environment else await _the_publisher(request, caller)
 
 
 def _responses() -> dict[int | str, Document]:

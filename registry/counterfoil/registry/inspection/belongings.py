@@ -12,9 +12,9 @@ from counterfoil.registry.access.rights import Viewer
 from counterfoil.registry.associations.records import AssociationIndex
 from counterfoil.registry.bridges.records import BridgeRecords
 from counterfoil.registry.bridges.use_cases import BridgeFilter
-from counterfoil.registry.contracts import visibility
 from counterfoil.registry.contracts.publishing import Library
 from counterfoil.registry.contracts.records import ContractRecords
+from counterfoil.registry.contracts.verdicts import counterparts
 from counterfoil.registry.contracts.verdicts.counterparts import Consumers, is_covered
 from counterfoil.registry.judges.judging import Pauses
 from counterfoil.registry.keys.records import KeyRecords
@@ -108,7 +108,7 @@ class SubjectBelongings:
     async def readers(self, subject: QualifiedSubject, *, viewer: Viewer) -> tuple[ReaderRow, ...]:
         """Return who reads a subject, as its contracts declare and as was observed."""
         found = await self._consumers.of_subject(subject)
-        return tuple(map(reader_row, visibility.shown_consumers(viewer, found)[:_MOST]))
+        return tuple(map(reader_row, counterparts.shown_consumers(viewer, found)[:_MOST]))
 
     async def readers_of_path(self, subject: QualifiedSubject, path: str, *, viewer: Viewer) -> tuple[ReaderRow, ...]:
         """Return who reads a path of a subject, or the whole record."""
@@ -116,7 +116,7 @@ class SubjectBelongings:
             consumer
             for use in await self._consumers.fields(subject)
             if use.path in {path, WHOLE_RECORD}
-            for consumer in visibility.shown_consumers(viewer, use.consumers)
+            for consumer in counterparts.shown_consumers(viewer, use.consumers)
         ]
         return tuple(map(reader_row, found[:_MOST]))
 
@@ -133,7 +133,7 @@ class SubjectBelongings:
     async def _contracts_of(self, subject: QualifiedSubject, *, viewer: Viewer) -> AsyncIterator[tuple[str, str]]:
         """Yield the contracts about a subject that the caller may see, each with the applications that offer it."""
         for contract in (await self._contracts.contracts_of(subject))[:_MOST]:
-            if await visibility.may_see(self._library, viewer, AccessOperation.READ, contract):
+            if await counterparts.may_see(self._library, viewer, AccessOperation.READ, contract):
                 found = await self._library.applications(contract, ContractKind.ODCS)
                 yield contract, ", ".join(sorted(filter(viewer.may_know_application, found)))
 
@@ -141,7 +141,7 @@ class SubjectBelongings:
         wanted = BridgeFilter(subject=subject)
         for held in await self._bridges.all():
             bridge = held.bridge
-            if wanted.wants(bridge) and viewer.may(AccessOperation.READ, visibility.bridge(bridge.name)):
+            if wanted.wants(bridge) and viewer.may(AccessOperation.READ, counterparts.bridge(bridge.name)):
                 yield NamedThing("bridge", bridge.name, bridge.state.value)
 
     async def _keys_of(self, subject: QualifiedSubject, *, viewer: Viewer) -> AsyncIterator[NamedThing]:
@@ -160,7 +160,7 @@ class SubjectBelongings:
         found: set[str] = set()
         for contract in contracts:
             for name in await self._library.applications(contract, ContractKind.ODCS):
-                if viewer.may(AccessOperation.READ, visibility.application(name)):
+                if viewer.may(AccessOperation.READ, counterparts.application(name)):
                     found.add((await self._contracts.application(name)).owner or name)
         return found.pop() if len(found) == 1 else ""
 

@@ -62,7 +62,7 @@ async def _level(storage: Storage, scope: QualifiedSubject, *, viewer: Viewer) -
 
 
 def rules_in_force(levels: Sequence[ScopeLevel]) -> tuple[RuleInForce, ...]:
-    """Return the settings in force by :func:`effective_config`, and those that are set elsewhere and do not apply.
+    """Return the settings in force, and those that are set elsewhere and do not apply.
 
     ``levels`` are those of :func:`scope_levels`. Of scopes whose settings the caller may not read, only that something
     is inherited is shown.

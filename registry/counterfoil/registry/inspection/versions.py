@@ -25,7 +25,7 @@ from counterfoil.schema.element_tables import (
     element_window,
     page_of,
 )
-from counterfoil.schema.errors import InvalidSchema, NotFound
+from counterfoil.schema.errors import InvalidSchema, JudgementEnded, NotFound
 from counterfoil.schema.model import Metadata, RuleSet
 from counterfoil.schema.rest.inspection import (
     ElementInspection,
@@ -48,6 +48,7 @@ _HISTORY_CHARS: Final = 2 * 1024 * 1024
 """The characters of all earlier versions that are read to find out since when elements are there."""
 
 _HISTORY_VERSIONS: Final = 200
+_TOO_LARGE: Final = "The schema is too large for its elements to be listed within the limits of this server"
 
 _Key: TypeAlias = "tuple[str, tuple[UUID, ...], tuple[int, ...]]"
 
@@ -156,6 +157,8 @@ class VersionPages:
             table = await self._table(subject, history, entry, own)
         except InvalidSchema as error:  # it was registered under other rules, or what it refers to is gone
             return ElementTable("", ElementRows((), 0), warnings=(error.message,))
+        except JudgementEnded:
+            return ElementTable("", ElementRows((), 0), warnings=(_TOO_LARGE,))
         return replace(table, elements=page_of(table.elements, prefix, after))
 
     async def _table(

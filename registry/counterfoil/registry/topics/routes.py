@@ -12,8 +12,8 @@ from pydantic import Field
 from counterfoil.registry.access.resources import AccessOperation, AccessResource, subject_resource
 from counterfoil.registry.changes.routes import ScopeSubject
 from counterfoil.registry.contracts import bodies as visible
-from counterfoil.registry.contracts import visibility
 from counterfoil.registry.contracts.bodies import Count, Filter, Name, ReportBody, segment
+from counterfoil.registry.contracts.verdicts import counterparts
 from counterfoil.registry.http.access import FOUND, CallerOfRequest, CasesOfRequest, RequestCaller, on, the_scope
 from counterfoil.registry.http.request import ApiRequest
 from counterfoil.registry.http.route import ValidatedRoute
@@ -74,7 +74,7 @@ async def list_topics(cases: CasesOfRequest, caller: CallerOfRequest) -> object:
         _shown(caller, each)
         for each in found
         if caller.may(AccessOperation.READ, _values_of(each.topic))
-        and visibility.may_know_environment(caller, each.environment)
+        and counterparts.may_know_environment(caller, each.environment)
     ]
 
 
@@ -83,7 +83,7 @@ async def get_topic_stats(
 ) -> object:
     """Return the latest statistics of a topic, with the versions of its schema ids."""
     if environment:
-        visible.require_known(caller, visibility.environment(environment))
+        visible.require_known(caller, counterparts.environment(environment))
     return _shown(caller, await cases.contracts.topics.stats(topic, environment or ""))
 
 
@@ -92,7 +92,7 @@ async def post_topic_stats(
 ) -> object:
     """Store statistics of a topic in an environment, instead of those before."""
     if body.environment:
-        visible.require_known(caller, visibility.environment(body.environment))
+        visible.require_known(caller, counterparts.environment(body.environment))
     return _shown(caller, await cases.contracts.topics.put(body.stats(topic), by=caller.requester))
 
 

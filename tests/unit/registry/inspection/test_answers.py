@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from counterfoil.registry.access.rules import parse_pattern
-from counterfoil.registry.audit.events import EventPlace
+from counterfoil.registry.audit.events import AuditEvent, EventKind
 from counterfoil.registry.audit.recording import AuditRecords
 from counterfoil.registry.http.answers import refusal_link
 from counterfoil.registry.inspection.rules import rule_page, rule_rows
+from counterfoil.registry.judges.judging import JudgementThreads
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.compatibility import CompatibilityPolicy
-from counterfoil.schema.errors import NotFound
+from counterfoil.schema.errors import JudgementEnded, NotFound
 from counterfoil.schema.languages.rules import RULE_BY_ID
 from counterfoil.schema.model import SchemaType
 from strategies.access.callers import access
 from strategies.registry.driver import InProcessRegistry
 
 if TYPE_CHECKING:
-    from counterfoil.registry.audit.events import StoredEvent
+    from collections.abc import Callable
 
 EXAMPLES = Path(__file__).parents[3] / "rules"
 """The folders of the rules, from which the examples are made."""
@@ -56,10 +57,21 @@ def test_rules_are_found_by_language_policy_and_words() -> None:
         rule_page("none")
 
 
+class HeardEvents(AuditRecords):
+    """Audit records that are listed when they happen."""
+
+    def __init__(self, storage: MemoryStorage) -> None:
+        super().__init__(storage, reads=[parse_pattern("own.*")])
+        self.heard: list[AuditEvent] = []
+
+    def record(self, event: AuditEvent) -> None:
+        self.heard.append(event)
+
+
 def test_reads_of_texts_are_in_the_audit() -> None:
-    async def story() -> list[StoredEvent]:
+    async def story() -> list[AuditEvent]:
         storage = MemoryStorage()
-        audit = AuditRecords(storage, reads=[parse_pattern("own.*")])
+        audit = HeardEvents(storage)
         registry = InProcessRegistry(storage, access=access(), audit=audit)
         made = await registry.send("POST", "/subjects/own.s/versions", "admin", {"schema": '"int"'})
         guid = made.json["guid"]
@@ -73,10 +85,9 @@ def test_reads_of_texts_are_in_the_audit() -> None:
             assert reply.status == 200, reply.text
         await registry.send("GET", "/inspect/v1/subjects/own.s", "reader")
         await registry.send("POST", "/inspect/v1/verdict", "reader", {"from": "own.s@1", "to": {"schema": '"int"'}})
-        await audit.write_minute()
-        return list(await storage.audit_events(EventPlace(0), 99, 99))
+        return audit.heard
 
-    actions = {each.facts["action"] for each in asyncio.run(story()) if each.event == "schema.read"}
+    actions = {each.facts["action"] for each in asyncio.run(story()) if each.kind is EventKind.SCHEMA_READ}
     assert actions == {
         "GET /inspect/v1/subjects/{subject}/versions/{version}",
         "GET /inspect/v1/subjects/{subject}/elements",
@@ -103,3 +114,33 @@ def test_the_past_has_no_records_and_says_so_where_it_cannot_answer() -> None:
 
 def test_a_refused_registration_links_to_its_page() -> None:
     assert refusal_link("/x/ui/refusals/", b"a b/\xe9") == '</x/ui/refusals/a%20b%2F%E9>; rel="describedby"'
+
+
+class EndingJudges(JudgementThreads):
+    """Judges that end each judgement before it has a result."""
+
+    def start(self, work: Callable[..., Any], *given: object) -> asyncio.Future[Any]:
+        del work, given
+        self.ended += 1
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        future.set_exception(JudgementEnded("it took too long"))
+        return future
+
+
+def test_a_judgement_that_is_ended_leaves_a_page_without_what_it_would_say() -> None:
+    async def story() -> None:
+        storage = MemoryStorage()
+        whole = InProcessRegistry(storage)
+        for number in range(4):
+            fields = [{"name": f"f{each}", "type": "int", "default": 0, "doc": "d" * 99} for each in range(20 + number)]
+            await whole.register("s", {"type": "record", "name": "R", "fields": fields})
+        registry = InProcessRegistry(storage, judges=EndingJudges())
+        steps = (await registry.get("/inspect/v1/subjects/s")).json["versions"]
+        assert [each.get("strictBackward") for each in steps] == [None] * 4
+        assert "cannot be compared" in steps[1]["change"]
+        page = (await registry.get("/inspect/v1/subjects/s/versions/4")).json
+        assert page["elements"]["elements"] == []
+        assert "too large" in page["warnings"][0]
+        assert (await registry.get("/inspect/v1/diff?from=s@1&to=s@2")).code == 50011
+
+    asyncio.run(story())

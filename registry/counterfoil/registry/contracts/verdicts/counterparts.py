@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from counterfoil.registry.access.resources import REGISTRY, AccessOperation, AccessResource, ResourceKind
+from counterfoil.registry.access.rights import Viewer
+from counterfoil.registry.contracts.publishing import Library
 from counterfoil.registry.contracts.records import ContractRecords, Party
 from counterfoil.registry.contracts.usage import ObservedReader, ObservedUsage
 from counterfoil.registry.contracts.verdicts.sides import Sides, observed_side
@@ -354,3 +357,54 @@ class RetainedVersions:
             where = f"records of version {entry.version} of {subject} are still in topic {offered.promise.topic}"
             found.append((before, where))
         return found
+
+
+# What a caller may know of those who offer and read contracts.
+
+
+def application(name: str) -> AccessResource:
+    """Return an application as a resource."""
+    return AccessResource(ResourceKind.APPLICATION, name)
+
+
+def bridge(name: str) -> AccessResource:
+    """Return a bridge as a resource."""
+    return AccessResource(ResourceKind.BRIDGE, name)
+
+
+def environment(name: str) -> AccessResource:
+    """Return an environment as a resource."""
+    return AccessResource(ResourceKind.ENVIRONMENT, name)
+
+
+def may_know_environment(viewer: Viewer, name: str) -> bool:
+    """Return whether the caller may know that an environment exists; what counts in every one has no name."""
+    return not name or viewer.may(AccessOperation.DESCRIBE, environment(name))
+
+
+def shown_consumers(viewer: Viewer, found: Sequence[Consumer]) -> tuple[Consumer, ...]:
+    """Return the consumers that the caller may know, with the environments that it may know."""
+    return tuple(
+        replace(each, environments=tuple(name for name in each.environments if may_know_environment(viewer, name)))
+        for each in found
+        if viewer.may_know_application(each.application)
+    )
+
+
+async def may_see(library: Library, viewer: Viewer, operation: AccessOperation, contract: str) -> bool:
+    """Return whether the caller may do ``operation`` to an application that offers or reads a contract.
+
+    One that reads it counts if the caller may read what the contract is about: anybody could publish that it reads it.
+    """
+    viewer.filters()
+    if viewer.may(operation, REGISTRY):
+        return True
+    if any(
+        viewer.may(operation, application(each)) for each in await library.applications(contract, ContractKind.ODCS)
+    ):
+        return True
+    if any(
+        viewer.may(operation, application(each)) for each in await library.applications(contract, ContractKind.ODPS)
+    ):
+        return all(map(viewer.may_read, await library.subjects(contract)))
+    return False
