@@ -288,7 +288,7 @@ def assemble(
     stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)
     replies = Replies(storage, memory_bytes=settings.cache_bytes if settings.fast_lane else 0, catch_up=stale.catch_up)
     counting = Counting(storage)
-    telemetry.read_gauges(partial(_gauges, storage, replies, counting, lifecycle, log, long=long))
+    telemetry.read_gauges(partial(_gauges, storage, replies, counting, lifecycle, log, cases=cases))
     dialects = choose_dialects(settings.compat_version, withholds_new_fields=settings.withhold_new_fields)
 
     @asynccontextmanager
@@ -301,9 +301,8 @@ def assemble(
         async with _running(chores):
             yield
         lifecycle.stop()
-        for each in (log, wrapping, long, storage):
+        for each in (log, wrapping, long, storage, cases.search):
             await each.close()
-        await cases.search.close()
 
     routes = served_routes(dialects.usual, associations=settings.associations)
     pages = (BROWSER_ROUTE, *PAGE_ROUTES, STATIC_ROUTE) if settings.ui != NO_PAGES else ()
@@ -438,9 +437,10 @@ def _gauges(
     lifecycle: ServerLifecycle,
     audit: AuditRecords,
     *,
-    long: LongJudgements,
+    cases: UseCases,
 ) -> Gauges:
     """Return the functions that measure the application's current state."""
+    long, following = cases.long, cases.following
     load, totals = storage.load, counting.totals
     return Gauges(
         store_up=storage.contact.error is None,
@@ -456,6 +456,7 @@ def _gauges(
         versions=None if totals is None else totals.versions,
         is_open_to_everyone=lifecycle.is_open_to_everyone,
         audit_failures=audit.failures,
+        search_behind=None if following is None else following.behind,
         access=None if lifecycle.access_state is None else lifecycle.access_state(),
     )
 

@@ -112,6 +112,7 @@ class Gauges:
     """The present state of a process. ``subjects`` and ``versions`` are those not deleted; None: not counted yet.
 
     ``pool_in_use`` and ``pool_size`` are the busy connections to the database, and the largest number of connections.
+    ``search_behind`` are the changes that the search index lacks; None without an index.
     """
 
     store_up: bool
@@ -127,6 +128,7 @@ class Gauges:
     versions: int | None = None
     is_open_to_everyone: bool = False
     audit_failures: int = 0
+    search_behind: int | None = None
     tls: TlsState | None = None
     access: AccessState | None = None
 
@@ -288,6 +290,11 @@ def _families(gauges: Sequence[Gauges]) -> Iterator[Metric]:
         found = next((value for each in gauges if (value := getattr(each, field)) is not None), None)
         if found is not None:
             yield GaugeMetricFamily(name, about, found)
+    behind = [each.search_behind for each in gauges if each.search_behind is not None]
+    if behind:
+        yield GaugeMetricFamily(
+            "counterfoil_search_changes_behind", "Changes that the search index has not taken in yet.", min(behind)
+        )
     yield from _tls_families([each.tls for each in gauges if each.tls is not None])
 
 

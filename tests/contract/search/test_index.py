@@ -19,7 +19,7 @@ from counterfoil.registry.search.sqlite import SqliteIndexDatabase
 from counterfoil.registry.store.opening import sqlite_path
 from counterfoil.schema.errors import InvalidSchema
 from strategies.registry.histories import HISTORIES, take_step
-from strategies.search.indexed import Indexed, dumped, indexed
+from strategies.search.indexed import Indexed, dumped, indexed, until
 from strategies.search.plain_scan import PlainHit, scan
 
 if TYPE_CHECKING:
@@ -269,8 +269,7 @@ def test_a_file_that_cannot_be_used_is_built_anew(url: str, damage: str):
     async def again() -> dict[str, Any]:
         async with indexed(url) as opened:
             task = asyncio.create_task(opened.following.run())
-            while (await opened.cases.search.state()).state != "current":
-                await asyncio.sleep(0.01)
+            await until(lambda: _is_current(opened))
             task.cancel()
             return await opened.dump()
 
@@ -291,6 +290,14 @@ def test_a_file_that_cannot_be_used_is_built_anew(url: str, damage: str):
     assert asyncio.run(again()) == before
 
 
+async def _is_current(opened: Indexed) -> bool:
+    return (await opened.cases.search.state()).state == "current"
+
+
+async def _has_problem(opened: Indexed) -> bool:
+    return bool(opened.following.problem)
+
+
 def _execute(file: Path, statement: str) -> None:
     connection = sqlite3.connect(file)
     connection.execute(statement)
@@ -308,8 +315,7 @@ def test_a_newer_format_in_a_database_is_left_alone(postgres_url: str):
                 await writing.rows("UPDATE counterfoil_search.state SET document = '{\"format\": 99}'")
         async with indexed(postgres_url) as opened:
             task = asyncio.create_task(opened.following.run())
-            while not opened.following.problem:
-                await asyncio.sleep(0.01)
+            await until(lambda: _has_problem(opened))
             task.cancel()
             assert "format 99 of a newer version" in opened.following.problem
             result = await opened.search("ord")

@@ -68,6 +68,15 @@ def test_store_has_an_effect(tmp_path: Path) -> None:
         assert file.exists()
 
 
+def test_search_has_an_effect(tmp_path: Path) -> None:
+    file, store = tmp_path / "registry.db.search", f"sqlite:///{tmp_path}/registry.db"
+    with served(tmp_path, store=store, search="off") as (port, _):
+        assert json.loads(ask("127.0.0.1", port, "GET", "/inspect/v1/search?q=a")[1])["index"]["state"] == "off"
+        assert not file.exists()
+    with served(tmp_path, store=store):
+        wait_until(file.exists, what="the file of the index")
+
+
 def test_workers_has_an_effect(tmp_path: Path) -> None:
     """What several workers do is in ``serving/test_workers.py``."""
     with pytest.raises(ServiceError, match="2 workers need a PostgreSQL store"), served(tmp_path, workers="2"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,15 @@ from counterfoil.registry.use_cases import use_cases
 from strategies.registry.driver import InProcessRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from counterfoil.registry.access.rights import Visible
     from counterfoil.registry.search.index import SearchIndex
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.schema.rest.inspection import SearchResult
+
+_PAUSE_S = 0.01
+_ATTEMPTS = 6000
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,15 @@ class Indexed:
         path = f"/subjects/{subject.replace('/', '%2F').replace(' ', '%20')}/versions"
         reply = await self.registry.post(path, {"schema": schema, **body})
         assert reply.status == 200, reply.text
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    """Return when ``condition`` holds, which another task brings about."""
+    for _ in range(_ATTEMPTS):
+        if await condition():
+            return
+        await asyncio.sleep(_PAUSE_S)
+    raise AssertionError("the condition did not hold after a minute")
 
 
 @asynccontextmanager

@@ -43,19 +43,20 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.changes import WrittenChanges
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.registry.subjects.versions import Content
+    from counterfoil.registry.subjects.versions import Content, VersionEntry
     from counterfoil.schema.model import Metadata
 
 CHANGES_A_STEP: Final = 500
 SUBJECTS_A_STEP: Final = 100
 
-_POLL_S: Final = 0.5
+_POLL_S: Final = 1.0
 """How often the journal is read without a write of this server: others may write."""
 
 _TOGETHER_S: Final = 0.05
 """The pause in which writes come together, so that one transaction has all of them."""
 
-_RETRY_S: Final = 5.0
+_RETRY_S: Final = 1.0
+_MAX_RETRIES: Final = 60
 _TRANSIENT: Final = (StoreUnavailable, StoreTimeout, TooManyJudgements, StaleWrite)
 _ABOUT_VERSIONS: Final = frozenset({JournalChangeKind.REGISTERED, JournalChangeKind.DELETED, JournalChangeKind.REMOVED})
 _FIRST_CHARACTER: Final = "\x01"
@@ -86,14 +87,24 @@ class SubjectSource:
         problems: list[tuple[int, str]] = []
         for entry in history.entries[begun.count :]:
             await pauses.pause_if_due()
-            content = await self._reader.content(entry.guid)
-            found, problem = await self._facts(subject, content)
-            facts.append(VersionFacts(entry.version, content.schema_type.value, found.facts))
+            found, problem, language = await self._of_version(subject, entry)
+            facts.append(VersionFacts(entry.version, language, found.facts))
             prints += [(each, entry.guid.bytes) for each in found.fingerprints]
             if problem:
                 problems.append((entry.version, problem))
         after = replace(begun.with_versions(history, facts), topics=topics)
         return SubjectUpdate(subject, before, after, prints, problems, is_anew=not goes_on)
+
+    async def _of_version(self, subject: QualifiedSubject, entry: VersionEntry) -> tuple[SearchableFacts, str, str]:
+        """Return the facts of a version, why they are not all, and its language."""
+        try:
+            content = await self._reader.content(entry.guid)
+        except StoreUnavailable as error:
+            stored = await self._storage.content(entry.guid)
+            if stored is None:
+                raise
+            return SearchableFacts(()), error.message[:500], stored.schema_type.value  # it is damaged
+        return *await self._facts(subject, content), content.schema_type.value
 
     async def _topics(self, subject: QualifiedSubject) -> tuple[str, ...]:
         records = await self._storage.records(BY_SUBJECT, (subject.context, subject.name))
@@ -133,9 +144,9 @@ def _too_long(subject: QualifiedSubject, before: IndexedSubject) -> SubjectUpdat
 
 
 class Following:
-    """Keeps ``index`` in step with ``storage``.
+    """Keeps ``index`` in step with ``storage``; steps of other servers are as good as its own.
 
-    ``state`` says how it goes. Steps of other servers are as good as its own.
+    What cannot be done now is tried again: an index that cannot be used is removed first, and built anew.
     """
 
     def __init__(self, index: SearchIndex, storage: Storage, reader: SchemaReader) -> None:
@@ -145,31 +156,50 @@ class Following:
         self._woken = asyncio.Event()
         self.problem = ""
         """Why the index cannot be used; empty while it can."""
+        self._written = self._indexed = 0
         storage.observe(self._note)
 
-    def _note(self, _: WrittenChanges | None, /) -> None:
+    @property
+    def behind(self) -> int:
+        """The number of known changes that the index lacks."""
+        return max(0, self._written - self._indexed)
+
+    def _note(self, written: WrittenChanges | None, /) -> None:
+        if written is not None and written.changes:
+            self._written = max(self._written, written.changes[-1].seq)
         self._woken.set()
 
     async def run(self) -> None:
         """Take steps until the task is cancelled."""
-        is_open = False
+        is_open, failures = False, 0
         while True:
             pause_s = _POLL_S
             try:
                 if not is_open:
                     await self._index.database.prepare()
-                    is_open, self.problem = True, ""
+                    is_open = True
                 await self._take_steps()
-                self.problem = ""
+                failures, self.problem = 0, ""
             except IndexUnusable as error:
                 is_open = await self._begun_anew(error)
-                pause_s = 0.0 if is_open else _RETRY_S
-            except (*_TRANSIENT, RegistryError):
+                pause_s = 0.0 if is_open and not failures else _RETRY_S * min(failures + 1, _MAX_RETRIES)
+                failures += 1
+            except RegistryError as error:  # it passes: the store, or the file, cannot be reached
+                self._tell("the search index has to wait", error)
+                pause_s = _RETRY_S
+            except StaleWrite:
                 pause_s = _POLL_S
-            except Exception:  # noqa: BLE001 - the task goes on
+            except Exception as error:  # noqa: BLE001 - the task goes on
                 LOGGER.exception("the search index cannot follow the journal; it is tried again")
+                self.problem = repr(error)
                 pause_s = _RETRY_S
             await self._pause(pause_s)
+
+    def _tell(self, what: str, error: Exception) -> None:
+        """Log why the index is behind, once until it is not any more."""
+        if not self.problem:
+            LOGGER.warning(what, extra={"cause": str(error)})
+        self.problem = str(error)
 
     async def _pause(self, pause_s: float) -> None:
         with suppress(TimeoutError):
@@ -179,14 +209,12 @@ class Following:
 
     async def _begun_anew(self, error: IndexUnusable) -> bool:
         """Remove an index that cannot be used, and return whether there is an empty one instead."""
-        if not self.problem:
-            LOGGER.warning("the search index cannot be used, and is built anew", extra={"cause": str(error)})
-        self.problem = str(error)
+        self._tell("the search index cannot be used, and is built anew", error)
         self._index.forget()
         try:
             await self._index.database.remove()
             await self._index.database.prepare()
-        except (IndexUnusable, StoreTimeout) as lost:
+        except (IndexUnusable, RegistryError) as lost:
             self.problem = str(lost)
             return False
         return True
@@ -217,6 +245,7 @@ class Following:
             index.note_undone()
             raise
         index.note_committed()
+        self._indexed = 0 if after.current is None else after.mark.change
         return after != before
 
     async def _advanced(self, writing: IndexTransaction, state: StoredState) -> StoredState:
@@ -244,6 +273,7 @@ class Following:
 
     async def _end_of_journal(self) -> JournalMark:
         last = await self._storage.last_change()
+        self._written = max(self._written, last)
         changes = await self._storage.changes(last - 1, 1) if last else ()
         return mark_of(changes[0]) if changes else JournalMark()
 
@@ -291,7 +321,7 @@ class Following:
         updates = [
             await self._source.update(each, known.get(scope_key(each), NOT_INDEXED), pauses) for each in subjects
         ]
-        await self._index.put(writing, g, [each for each in updates if each.before != each.after or each.problems])
+        await self._index.put(writing, g, [each for each in updates if each.is_changed])
 
 
 def _subjects_of(changes: Iterable[JournalChange]) -> Iterable[QualifiedSubject]:

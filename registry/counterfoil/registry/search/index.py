@@ -118,6 +118,11 @@ class SubjectUpdate(NamedTuple):
     problems: Sequence[tuple[int, str]] = ()
     is_anew: bool = False
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether there is something to write."""
+        return self.is_anew or bool(self.problems) or self.before != self.after
+
 
 class SearchIndex:
     """The index in a database. Reads and writes are made in its transactions."""

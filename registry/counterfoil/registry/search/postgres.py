@@ -16,7 +16,7 @@ import asyncpg
 from counterfoil.registry.search.dialects import FORMAT, PostgresDialect
 from counterfoil.registry.search.protocol import IndexUnusable
 from counterfoil.registry.store.postgres.connections import FOREIGN, said_by
-from counterfoil.schema.errors import StoreTimeout
+from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -41,6 +41,15 @@ _SIZE: Final = (
     "WHERE relnamespace = to_regnamespace('counterfoil_search') AND relkind = 'r'"
 )
 _LATE: Final = (asyncpg.QueryCanceledError, TimeoutError)
+_UNUSABLE: Final = (
+    asyncpg.SyntaxOrAccessError,  # a table or a right is missing
+    asyncpg.InvalidSchemaNameError,
+    asyncpg.DataError,
+    asyncpg.DataCorruptedError,
+    asyncpg.IndexCorruptedError,
+    asyncpg.ReadOnlySQLTransactionError,
+)
+"""The errors of an index that cannot be used as it is; after others the same statement may succeed later."""
 
 
 class _Transaction:
@@ -184,5 +193,7 @@ class _translated_errors:  # noqa: N801 - it is used as a function
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, _LATE):
             raise StoreTimeout(f"The search index did not answer within {_STATEMENT_S:g} s; search for more") from error
-        if isinstance(error, FOREIGN):
+        if isinstance(error, _UNUSABLE):
             raise IndexUnusable(said_by(error)) from error
+        if isinstance(error, FOREIGN):
+            raise StoreUnavailable(f"The search index cannot be reached: {said_by(error)}") from error

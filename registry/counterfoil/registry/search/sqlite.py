@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.registry.search.dialects import FORMAT, SqliteDialect
 from counterfoil.registry.search.protocol import IndexUnusable
-from counterfoil.schema.errors import StoreTimeout
+from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -41,6 +41,9 @@ _STEPS: Final = 20_000
 
 _BUSY_MS: Final = 200
 _STATE: Final = "CREATE TABLE IF NOT EXISTS state (id INTEGER PRIMARY KEY CHECK (id = 1), document TEXT NOT NULL)"
+_PASSING: Final = ("locked", "busy", "full", "I/O")
+"""Parts of the messages about a state that passes, in which the file is as good as before."""
+
 _FILES: Final = ("", "-wal", "-shm", "-journal")
 
 
@@ -67,28 +70,53 @@ def has_trigrams() -> bool:
 
 
 class _Connection:
-    """One connection, whose statements run in a thread of ``threads``."""
+    """One connection with a thread of its own, in which its statements run one after the other.
 
-    def __init__(self, connection: sqlite3.Connection, threads: ThreadPoolExecutor) -> None:
-        self.raw = connection
-        self._threads = threads
+    So a statement whose task was cancelled has ended before the transaction is undone, or the connection closed.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-search")
+        self._path = path
         self._ends_s = float("inf")
-        connection.set_progress_handler(self._is_late, _STEPS)
+        self.raw: sqlite3.Connection | None = None
+
+    async def open(self) -> None:
+        """Open the connection; raise ``IndexUnusable`` if that is not possible."""
+        try:
+            self.raw = await asyncio.get_running_loop().run_in_executor(self._thread, _connect, self._path)
+        except (sqlite3.Error, OSError) as error:
+            raise IndexUnusable(str(error)) from error
+        self.raw.set_progress_handler(self._is_late, _STEPS)
+
+    async def close(self) -> None:
+        """Close the connection, after its running statement."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        self._thread.shutdown(wait=False)
+
+    def _close(self) -> None:
+        if self.raw is not None:
+            with suppress(sqlite3.Error):
+                self.raw.close()
 
     def _is_late(self) -> bool:
         return time.monotonic() > self._ends_s
 
     async def run(self, work: Callable[[sqlite3.Connection], _T], *, limit_s: float = _STATEMENT_S) -> _T:
         """Return the result of ``work``; raise ``IndexUnusable``, or ``StoreTimeout`` after a while."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(self._run, work, limit_s))
+        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(self._run, work, limit_s))
 
     def _run(self, work: Callable[[sqlite3.Connection], _T], limit_s: float) -> _T:
         self._ends_s = time.monotonic() + limit_s
+        if self.raw is None:
+            raise IndexUnusable("the index is not open")
         try:
             return work(self.raw)
         except sqlite3.OperationalError as error:
             if "interrupted" in str(error):
                 raise StoreTimeout(f"The search index did not answer within {limit_s:g} s; search for more") from None
+            if any(sign in str(error) for sign in _PASSING):
+                raise StoreUnavailable(f"The file of the search index cannot be used now: {error}") from error
             raise IndexUnusable(str(error)) from error
         except sqlite3.Error as error:
             raise IndexUnusable(str(error)) from error
@@ -129,7 +157,6 @@ class SqliteIndexDatabase:
     def __init__(self, path: Path | None, *, has_parts: bool | None = None) -> None:
         self._path = path
         self.dialect = SqliteDialect(has_parts=has_trigrams() if has_parts is None else has_parts)
-        self._threads = ThreadPoolExecutor(_READERS + 1, thread_name_prefix="counterfoil-search")
         self._writer: _Connection | None = None
         self._readers: asyncio.Queue[_Connection] = asyncio.Queue()
         self._all: list[_Connection] = []
@@ -146,36 +173,30 @@ class SqliteIndexDatabase:
             await self._open()
 
     async def _open(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._writer = await self._connected()
         try:
-            await self._writer.run(_prepare)
-            readers = 0 if self._path is None else _READERS
-            for _ in range(readers):
-                self._readers.put_nowait(await self._connected())
-            if not readers:
-                self._readers.put_nowait(self._writer)
+            writer = await self._connected()
+            await writer.run(_prepare)
+            if self._path is None:
+                self._readers.put_nowait(writer)
+            else:
+                for _ in range(_READERS):
+                    self._readers.put_nowait(await self._connected())
         except IndexUnusable:
-            await loop.run_in_executor(self._threads, self._disconnect)
+            await self._disconnect()
             raise
+        self._writer = writer
 
     async def _connected(self) -> _Connection:
-        loop = asyncio.get_running_loop()
-        try:
-            raw = await loop.run_in_executor(self._threads, _connect, self._path)
-        except (sqlite3.Error, OSError) as error:
-            raise IndexUnusable(str(error)) from error
-        found = _Connection(raw, self._threads)
+        found = _Connection(self._path)
         self._all.append(found)
+        await found.open()
         return found
 
-    def _disconnect(self) -> None:
-        for each in self._all:
-            with suppress(sqlite3.Error):
-                each.raw.close()
-        self._all.clear()
-        self._writer = None
-        self._readers = asyncio.Queue()
+    async def _disconnect(self) -> None:
+        closing, self._all = self._all, []
+        self._writer, self._readers = None, asyncio.Queue()
+        for each in closing:
+            await each.close()
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[_Connection]:
@@ -217,14 +238,13 @@ class SqliteIndexDatabase:
 
     async def remove(self) -> None:
         """Remove the file, or what is in memory."""
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._threads, self._disconnect)
+        await self._disconnect()
         if self._path is None:
             return
         for ending in _FILES:
             path = self._path.with_name(self._path.name + ending)
             try:
-                await loop.run_in_executor(self._threads, partial(path.unlink, missing_ok=True))
+                path.unlink(missing_ok=True)
             except OSError as error:
                 raise IndexUnusable(f"{path} cannot be removed: {error.strerror}") from error
 
@@ -239,8 +259,7 @@ class SqliteIndexDatabase:
 
     async def close(self) -> None:
         """Close all connections."""
-        await asyncio.get_running_loop().run_in_executor(self._threads, self._disconnect)
-        self._threads.shutdown(wait=True)
+        await self._disconnect()
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:

@@ -63,6 +63,7 @@ def shown(result: SearchResult) -> Any:
     return result.hits, result.counts, set(result.nearest), result.next, result.unknown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("few", [0, 300])
 def test_hidden_subjects_change_nothing(name: str, few: int):

@@ -10,7 +10,7 @@ import pytest
 from counterfoil.schema import SchemaType, parse_schema
 from counterfoil.schema.agreements import Contract, DataProduct, Expectation, ExpectedRead, Promise
 from counterfoil.schema.agreements.documents import read_agreement
-from counterfoil.schema.agreements.findings import Activity, Offer, Reader, ReaderOrigin, SearchableFacts
+from counterfoil.schema.agreements.findings import Activity, Offer, Reader, ReaderOrigin, SchemaFacts
 from counterfoil.schema.agreements.judge import newly_read
 from counterfoil.schema.agreements.rules import RULES
 from counterfoil.schema.paths import parse_path, print_path
@@ -263,7 +263,7 @@ def test_who_would_read_another_value_is_broken(language: SchemaType, earlier: s
     ],
 )
 def test_facts_of_fields_are_those_of_the_schema(language, text, path, types, may_be_missing) -> None:
-    facts = SearchableFacts(parse_schema(text, language)).at(parse_path(path))
+    facts = SchemaFacts(parse_schema(text, language)).at(parse_path(path))
     assert facts is not None
     assert (facts.types, facts.may_be_missing) == ((frozenset(types),), may_be_missing)
 
