@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from json.decoder import scanstring
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def _places(text: str, at: int, pointer: Pointer) -> Generator[tuple[Pointer, in
     while text[at] != closing:
         step: str | int = index
         if closing == "}":
-            step, at = scanstring(text, at + 1)
+            step, at = _DECODER.raw_decode(text, at)
             at = _past_blanks(text, at) + 1
         at = _past_blanks(text, (yield from _places(text, at, (*pointer, step))))
         at = _past_blanks(text, at + 1) if text[at] == "," else at
