@@ -81,7 +81,7 @@ test-long: install  ## every test in depth: COUNTERFOIL_EXAMPLES (500) for each 
 	  $(BIN)/python -m pytest -n auto --dist loadgroup -o timeout=0
 	@VERSION=newest $(MAKE) --no-print-directory test-spark
 
-fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of thirteen targets
+fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of sixteen targets
 	@$(BIN)/python tests/fuzz/fuzz.py
 
 fuzz-cost: install  ## small inputs that take long: hill-climbing on CPU and memory, FUZZ_SECONDS (60) for each of 25 targets

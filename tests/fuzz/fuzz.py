@@ -2,10 +2,10 @@
 
     python tests/fuzz/fuzz.py [avro|protobuf|json ...]
 
-Every target (``parse``, ``check`` and ``stretch`` of each language, ``decode`` of Avro, see ``targets.py``) runs for
-FUZZ_SECONDS, 60 by default, in a process of its own. What breaks one is kept under ``tests/fuzz/crashes/<language>/``
-and is an ordinary test from then on. What was learnt is kept between runs, outside the tree. Exit code 1: something
-broke.
+Every target (all kinds of each language, ``decode`` of Avro alone, see ``targets.py``)
+runs for FUZZ_SECONDS, 60 by default, in a process of its own. What breaks one is kept under
+``tests/fuzz/crashes/<language>/`` and is an ordinary test from then on. What was learnt is kept between runs, outside
+the tree. Exit code 1: something broke.
 """
 
 from __future__ import annotations

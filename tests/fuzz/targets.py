@@ -3,7 +3,8 @@
 ``parse`` reads a text every way there is, ``check`` reads two and compares them under every policy, ``stretch`` grows
 its input to 100 KB by repeating a part of it, where time and depth go wrong; ``show`` does what a page shows of a text,
 be it a short or a stretched one: its elements, and its lines; ``decode``, of Avro alone, reads a message in every tier
-of the codec. Nothing but an error of ours may come out, within a second and a bounded amount of memory.
+of the codec; ``parts`` decodes bytes part by part, as the decode lab does. Nothing but an error of ours may come out,
+within a second and a bounded amount of memory.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from decoding import compare_tiers, messages
+from parts import bodies, check_parts
 
 from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.elements import declared_types, find_elements
@@ -104,6 +106,7 @@ KINDS: Final[Mapping[str, Callable[[SchemaType, bytes], None]]] = {
     "stretch": stretch,
     "show": show,
     "decode": decode,
+    "parts": check_parts,
 }
 TARGETS: Final = (
     *((language, kind) for language in LANGUAGES for kind in KINDS if kind != "decode"),
@@ -130,6 +133,8 @@ def seeds(language: str, kind: str) -> Iterator[bytes]:
             yield PART.join(record[side].encode() for side in ("reader_or_new", "writer_or_old"))
     elif kind == "decode":
         yield from messages()
+    elif kind == "parts":
+        yield from bodies(LANGUAGES[language])
     else:
         yield from STRETCHES[language]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from counterfoil.schema.languages.avro import decoding as avro_decoding
 from counterfoil.schema.languages.avro import diff as avro_diff
 from counterfoil.schema.languages.avro import marks as avro_marks
 from counterfoil.schema.languages.avro import outline as avro_outline
@@ -12,6 +13,7 @@ from counterfoil.schema.languages.avro import table_type as avro_table_type
 from counterfoil.schema.languages.avro import witness as avro_witness
 from counterfoil.schema.languages.avro.compare import rules as avro_rules
 from counterfoil.schema.languages.avro.schema import AvroSchema, parse_avro
+from counterfoil.schema.languages.jsonschema import decoding as jsonschema_decoding
 from counterfoil.schema.languages.jsonschema import diff as jsonschema_diff
 from counterfoil.schema.languages.jsonschema import marks as jsonschema_marks
 from counterfoil.schema.languages.jsonschema import outline as jsonschema_outline
@@ -20,6 +22,7 @@ from counterfoil.schema.languages.jsonschema import table_type as jsonschema_tab
 from counterfoil.schema.languages.jsonschema import witness as jsonschema_witness
 from counterfoil.schema.languages.jsonschema.compare import rules as jsonschema_rules
 from counterfoil.schema.languages.jsonschema.schema import JsonSchema, parse_json_schema
+from counterfoil.schema.languages.protobuf import decoding as protobuf_decoding
 from counterfoil.schema.languages.protobuf import diff as protobuf_diff
 from counterfoil.schema.languages.protobuf import marks as protobuf_marks
 from counterfoil.schema.languages.protobuf import outline as protobuf_outline
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
         NoWitness,
         Witness,
     )
+    from counterfoil.schema.languages.byte_walk import ByteWalk, ReadValue, ValueTree, WalkedBytes
     from counterfoil.schema.languages.references import FileReferences, Outline
     from counterfoil.schema.languages.table_types import Column
     from counterfoil.schema.marks import Entity, FieldTags, TagEdit, TaggedPlace
@@ -74,6 +78,8 @@ class Language(Generic[S]):
         find_changes: Callable[[S, S], list[Change]],
         search_for_witness: Callable[[S, S, Difference], Witness | NoWitness],
         confirm_compatible: Callable[[S, S, int], Confirmation],
+        decode_body: Callable[[S, ByteWalk, Sequence[int]], ValueTree],
+        read_as: Callable[[S, S, WalkedBytes], ReadValue],
         table_column: Callable[[S], Column],
         find_tags: Callable[[S], list[tuple[Entity, tuple[str, ...]]]],
         edit_tags: Callable[[S, TagEdit], str],
@@ -90,6 +96,8 @@ Language[AvroSchema](
     find_changes=avro_diff.find_changes,
     search_for_witness=avro_witness.search_for_witness,
     confirm_compatible=avro_witness.confirm_compatible,
+    decode_body=avro_decoding.decode_body,
+    read_as=avro_decoding.read_as,
     table_column=avro_table_type.table_column,
     find_tags=avro_outline.find_tags,
     edit_tags=avro_outline.edit_tags,
@@ -104,6 +112,8 @@ Language[ProtobufSchema](
     find_changes=protobuf_diff.find_changes,
     search_for_witness=protobuf_witness.search_for_witness,
     confirm_compatible=protobuf_witness.confirm_compatible,
+    decode_body=protobuf_decoding.decode_body,
+    read_as=protobuf_decoding.read_as,
     table_column=protobuf_table_type.table_column,
     find_tags=protobuf_outline.find_tags,
     edit_tags=protobuf_outline.edit_tags,
@@ -118,6 +128,8 @@ Language[JsonSchema](
     find_changes=jsonschema_diff.find_changes,
     search_for_witness=jsonschema_witness.search_for_witness,
     confirm_compatible=jsonschema_witness.confirm_compatible,
+    decode_body=jsonschema_decoding.decode_body,
+    read_as=jsonschema_decoding.read_as,
     table_column=jsonschema_table_type.table_column,
     find_tags=jsonschema_outline.find_tags,
     edit_tags=jsonschema_outline.edit_tags,

@@ -97,3 +97,32 @@ def _scalar(rng: Random, node: AvroType) -> bytes:
         case AvroKind.STRING:
             return _sized(rng.choice(TEXTS).encode())
     return _sized(rng.randbytes(rng.randrange(4)))
+
+
+def has_items_without_bytes(root: AvroType) -> bool:
+    """Return whether an array's items take no bytes, so that a few bytes announce items without end."""
+    waiting, seen = [root], {id(root)}
+    while waiting:
+        node = waiting.pop()
+        inner: list[AvroType] = []
+        match node:
+            case AvroArray():
+                inner = [node.items]
+                if _is_empty(node.items, ()):
+                    return True
+            case AvroMap():
+                inner = [node.values]
+            case AvroUnion():
+                inner = [*node.branches]
+            case AvroRecord():
+                inner = [member.type for member in node.fields]
+        waiting += [each for each in inner if id(each) not in seen]
+        seen.update(map(id, inner))
+    return False
+
+
+def _is_empty(node: AvroType, inside: tuple[int, ...]) -> bool:
+    if isinstance(node, AvroRecord):
+        within = (*inside, id(node))
+        return id(node) not in inside and all(_is_empty(member.type, within) for member in node.fields)
+    return node.kind is AvroKind.NULL or (isinstance(node, AvroFixed) and node.size == 0)

@@ -49,7 +49,7 @@ class GridCell:
 
 
 class Grid:
-    """All cells of a comparison; ``problem`` says why nothing can be compared, ``""`` if it can.
+    """All cells of a comparison; ``problem`` says why some cannot be compared, such as schemas that are too deep.
 
     Raises ``JudgementUndecided`` where a comparison ends at its steps and the limits ask for a whole answer.
     """
@@ -98,7 +98,7 @@ class Grid:
 
     def _cell(self, policy: CompatibilityPolicy, direction: Direction) -> GridCell:
         question = self.question
-        if not question.are_of_one_language or self.problem:
+        if not question.are_of_one_language:
             return GridCell(policy, direction, CellAnswer.IMPOSSIBLE)
         later, earlier = question.later.schema, question.earlier.schema
         most = self._limits.comparison_steps
@@ -110,7 +110,7 @@ class Grid:
                 raise
             return GridCell(policy, direction, CellAnswer.UNDECIDED)
         except InvalidSchema as problem:
-            self.problem = problem.message
+            self.problem = self.problem or problem.message
             return GridCell(policy, direction, CellAnswer.IMPOSSIBLE)
         return GridCell(policy, direction, CellAnswer.BREAKS if found else CellAnswer.READS, found)
 

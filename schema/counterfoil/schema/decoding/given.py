@@ -29,7 +29,7 @@ HEX, BASE64, KCAT = "hex", "base64", "kcat"
 _FORMS: Final = (HEX, BASE64, KCAT)
 _MAX_CHARS: Final = 8 * MAX_BYTES
 """The largest size of the text: in a line of kcat a byte has up to six characters, besides headers and the key."""
-_NO_DIGITS: Final = re.compile(r"(?:0[xX]|\\\\x|[\s:,])+")
+_NO_DIGITS: Final = re.compile(r"(?:0[xX]|\\x|[\s:,])+")
 _HEX_DIGITS: Final = re.compile(r"[0-9a-fA-F]*")
 _BASE64_SIGNS: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _LOST: Final = "\ufffd"

@@ -184,8 +184,11 @@ class ByteWalk:
         self.offset += size
         return self.data[start : self.offset]
 
-    def varint(self, expected: str, *, bits: int = 64) -> int:
-        """Return the next number in groups of seven bits, the lowest first; stop if it does not end in time."""
+    def varint(self, expected: str, *, bits: int = 64, wraps: bool = False) -> int:
+        """Return the next number in groups of seven bits, the lowest first; stop if it does not end in time.
+
+        With ``wraps``, bits beyond the highest one are ignored instead of refused.
+        """
         start = self.offset
         if start < self.end and self.data[start] < _MORE:  # most numbers are small
             self.offset = start + 1
@@ -194,10 +197,10 @@ class ByteWalk:
         for index, byte in enumerate(self.data[start : min(self.end, start + _MAX_VARINT_BYTES)]):
             number |= (byte & 0x7F) << 7 * index
             if byte < _MORE:
-                if number >> bits:
+                if number >> bits and not wraps:
                     self.stop(f"A number of more than {bits} bits", expected)
                 self.offset = start + index + 1
-                return number
+                return number & ((1 << bits) - 1)
         is_cut = self.left < _MAX_VARINT_BYTES
         return self.stop("The data ends inside a number" if is_cut else "A number of more than 10 bytes", expected)
 
@@ -235,7 +238,7 @@ class ByteWalk:
             )
         return self._kept(_LEFT_OUT if is_long else text, is_long=is_long)
 
-    def begin(self, words: str, first: int | None = None) -> None:
+    def begin(self, words: str) -> None:
         """Note that a value with parts begins here; stop if it is nested too deep."""
         self.spend()
         if len(self._opened) >= MAX_DEPTH:
@@ -243,8 +246,8 @@ class ByteWalk:
         index = _NOT_LISTED
         if len(self.nodes) < self.most_nodes:
             index = len(self.nodes)
-            start = self.offset if first is None else first
-            self.nodes.append(DecodedNode(start, start, self._path_text(), words, depth=len(self._opened)))
+            at = self.offset
+            self.nodes.append(DecodedNode(at, at, self._path_text(), words, depth=len(self._opened)))
         else:
             self.nodes_left += 1
         self._opened.append(index)

@@ -269,7 +269,10 @@ DECODING_FAULT: Final = form_of(DecodingFault)
 
 @dataclass(frozen=True, slots=True)
 class ReaderView:
-    """What a reader's schema makes of the same bytes: the value as JSON, or why it cannot be read."""
+    """What a reader's schema makes of the same bytes: the value as JSON, or why it cannot be read.
+
+    With a value, ``fault`` says what of it is not as it was written. ``path`` is the element that the fault is about.
+    """
 
     subject: str
     version: int

@@ -264,6 +264,9 @@ class _AvroDecoder:
         while True:
             first = walk.offset
             count = self._long("the number of items of a block, or 0 at the end")
+            if abs(count) > walk.steps.left:
+                message = f"A block of {abs(count)} items, which are more than can be decoded here"
+                walk.stop(message, f"at most {max(0, walk.steps.left)} items", offset=first)
             walk.leaf(first, "number of items" if count else "end of the items", count, str)
             if count < 0:
                 first, count = walk.offset, -count
@@ -271,9 +274,6 @@ class _AvroDecoder:
                 walk.leaf(first, "size of the items in bytes", size, str)
             if count == 0:
                 return
-            if count > walk.steps.left:
-                message = f"A block of {count} items, which are more than can be decoded here"
-                walk.stop(message, f"at most {max(0, walk.steps.left)} items", offset=first)
             yield count
 
 

@@ -118,10 +118,6 @@ class _Tag:
     wire: int
     first: int
 
-    @property
-    def words(self) -> str:
-        return f"field {self.number}, {_WORDS_BY_WIRE[self.wire]}"
-
 
 @dataclass(slots=True)
 class _MessageSoFar:
@@ -220,6 +216,10 @@ class _ProtobufDecoder:
             walk.stop(f"There is no wire type {wire}", "a wire type from 0 to 5", offset=first)
         return _Tag(number, wire, first)
 
+    def _varint(self, expected: str) -> int:
+        """Return the next number; decoders of Protobuf ignore the bits beyond 64."""
+        return self._walk.varint(expected, wraps=True)
+
     def _known(self, so_far: _MessageSoFar, known: NumberedField, tag: _Tag) -> bool:
         """Read a field of the schema; return False if its wire type is another one than the schema's."""
         expected = _wire_of(known)
@@ -316,7 +316,7 @@ class _ProtobufDecoder:
     def _begin(self, tag: _Tag, words: str) -> int:
         """Read the length of a value with parts, and let the walk end with it; return where the walk ended before."""
         walk = self._walk
-        size = walk.varint("a length in bytes")
+        size = self._varint("a length in bytes")
         if size > walk.left:
             message = f"The data ends early: {size} bytes are announced and {walk.left} are left"
             walk.stop(message, "a length within the data", offset=tag.first)
@@ -345,7 +345,7 @@ class _ProtobufDecoder:
             return number, shown_real if scalar in ("double", "float") else str
         if tag.wire == _DELIMITED:
             return self._read_text(known, scalar)
-        raw = walk.varint(f"a number ({scalar or holds.words})")
+        raw = self._varint(f"a number ({scalar or holds.words})")
         if holds.enum is not None:
             return _signed(raw, _BITS_OF_INT32), _EnumNames(holds.enum.name_by_number).show
         if scalar == "bool":
@@ -354,7 +354,7 @@ class _ProtobufDecoder:
 
     def _read_text(self, known: NumberedField, scalar: str) -> tuple[Datum, Callable[[Datum], str]]:
         walk = self._walk
-        size = walk.varint(f"the length of {scalar} in bytes")
+        size = self._varint(f"the length of {scalar} in bytes")
         if scalar == "string" and known.features.checks_utf8:
             return walk.text(size, "the text announced"), shown_text
         raw = walk.take(size, f"the {scalar} announced")
@@ -375,12 +375,12 @@ class _ProtobufDecoder:
         words = f"unknown field {tag.number}, {_WORDS_BY_WIRE[tag.wire]}"
         match tag.wire:
             case 0:
-                walk.leaf(tag.first, words, walk.varint("a number"), str)
+                walk.leaf(tag.first, words, self._varint("a number"), str)
             case 1 | 5:
                 size = 8 if tag.wire == _FIXED64 else 4
                 walk.leaf(tag.first, words, walk.take(size, f"{size} bytes"), shown_bytes)
             case 2:
-                raw = walk.take(walk.varint("a length in bytes"), "the bytes announced")
+                raw = walk.take(self._varint("a length in bytes"), "the bytes announced")
                 walk.leaf(tag.first, words, raw, shown_bytes)
             case _:
                 walk.leaf(tag.first, words, tag.number, str)
