@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 
 from counterfoil.registry.access.control import ServerAccess, administration_of
@@ -139,9 +140,10 @@ def served_routes(dialect: ResponseDialect, *, associations: bool) -> list[Decla
 _ROOT: Final = "/"
 
 
-def _turn(route: StarletteRoute) -> int:
+def _turn(route: BaseRoute) -> int:
     """Return when a route is tried: those of the root last, so that no other request passes the one for browsers."""
-    return 0 if route.path != _ROOT else 1 + (route is not BROWSER_ROUTE)
+    is_of_root = isinstance(route, StarletteRoute) and route.path == _ROOT
+    return 1 + (route is not BROWSER_ROUTE) if is_of_root else 0
 
 
 # The composition root: the only module that imports storage, use cases, routes and middleware together.
