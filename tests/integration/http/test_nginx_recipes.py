@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import subprocess
 import sys
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 HEALTH = Path(__file__).parents[3] / "deploy" / "image" / "health.py"
 CERTIFICATES = "counterfoil-certificates.conf"
+ADDRESSES = re.compile(r'(?:href|src|action|formaction)="([^"]*)"')
 SECRET = "the secret of the proxy"
 ALICE = ("alice", "pw")
 ACCESS = """\
@@ -211,3 +213,55 @@ def test_tls_can_be_passed_through(encrypted_port: int, authority: Authority, tm
             pytest.raises(httpx.TransportError),
         ):
             caller(client)
+
+
+@pytest.fixture(scope="module")
+def prefixed(authority: Authority) -> Iterator[httpx.Client]:
+    """A client of the whole nginx with a registry below a path of it."""
+    certificate, key = authority.issue("server")
+    with RegistryProcess(settings={"COUNTERFOIL_PUBLIC_PATH": "/registry"}) as registry:
+        replaced = {
+            "127.0.0.1:8081": f"127.0.0.1:{registry.port}",
+            "/etc/counterfoil/tls/server.crt": str(certificate),
+            "/etc/counterfoil/tls/server.key": str(key),
+        }
+        with Nginx("counterfoil-prefix.conf", replaced) as nginx, client_of(nginx, authority) as client:
+            yield client
+
+
+def test_a_registry_below_a_path_gets_paths_as_they_were_sent(prefixed: httpx.Client):
+    name = "a%2Fb%20%20c"
+    registered = prefixed.post(f"/registry/subjects/{name}/versions", json={"schema": '"int"'})
+    assert registered.status_code == 200
+    assert prefixed.get("/registry/subjects?subjectPrefix=a/").json() == ["a/b  c"]
+    assert prefixed.get(f"/registry/subjects/{name}/versions/1").json()["subject"] == "a/b  c"
+    for path in ("/subjects", "/registryx/subjects", "/x/../subjects", "//registry/subjects"):
+        assert prefixed.get(path).status_code == 404, path
+    assert prefixed.get("/registry").headers["location"].endswith("/registry/")
+
+
+def test_pages_below_a_path_lead_to_addresses_below_it(prefixed: httpx.Client):
+    prefixed.post("/registry/subjects/paged%2Fa/versions", json={"schema": '"int"'})
+    led = prefixed.get("/registry/", headers={"Accept": "text/html"})
+    assert (led.status_code, led.headers["location"]) == (303, "/registry/ui/")
+    todo, seen = ["/registry/ui/", "/registry/ui/subjects/paged%2Fa"], set()
+    while todo:
+        seen.add(address := todo.pop())
+        page = prefixed.get(address)
+        assert page.status_code == 200, address
+        found = {each.replace("&amp;", "&") for each in ADDRESSES.findall(page.text)}
+        local = {each.partition("#")[0] for each in found} - {""}
+        assert {each for each in local if not each.startswith("/registry/")} == set(), address
+        todo += [] if len(seen) > 1 else sorted(each for each in local if each not in seen and "/inspect/" not in each)
+    assert any("/static/" in each for each in seen)
+
+
+def test_a_refusal_below_a_path_names_its_page_there(prefixed: httpx.Client):
+    prefixed.post("/registry/subjects/refused/versions", json={"schema": '"int"'})
+    refused = prefixed.post("/registry/subjects/refused/versions", json={"schema": '"string"'})
+    assert refused.status_code == 409
+    address = refused.headers["link"].partition(">")[0].removeprefix("<")
+    assert address.startswith("/registry/ui/refusals/")
+    page = prefixed.get(address)
+    assert page.status_code == 200
+    assert "refused" in page.text
