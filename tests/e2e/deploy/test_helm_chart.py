@@ -55,6 +55,11 @@ CASES: dict[str, dict[str, Any]] = {
     "certificates": {"store": STORE, "tls": {**CERTIFICATES, "clientCertificates": "required"}},
     "documented": DOCUMENTED,
     "sqlite": {"replicas": 1, "store": {"sqlite": {"enabled": True, "storageClassName": "fast"}}},
+    "below a path": {
+        "store": STORE,
+        "ingress": {"enabled": True, "path": "/registry"},
+        "settings": {"ui": "off", "public_path": "/registry"},
+    },
     # refused
     "no store": {},
     "two stores": {"store": {**STORE, "sqlite": {"enabled": True}}},
@@ -69,7 +74,7 @@ CASES: dict[str, dict[str, Any]] = {
     "a wrong variable": {"store": STORE, "extraEnv": [{"nam": "A", "value": "b"}]},
 }
 
-USABLE = ["plain", "full", "tls", "certificates", "documented", "sqlite"]
+USABLE = ["plain", "full", "tls", "certificates", "documented", "sqlite", "below a path"]
 
 
 @pytest.fixture(scope="module")
@@ -181,6 +186,11 @@ def test_settings_are_those_of_the_server(rendered: dict[str, Rendered], tmp_pat
     found = resolve({}, {}, file=str(path)).settings
     assert (found.max_body_bytes, found.stale_reads_s, found.cors_origins) == (104857600, 600, ("https://ui.example",))
     assert (found.require_auth, found.auth_file) == (True, "/etc/counterfoil/access/access.yaml")
+    assert found.public_url == "https://r.example"
+    assert "public_url" not in settings_of(rendered["plain"])
+    below = settings_of(rendered["below a path"])
+    assert {name: below[name] for name in ("ui", "public_path")} == {"ui": "off", "public_path": "/registry"}
+    assert "public_url" not in below
     tls = {name: value for name, value in settings_of(rendered["certificates"]).items() if name != "require_auth"}
     assert tls == {
         "tls_certificate": "/etc/counterfoil/tls/tls.crt",

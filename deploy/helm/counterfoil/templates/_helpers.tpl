@@ -30,6 +30,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ if .Values.tls.secretName }}https{{ else }}http{{ end }}
 {{- end -}}
 
+{{/* The address of the registry in browsers: that of the ingress. Empty without one, and where it is below a path. */}}
+{{- define "counterfoil.publicUrl" -}}
+{{- with .Values.settings.public_url -}}
+{{ . }}
+{{- else -}}
+{{- with .Values.ingress -}}
+{{- if and .enabled (eq .path "/") -}}
+{{ if .tlsSecretName }}https{{ else }}http{{ end }}://{{ .host }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The Secret with the store's password; empty where there is none. */}}
 {{- define "counterfoil.passwordSecret" -}}
 {{- if .Values.store.passwordSecret.name -}}
