@@ -273,6 +273,7 @@ def use_cases(
     )
     catalog = Catalog(storage, reader=reader)
     plans = BridgePlans(long)
+    search = Searching(storage, index)
     return UseCases(
         storage=storage,
         reader=reader,
@@ -321,7 +322,8 @@ def use_cases(
                 consumers=contracts.consumers,
                 gate=contracts.gate,
             ),
+            search=search,
         ),
-        search=Searching(storage, index),
+        search=search,
         following=None if index is None else Following(index, storage, reader),
     )

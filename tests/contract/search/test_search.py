@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from counterfoil.registry.search.namesakes import MAX_NAMESAKES
 from counterfoil.registry.search.questions import SearchExtent
 from counterfoil.schema.errors import BadRequest
 from counterfoil.schema.fingerprint import md5_fingerprint, rabin_fingerprint, sha256_fingerprint
@@ -300,3 +301,45 @@ def test_hostile_names_are_found(run_search: Callable[[Any], None]):
             assert [hit.text for hit in elements] == [name.replace("\x00", "\ufffd")], query
 
     run_search(behaviour)
+
+
+def test_an_element_names_those_of_its_name_in_other_subjects(run_search: Callable[[Any], None]):
+    """The same name in the latest versions; not an alias, not an earlier version, not another case."""
+
+    def record(*fields: dict[str, Any]) -> str:
+        return json.dumps({"type": "record", "name": "R", "fields": list(fields)})
+
+    async def story(opened: Indexed) -> None:
+        async def elsewhere(path: str) -> list[tuple[Any, ...]]:
+            page = (await opened.registry.get(f"/inspect/v1/subjects/own/elements?path={path}")).json
+            return [tuple(each.values()) for each in page.get("elsewhere", [])]
+
+        email = {"name": "email", "type": "string"}
+        nested = {"name": "customer", "type": {"type": "record", "name": "C", "fields": [email]}}
+        await opened.registry.put("/config", {"compatibility": "NONE"})
+        for subject, text in (
+            ("own", record(email, nested)),
+            ("gone", record(email)),
+            ("gone", record({"name": "other", "type": "string"})),
+            ("alias", record({"name": "mail", "type": "string", "aliases": ["email"]})),
+            ("case", record({"name": "eMail", "type": "string"})),
+            ("b", record(email, nested)),
+            (":.eu:far", record(nested)),
+        ):
+            await opened.register(subject, text)
+        assert await elsewhere("email") == []  # the index has not followed
+        await opened.follow()
+        expected = [
+            ("b", 1, "email", "string"),
+            ("b", 1, "customer.email", "string"),
+            (":.eu:far", 1, "customer.email", "string"),
+        ]
+        assert await elsewhere("email") == await elsewhere("customer.email") == expected
+        assert (await opened.registry.get("/inspect/v1")).json["index"]["state"] == "current"
+        for number in range(150):
+            await opened.register(f"more{number:03}", record(email))
+        await opened.follow()
+        assert [each[0] for each in await elsewhere("email")][-1] == "more047"
+        assert len(await elsewhere("email")) == MAX_NAMESAKES
+
+    run_search(story)

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 from uuid import UUID
 
+from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.access.rights import Viewer
 from counterfoil.registry.inspection.belongings import SubjectBelongings
 from counterfoil.registry.inspection.identifiers import IdentifierPages
 from counterfoil.registry.inspection.subjects import SubjectPages, reference_names
 from counterfoil.registry.judges.judging import LongJudgements, Pauses
+from counterfoil.registry.search.searching import Searching
 from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.subjects.reading import LANGUAGE_CODE, SchemaReader
 from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionEntry, subject_not_found
@@ -65,6 +67,7 @@ class VersionPages:
         identifiers: IdentifierPages,
         belongings: SubjectBelongings | None,
         long: LongJudgements,
+        search: Searching,
     ) -> None:
         self._storage = storage
         self._reader = reader
@@ -72,6 +75,7 @@ class VersionPages:
         self._identifiers = identifiers
         self._belongings = belongings
         self._long = long
+        self._search = search
         self._tables: RecentValues[_Key, ElementTable] = RecentValues(_MEMORY_BYTES)
 
     async def version(
@@ -139,9 +143,13 @@ class VersionPages:
         steps = tuple(_dated(each, entries[each.version]) for each in found)
         if self._belongings is None:
             return ElementInspection(str(subject), path, steps)
-        readers = await self._belongings.readers_of_path(subject, path, viewer=viewer)
         return ElementInspection(
-            str(subject), path, steps, readers, owner=await self._belongings.owner(subject, viewer=viewer)
+            str(subject),
+            path,
+            steps,
+            await self._belongings.readers_of_path(subject, path, viewer=viewer),
+            await self._search.namesakes(subject, path, visible=viewer.visible(AccessOperation.READ)),
+            await self._belongings.owner(subject, viewer=viewer),
         )
 
     # --- tables of elements

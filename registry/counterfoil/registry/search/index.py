@@ -206,6 +206,12 @@ class SearchIndex:
         )
         return {scope: (latest, last) for scope, latest, last in rows}
 
+    async def number_of(self, found: IndexTransaction, g: int, word: IndexWord) -> int | None:
+        """Return the number of a word; None if no subject has it."""
+        dialect = self.database.dialect
+        rows = await found.rows(dialect.words_with_keys(g), dialect.digests([word.key]))
+        return int(rows[0][1]) if rows else None
+
     async def guids_with(self, found: IndexTransaction, g: int, fingerprint: bytes, limit: int) -> list[UUID]:
         """Return the guids of schemas with a fingerprint, of which the first bytes are given in either order."""
         rows = await found.rows(

@@ -234,9 +234,9 @@ class IndexedSubject:
             return
         own = LifeState.LATEST if self.active else LifeState.DELETED
         language = self.language
-        yield HitRow(_name(subject.name), HitRole.SUBJECT, own, scope, 0, language=language)
+        yield HitRow(name_word(subject.name), HitRole.SUBJECT, own, scope, 0, language=language)
         for place, topic in enumerate(self.topics):
-            yield HitRow(_name(topic), HitRole.TOPIC, own, scope, place, language=language)
+            yield HitRow(name_word(topic), HitRole.TOPIC, own, scope, place, language=language)
 
     # --- as it is stored
 
@@ -281,13 +281,14 @@ def _rows_of(life: FactLife, scope: str, state: LifeState) -> Iterator[HitRow]:
     fact, language, since, until, place = life
     role = _ROLE_OF_KIND[fact.kind]
     facts = (fact.path, fact.type, fact.tags, language, since, until)
-    word = IndexWord(storable(fact.text[:MAX_DOC_CHARS]), None) if role is HitRole.DOC else _name(fact.text)
+    word = IndexWord(storable(fact.text[:MAX_DOC_CHARS]), None) if role is HitRole.DOC else name_word(fact.text)
     yield HitRow(word, role, state, scope, place, *facts)
     if role is HitRole.ELEMENT and fact.type and fact.text == element_name(fact.path):
-        yield HitRow(_name(fact.type), HitRole.TYPE, state, scope, place, *facts)
+        yield HitRow(name_word(fact.type), HitRole.TYPE, state, scope, place, *facts)
 
 
-def _name(text: str) -> IndexWord:
+def name_word(text: str) -> IndexWord:
+    """Return a name as a word of the index."""
     text = storable(text[:MAX_DOC_CHARS])
     return IndexWord(text, fold(text))
 

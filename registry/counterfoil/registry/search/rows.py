@@ -122,7 +122,7 @@ class IndexRows:
         """Return a row of a word for each role and state that is there."""
         places = [(role, state) for role in roles for state in self._matcher.states]
         found = await self._found.rows_of_all([self._reading([number], *place, "", -1, limit=1) for place in places])
-        return [_row_of(row, "") for rows in found for row in rows]
+        return [row_of(row, "") for rows in found for row in rows]
 
     async def like(self, word: str, limit: int) -> list[tuple[int, str, str]]:
         """Return some names (number, text, folded) that resemble a word."""
@@ -198,7 +198,7 @@ class IndexRows:
             chunk = {each.number: each for each in candidates[at : at + size]}
             statement, given = self._reading(list(chunk), role, state, scope, place, limit=_ROWS_AT_ONCE)
             rows = await self._found.rows(statement, *given)
-            yield [_ranked(tier, chunk[row[0]], _row_of(row, chunk[row[0]].text)) for row in rows]
+            yield [_ranked(tier, chunk[row[0]], row_of(row, chunk[row[0]].text)) for row in rows]
             if len(rows) == _ROWS_AT_ONCE:  # there may be more of the last word
                 last = rows[-1]
                 at = next(i for i in range(at, len(candidates)) if candidates[i].number == last[0])
@@ -219,7 +219,7 @@ def _candidate(role: HitRole, number: int, text: str, folded: str | None) -> _Ca
     return _Candidate(folded_for_order(role, text, folded), word.key.hex(), number, text)
 
 
-def _row_of(row: Any, text: str) -> FoundRow:
+def row_of(row: Any, text: str) -> FoundRow:
     """Return a row of the table of hits with the text of its word."""
     _, role, state, scope, place, path, kind, tags, language, since, until = row
     shown = tuple(tags.split("\x1f")) if tags else ()

@@ -12,12 +12,14 @@ from counterfoil.registry.access.rights import Visible
 from counterfoil.registry.search.answering import FEW_SUBJECTS, IndexSearch, ReadableRanges
 from counterfoil.registry.search.lives import end_of_context, scope_key
 from counterfoil.registry.search.matching import Rank
+from counterfoil.registry.search.namesakes import find_namesakes
 from counterfoil.registry.search.protocol import IndexUnusable
 from counterfoil.registry.search.questions import MAX_LIMIT, SearchQuestion, read_query
 from counterfoil.registry.search.rows import LAST_KEY
 from counterfoil.registry.store.name_ranges import ALL_NAMES, SubjectRange, intersection, of_prefix
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
-from counterfoil.schema.rest.inspection import HitKind, IndexState, SearchHit, SearchResult
+from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
+from counterfoil.schema.rest.inspection import ElementElsewhere, HitKind, IndexState, SearchHit, SearchResult
 from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:
@@ -79,6 +81,27 @@ class Searching:
                 return await search.result(result, readable, after)
         except IndexUnusable:
             return await self._by_prefix(replace(result, index=await self._lost()), query, question, visible)
+
+    async def namesakes(
+        self, subject: QualifiedSubject, path: str, *, visible: Visible | None = None
+    ) -> tuple[ElementElsewhere, ...]:
+        """Return the elements with the name of one in the latest versions of other subjects, of those ``visible``.
+
+        There are none without an index, and while it cannot be read: they are only shown beside the element.
+        """
+        if self._index is None:
+            return ()
+        readable = await self._readable(None, visible)
+        try:
+            async with self._index.database.reading() as found:
+                g = (await self._index.state(found)).searched
+                return (
+                    ()
+                    if g is None
+                    else await find_namesakes(self._index, found, g, subject=subject, path=path, readable=readable)
+                )
+        except (IndexUnusable, StoreTimeout, StoreUnavailable):
+            return ()
 
     async def _lost(self) -> IndexState:
         return IndexState("lost", last=await self._storage.last_change())

@@ -23,6 +23,7 @@ from counterfoil.registry.http.envelope import REQUEST_ID
 from counterfoil.registry.http.replies import IF_NONE_MATCH, NOT_MODIFIED, entity_tag, is_matched
 from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.settings import NAMES_IN_PATHS, ServerSettings
+from counterfoil.schema.rest.inspection import IndexState
 
 # What is the same for all pages of an application.
 
@@ -125,14 +126,22 @@ def not_modified(tag: bytes) -> Response:
 # Entity tags.
 
 
-def journal_tag(site: PageSite, scope: Scope, seq: int) -> bytes:
+def journal_tag(site: PageSite, scope: Scope, seq: int, index: IndexState | None) -> bytes:
     """Return the entity tag of a page that depends on the journal up to change ``seq``, and on its caller's rights.
 
-    It is known before anything is read. Callers with equal rules and scopes have equal tags.
+    It is known before the page is read. Callers with equal rules and scopes have equal tags. ``index`` is the state of
+    the search index, which the foot of every page names.
     """
     caller: Caller | None = scope.get(CALLER)
     known = b"" if caller is None else caller.rights.digest + caller.name.encode("utf-8", "surrogatepass")
-    facts = (site.links.assets.encode(), scope["raw_path"], scope["query_string"], b"%d" % seq, known)
+    facts = (
+        site.links.assets.encode(),
+        scope["raw_path"],
+        scope["query_string"],
+        b"%d" % seq,
+        repr(index).encode(),
+        known,
+    )
     return entity_tag(b"\0".join(facts))
 
 

@@ -26,6 +26,7 @@ from counterfoil.registry.http.envelope import ROUTE_HOLDER
 from counterfoil.registry.http.request import ApiRequest
 from counterfoil.registry.http.route import Endpoint
 from counterfoil.registry.http.shapes import AS_OF
+from counterfoil.registry.search.searching import Searching
 from counterfoil.registry.store.changes import JournalChange
 from counterfoil.registry.use_cases import UseCases, use_cases
 from counterfoil.registry.web.answers import (
@@ -39,7 +40,8 @@ from counterfoil.registry.web.answers import (
     see_other,
 )
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
-from counterfoil.schema.errors import BadRequest, RegistryError, UnsupportedMediaType
+from counterfoil.schema.errors import BadRequest, RegistryError, StoreTimeout, StoreUnavailable, UnsupportedMediaType
+from counterfoil.schema.rest.inspection import IndexState
 
 # A page before it is printed.
 
@@ -63,7 +65,6 @@ class BuiltPage:
     canonical: str = ""
     context: str = ""
     search: str = ""
-    index: Any = None
     print_url: str = ""
     notices: tuple[Notice, ...] = ()
     missing: tuple[str, ...] = ()
@@ -100,7 +101,8 @@ class PageRequest:
         self._request = request
         self._scope = request.scope
         self.site = site = site_of_app(self._scope)
-        self._storage = services_of(self._scope).cases.storage
+        cases = services_of(self._scope).cases
+        self._storage, self._search = cases.storage, cases.search
         self.links: ServerLinks = site.links_as_of(request.text(AS_OF))
 
     @property
@@ -168,6 +170,13 @@ class PageRequest:
         """
         return await (resolve_moment(self._storage, self.as_of) if self.as_of else self._storage.last_change())
 
+    async def index_state(self) -> IndexState | None:
+        """Return the state of the search index, as for every page of now; None for an earlier moment, and if unknown.
+
+        It is that of the store's index also where a page is built over an empty one.
+        """
+        return None if self.as_of else await index_state(self._search)
+
     async def changes(self, after: int, limit: int) -> Sequence[JournalChange]:
         """Return changes of the store."""
         return await self._storage.changes(after, limit)
@@ -218,6 +227,14 @@ class PageRequest:
         """Return the address of the page now."""
         query = urlencode(self.parameters(), errors="replace")
         return f"{self.path()}?{query}" if query else self.path()
+
+
+async def index_state(search: Searching) -> IndexState | None:
+    """Return the state of the search index; None while it cannot be read, which is no reason to refuse a page."""
+    try:
+        return await search.state()
+    except (StoreTimeout, StoreUnavailable):
+        return None
 
 
 def quoted(name: str) -> str:
@@ -349,7 +366,8 @@ class PageEndpoint(Endpoint):
     async def _journal_tag(self, scope: Scope, services: Services, site: PageSite) -> bytes:
         storage = services.cases.storage
         await storage.catch_up()
-        return journal_tag(site, scope, await storage.last_change())
+        index = await index_state(services.cases.search)
+        return journal_tag(site, scope, await storage.last_change(), index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,6 +395,7 @@ async def _built(request: PageRequest, build: Builder) -> Answer:
 async def _frame(request: PageRequest, built: BuiltPage, change: int) -> PageFrame:
     """Return the frame of a page."""
     member = request.sender
+    is_found = built.status == HTTPStatus.OK  # what is not there and what is denied have no number
     return PageFrame(
         built.title,
         links=request.links,
@@ -388,8 +407,8 @@ async def _frame(request: PageRequest, built: BuiltPage, change: int) -> PageFra
         context=built.context,
         as_of=await _earlier_state(request, built, change) if request.as_of else None,
         search=built.search,
-        index=built.index,
-        change=change if built.status == HTTPStatus.OK else None,  # what is not there and what is denied have no number
+        index=await request.index_state() if is_found else None,
+        change=change if is_found else None,
         json_url=built.json,
         command=built.command,
         canonical=built.canonical,

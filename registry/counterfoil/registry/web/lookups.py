@@ -66,7 +66,6 @@ async def build_home(request: PageRequest) -> BuiltPage:
         HomePage(registry, changes[0]),
         "Home",
         json=request.api(f"{_INSPECT}"),
-        index=registry.index,
         canonical=_canonical(request, request.links.home()),
         may_stream=not request.as_of,
     )
@@ -82,7 +81,6 @@ async def build_registry(request: PageRequest) -> BuiltPage:
         Section.REGISTRY,
         (Crumb("Registry"),),
         json=request.api(f"{_INSPECT}"),
-        index=found.index,
     )
 
 
@@ -488,7 +486,6 @@ async def build_search(request: PageRequest) -> BuiltPage:
         json=request.api(f"{_INSPECT}/search", **{"q": query, "kind": kind, "context": context, "in": within.value}),
         context=context,
         search=query,
-        index=None if result is None else result.index,
     )
 
 

@@ -100,6 +100,23 @@ def test_ids_and_guids_of_hidden_subjects():
     asyncio.run(main())
 
 
+def test_elements_of_hidden_subjects_are_not_named_elsewhere():
+    async def main() -> None:
+        subject = parse_subject("elsewhere")
+        for name, rules in RULES.items():
+            visible = Visible(Rights(rules, {"User:a"}), AccessOperation.READ)
+            known = {each: text for each, text in SUBJECTS.items() if visible.shows(parse_subject(each))}
+            async with indexed("sqlite://") as whole, indexed("sqlite://") as part:
+                await fill(whole, SUBJECTS)
+                await fill(part, known)
+                for path in ("id", "email", "hidden_email"):
+                    found = await whole.cases.search.namesakes(subject, path, visible=visible)
+                    assert found == await part.cases.search.namesakes(subject, path), (name, path)
+                    assert {each.subject for each in found} <= set(known)
+
+    asyncio.run(main())
+
+
 def test_names_by_prefix_without_an_index():
     async def story(registry: Any) -> None:
         await registered(registry, "own-orders", "orders", "own-people", "secret")
