@@ -272,6 +272,7 @@ def use_cases(
         refusals=RefusalLog(storage, refusals, now_ms=now_ms),
     )
     catalog = Catalog(storage, reader=reader)
+    search = Searching(storage, index)
     plans = BridgePlans(long)
     return UseCases(
         storage=storage,
@@ -321,7 +322,8 @@ def use_cases(
                 consumers=contracts.consumers,
                 gate=contracts.gate,
             ),
+            search=search,
         ),
-        search=Searching(storage, index),
+        search=search,
         following=None if index is None else Following(index, storage, reader),
     )

@@ -75,7 +75,7 @@ async def indexed(url: str, *, uses_parts: bool | None = None) -> AsyncIterator[
     cases = use_cases(storage, index=index)
     assert cases.following is not None
     try:
-        yield Indexed(InProcessRegistry(storage), storage, index, cases.following, cases)
+        yield Indexed(InProcessRegistry(storage, index=index), storage, index, cases.following, cases)
     finally:
         await index.database.close()
         await storage.close()

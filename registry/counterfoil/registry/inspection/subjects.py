@@ -15,6 +15,7 @@ from counterfoil.registry.inspection.refusals import RefusalPages
 from counterfoil.registry.inspection.rules_in_force import rules_in_force, scope_levels
 from counterfoil.registry.inspection.steps import VersionSteps
 from counterfoil.registry.judges.judging import Pauses
+from counterfoil.registry.search.searching import Searching
 from counterfoil.registry.store.changes import JournalChangeKind
 from counterfoil.registry.store.name_ranges import Ranges, SubjectRange, intersection, of_prefix
 from counterfoil.registry.store.protocol import Storage
@@ -69,6 +70,7 @@ class SubjectPages:
         steps: VersionSteps,
         belongings: SubjectBelongings | None,
         refusals: RefusalPages,
+        search: Searching,
     ) -> None:
         self._storage = storage
         self._reader = reader
@@ -77,13 +79,14 @@ class SubjectPages:
         self._steps = steps
         self._belongings = belongings
         self._refusals = refusals
+        self._search = search
 
     async def registry(self, *, viewer: Viewer) -> RegistryInspection:
         """Return the registry as a whole; only those who may know all of it get numbers."""
         contexts = [name for name in await self._catalog.contexts() if viewer.may_see_context(name)]
-        index = IndexState("off")
+        index = await self._search.state()
         if not viewer.may(AccessOperation.DESCRIBE, REGISTRY):
-            return RegistryInspection(None, None, tuple(contexts), index)
+            return RegistryInspection(None, None, tuple(contexts), IndexState(index.state, is_scanned=index.is_scanned))
         last = await self._storage.last_change()
         if self._belongings is None:
             return RegistryInspection(None, None, tuple(contexts), index, last)

@@ -21,6 +21,7 @@ from counterfoil.registry.inspection.subjects import SubjectPages
 from counterfoil.registry.inspection.versions import VersionPages
 from counterfoil.registry.judges.judging import LongJudgements
 from counterfoil.registry.keys.records import KeyRecords
+from counterfoil.registry.search.searching import Searching
 from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.subjects.catalog import Catalog
 from counterfoil.registry.subjects.compatibility import Admission, CompatibilityCheck
@@ -65,6 +66,7 @@ def inspection_over(
     long: LongJudgements,
     refusals: RefusalRecords | None,
     records: RelatedRecords,
+    search: Searching,
 ) -> Inspection:
     """Return the use cases of inspection; over the past, what belongs to subjects is not known."""
     is_past = isinstance(storage, AsOf)
@@ -88,6 +90,7 @@ def inspection_over(
         steps=VersionSteps(reader, long),
         belongings=belongings,
         refusals=refused,
+        search=search,
     )
     identifiers = IdentifierPages(storage, reader=reader)
     comparisons = ComparisonPages(
@@ -104,7 +107,13 @@ def inspection_over(
     return Inspection(
         subjects=subjects,
         versions=VersionPages(
-            storage, reader=reader, subjects=subjects, identifiers=identifiers, belongings=belongings, long=long
+            storage,
+            reader=reader,
+            subjects=subjects,
+            identifiers=identifiers,
+            belongings=belongings,
+            search=search,
+            long=long,
         ),
         identifiers=identifiers,
         comparisons=comparisons,

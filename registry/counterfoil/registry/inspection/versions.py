@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 from uuid import UUID
 
+from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.access.rights import Viewer
 from counterfoil.registry.inspection.belongings import SubjectBelongings
 from counterfoil.registry.inspection.identifiers import IdentifierPages
 from counterfoil.registry.inspection.subjects import SubjectPages, reference_names
 from counterfoil.registry.judges.judging import LongJudgements, Pauses
+from counterfoil.registry.search.searching import Searching
 from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.subjects.reading import LANGUAGE_CODE, SchemaReader
 from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionEntry, subject_not_found
@@ -28,6 +30,7 @@ from counterfoil.schema.element_tables import (
 from counterfoil.schema.errors import InvalidSchema, JudgementEnded, NotFound
 from counterfoil.schema.model import Metadata, RuleSet
 from counterfoil.schema.rest.inspection import (
+    ElementElsewhere,
     ElementInspection,
     ElementRows,
     ElementStep,
@@ -35,6 +38,7 @@ from counterfoil.schema.rest.inspection import (
     RuleSetRow,
     VersionInspection,
 )
+from counterfoil.schema.searchable import element_name
 
 _MEMORY_BYTES: Final = 16 * 1024 * 1024
 _ROW_BYTES: Final = 800
@@ -48,6 +52,7 @@ _HISTORY_CHARS: Final = 2 * 1024 * 1024
 """The characters of all earlier versions that are read to find out since when elements are there."""
 
 _HISTORY_VERSIONS: Final = 200
+_MAX_ELSEWHERE: Final = 200
 _TOO_LARGE: Final = "The schema is too large for its elements to be listed within the limits of this server"
 
 _Key: TypeAlias = "tuple[str, tuple[UUID, ...], tuple[int, ...]]"
@@ -64,6 +69,7 @@ class VersionPages:
         subjects: SubjectPages,
         identifiers: IdentifierPages,
         belongings: SubjectBelongings | None,
+        search: Searching,
         long: LongJudgements,
     ) -> None:
         self._storage = storage
@@ -71,6 +77,7 @@ class VersionPages:
         self._subjects = subjects
         self._identifiers = identifiers
         self._belongings = belongings
+        self._search = search
         self._long = long
         self._tables: RecentValues[_Key, ElementTable] = RecentValues(_MEMORY_BYTES)
 
@@ -140,8 +147,18 @@ class VersionPages:
         if self._belongings is None:
             return ElementInspection(str(subject), path, steps)
         readers = await self._belongings.readers_of_path(subject, path, viewer=viewer)
-        return ElementInspection(
-            str(subject), path, steps, readers, owner=await self._belongings.owner(subject, viewer=viewer)
+        elsewhere = await self._elsewhere(subject, path, viewer=viewer)
+        owner = await self._belongings.owner(subject, viewer=viewer)
+        return ElementInspection(str(subject), path, steps, readers, elsewhere, owner)
+
+    async def _elsewhere(self, subject: QualifiedSubject, path: str, *, viewer: Viewer) -> tuple[ElementElsewhere, ...]:
+        """Return the elements of the same name in the latest versions of other subjects that the caller may read."""
+        visible = viewer.visible(AccessOperation.READ)
+        hits = await self._search.elements_named(element_name(path), _MAX_ELSEWHERE, visible=visible)
+        return tuple(
+            ElementElsewhere(hit.subject, hit.version, hit.path, hit.type)
+            for hit in hits
+            if hit.version is not None and hit.subject != str(subject)
         )
 
     # --- tables of elements

@@ -13,8 +13,17 @@ from counterfoil.registry.search.answering import FEW_SUBJECTS, IndexSearch, Rea
 from counterfoil.registry.search.lives import end_of_context, scope_key
 from counterfoil.registry.search.matching import Rank
 from counterfoil.registry.search.protocol import IndexUnusable
-from counterfoil.registry.search.questions import MAX_LIMIT, SearchQuestion, read_query
+from counterfoil.registry.search.questions import (
+    MAX_LIMIT,
+    MAX_WORD_CHARS,
+    QueryWord,
+    SearchQuery,
+    SearchQuestion,
+    WordScope,
+    read_query,
+)
 from counterfoil.registry.search.rows import LAST_KEY
+from counterfoil.registry.search.texts import fold
 from counterfoil.registry.store.name_ranges import ALL_NAMES, SubjectRange, intersection, of_prefix
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
 from counterfoil.schema.rest.inspection import HitKind, IndexState, SearchHit, SearchResult
@@ -23,7 +32,6 @@ from counterfoil.schema.rest.versions import Visibility
 if TYPE_CHECKING:
     from counterfoil.registry.search.index import SearchIndex, StoredState
     from counterfoil.registry.search.protocol import IndexTransaction
-    from counterfoil.registry.search.questions import SearchQuery
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.registry.subjects.versions import VersionUse
 
@@ -79,6 +87,28 @@ class Searching:
                 return await search.result(result, readable, after)
         except IndexUnusable:
             return await self._by_prefix(replace(result, index=await self._lost()), query, question, visible)
+
+    async def elements_named(self, name: str, limit: int, *, visible: Visible | None = None) -> Sequence[SearchHit]:
+        """Return elements of a name in the latest versions of subjects that are ``visible``; None is all.
+
+        Names are compared as words of a query are. Without an index there are none.
+        """
+        wanted = fold(name)[:MAX_WORD_CHARS]
+        if self._index is None or not wanted:
+            return ()
+        question = SearchQuestion(name, HitKind.ELEMENT, limit=limit)
+        query = SearchQuery(name, (QueryWord(wanted, WordScope.FIELD),))
+        readable = await self._readable(None, visible)
+        try:
+            async with self._index.database.reading() as found:
+                state = await self._index.state(found)
+                if state.searched is None:
+                    return ()
+                search = IndexSearch(self._index, found, state.searched, question, query, few=self._few_subjects)
+                result = await search.result(SearchResult(name, (), IndexState("current")), readable, None)
+        except IndexUnusable:
+            return ()
+        return [each for each in result.hits if fold(each.text) == fold(name)]
 
     async def _lost(self) -> IndexState:
         return IndexState("lost", last=await self._storage.last_change())
