@@ -272,8 +272,8 @@ def use_cases(
         refusals=RefusalLog(storage, refusals, now_ms=now_ms),
     )
     catalog = Catalog(storage, reader=reader)
-    plans = BridgePlans(long)
     search = Searching(storage, index)
+    plans = BridgePlans(long)
     return UseCases(
         storage=storage,
         reader=reader,

@@ -97,7 +97,10 @@ def test_what_each_query_finds(run_search: Callable[[Any], None]):
         "email": [email],
         "EMAIL": [email],
         "customer email": [email, doc],
-        "customer_email": [],
+        "customer_email": [email, doc],
+        "customerEmail": [email, doc],
+        "customer-phone": [],
+        "order_nothing": [],
         "unitPrice": [price],
         "unit-price": [price],
         "nit": [price],
@@ -150,6 +153,23 @@ def test_the_facts_of_a_hit(run_search: Callable[[Any], None]):
         assert (result.index.state, result.index.indexed, result.index.last) == ("current", 3, 3)
         assert (await opened.search("emial")).nearest == ("email",)
         assert (await opened.search("lang:klingon")).unknown == ("lang:klingon",)
+
+    run_search(behaviour)
+
+
+def test_the_same_name_in_other_subjects(run_search: Callable[[Any], None]):
+    async def behaviour(opened: Indexed) -> None:
+        await shop(opened)
+        await opened.register("people", '{"type": "record", "name": "P", "fields": [{"name": "eMail", "type": "int"}]}')
+        await opened.register("mails", '{"type": "record", "name": "P", "fields": [{"name": "emails", "type": "int"}]}')
+        await opened.follow()
+        element = await opened.registry.get("/inspect/v1/subjects/people/elements?path=eMail")
+        crm = {"subject": ":.eu:crm-value", "version": 1, "path": "customer.email", "type": "null | string"}
+        assert element.json["elsewhere"] == [crm]
+        page = await opened.registry.get("/ui/subjects/people/elements?path=eMail")
+        assert "customer.email" in page.text.partition("The same name elsewhere")[2]
+        registry = await opened.registry.get("/inspect/v1")
+        assert (registry.json["index"]["state"], registry.json["index"]["indexed"]) == ("current", 5)
 
     run_search(behaviour)
 

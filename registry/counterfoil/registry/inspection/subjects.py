@@ -85,7 +85,7 @@ class SubjectPages:
         contexts = [name for name in await self._catalog.contexts() if viewer.may_see_context(name)]
         index = await self._search.state()
         if not viewer.may(AccessOperation.DESCRIBE, REGISTRY):
-            return RegistryInspection(None, None, tuple(contexts), index)
+            return RegistryInspection(None, None, tuple(contexts), IndexState(index.state, is_scanned=index.is_scanned))
         last = await self._storage.last_change()
         if self._belongings is None:
             return RegistryInspection(None, None, tuple(contexts), index, last)

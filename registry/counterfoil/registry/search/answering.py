@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from counterfoil.registry.judges.judging import Pauses
 from counterfoil.registry.search.lives import KIND_OF_ROLE, HitRole, LifeState, subject_of
 from counterfoil.registry.search.matching import FoundRow, QueryMatcher, Rank
-from counterfoil.registry.search.questions import WordScope
+from counterfoil.registry.search.questions import WordScope, in_parts
 from counterfoil.registry.search.rows import MAX_COUNTED, IndexRows, RankedRow, RoleCount, rank_of
 from counterfoil.registry.search.texts import marks_in
 from counterfoil.schema.rest.inspection import HitKind, SearchHit, SearchResult
@@ -92,7 +92,19 @@ class IndexSearch:
         self._is_cut = False
 
     async def result(self, result: SearchResult, readable: ReadableRanges, after: Rank | None) -> SearchResult:
-        """Return ``result`` with the hits of the index."""
+        """Return ``result`` with the hits of the index.
+
+        Where nothing matches, what has all parts of each word is found: ``customer.email`` by ``customer_email``.
+        """
+        parted = in_parts(self._query)
+        found = await self._result(result, readable, after)
+        if found.hits or found.next or parted is None:
+            return found
+        self._query, self._is_cut = parted, False
+        of_parts = await self._result(result, readable, after)
+        return of_parts if of_parts.hits or of_parts.next else found
+
+    async def _result(self, result: SearchResult, readable: ReadableRanges, after: Rank | None) -> SearchResult:
         if not readable.ranges:
             return result
         readable = await self._restricted(readable)

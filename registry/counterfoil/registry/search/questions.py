@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from counterfoil.registry.search.texts import fold, storable
+from counterfoil.registry.search.texts import fold, parts_of_name, storable
 from counterfoil.schema import wire
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.inspection import HitKind
@@ -87,10 +87,14 @@ class SearchQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QueryWord:
-    """One word of a query, folded, and what it is compared with."""
+    """One word of a query, folded, and what it is compared with.
+
+    ``parts`` are the words that it is made of, folded: ``customer`` and ``email`` of ``customer_email``.
+    """
 
     text: str
     scope: WordScope = WordScope.NAMES
+    parts: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,7 @@ def read_query(text: str) -> SearchQuery:
         elif prefix is None and value:
             words.append(_plain(value))
         elif prefix in _SCOPES and fold(value):
-            words.append(QueryWord(fold(value)[:MAX_WORD_CHARS], WordScope(prefix)))
+            words.append(_word(value, WordScope(prefix)))
         else:
             unknown.append(part[:MAX_WORD_CHARS])
     words = list(dict.fromkeys(words))
@@ -161,7 +165,24 @@ def _split(part: str) -> tuple[str | None, str]:
 def _plain(value: str) -> QueryWord:
     """Return a word without a prefix; one with a sign of types, such as ``decimal(10,2)``, is a type."""
     scope = WordScope.NAMES if _TYPE_SIGNS.isdisjoint(value) else WordScope.TYPE
-    return QueryWord(fold(value)[:MAX_WORD_CHARS], scope)
+    return _word(value, scope)
+
+
+def _word(value: str, scope: WordScope) -> QueryWord:
+    parts = parts_of_name(value) if scope is WordScope.NAMES else ()
+    return QueryWord(fold(value)[:MAX_WORD_CHARS], scope, parts[:MAX_WORDS])
+
+
+def in_parts(query: SearchQuery) -> SearchQuery | None:
+    """Return a query with the parts of its words instead of them; None if no word has parts.
+
+    >>> [each.text for each in getattr(in_parts(read_query("customer_email tag:a_b")), "words", ())]
+    ['customer', 'email', 'ab']
+    """
+    if not any(each.parts for each in query.words):
+        return None
+    words = [word for each in query.words for word in (map(QueryWord, each.parts) if each.parts else [each])]
+    return replace(query, words=tuple(dict.fromkeys(words))[:MAX_WORDS])
 
 
 def _language(value: str) -> SchemaType | None:

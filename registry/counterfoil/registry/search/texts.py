@@ -24,6 +24,7 @@ _IGNORED: Final = str.maketrans("", "", "_-.")
 _REPLACEMENT: Final = "\ufffd"
 _NOT_STORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _WORDS: Final = re.compile(r"[^\W_]+")
+_PARTS_OF_NAMES: Final = re.compile(r"[^\W_A-Z]+|[A-Z]+[^\W_A-Z]*")
 _COMPOUNDS: Final = re.compile(r"[^\W_]+(?:[_.\-]+[^\W_]+)+")
 
 
@@ -81,6 +82,16 @@ def words_of_doc(text: str) -> list[str]:
     normal = unicodedata.normalize("NFC", storable(text[:MAX_DOC_CHARS])).casefold()
     found = [*_WORDS.findall(normal), *(fold(each) for each in _COMPOUNDS.findall(normal))]
     return [each[:MAX_NAME_CHARS] for each in dict.fromkeys(found)]
+
+
+def parts_of_name(name: str) -> tuple[str, ...]:
+    """Return the words that a name is made of, folded; none for a name of one word.
+
+    >>> parts_of_name("customer_email"), parts_of_name("customerEMail"), parts_of_name("email")
+    (('customer', 'email'), ('customer', 'email'), ())
+    """
+    found = [fold(each) for each in _PARTS_OF_NAMES.findall(storable(name[:MAX_NAME_CHARS]))]
+    return tuple(found) if len(found) > 1 else ()
 
 
 def words_begin(words: Iterable[str], word: str) -> bool:
