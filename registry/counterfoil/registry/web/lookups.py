@@ -30,7 +30,7 @@ from counterfoil.pages.models import (
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.changes.as_of import EVER
 from counterfoil.registry.changes.feed import ChangeFilter, read_newest
-from counterfoil.registry.contracts.verdicts.counterparts import may_know_environment
+from counterfoil.registry.contracts.visibility import may_know_environment
 from counterfoil.registry.inspection.identifiers import ReferenceDirection
 from counterfoil.registry.inspection.rules import rule_page, rule_rows
 from counterfoil.registry.search.questions import SearchExtent, SearchQuestion
