@@ -93,11 +93,13 @@ _HOST: Final = re.compile(rb"[A-Za-z0-9.:\[\]_-]{1,255}")
 class PageRequest:
     """One request for a page: its query or its form, the use cases that it reads, and who sends it.
 
-    ``links`` are the addresses of pages, which keep the earlier moment that was requested.
+    ``links`` are the addresses of pages, which keep the earlier moment that was requested. ``is_dated``: the page can
+    show one.
     """
 
-    def __init__(self, request: ApiRequest, caller: RequestCaller) -> None:
+    def __init__(self, request: ApiRequest, caller: RequestCaller, *, is_dated: bool = False) -> None:
         self.viewer = caller
+        self.is_dated = is_dated
         self._request = request
         self._scope = request.scope
         self.site = site = site_of_app(self._scope)
@@ -327,13 +329,13 @@ class PageEndpoint(Endpoint):
     """The handling of one request for a page: rights, the moment, what it rests on, its entity tag, its HTML."""
 
     def __init__(self, route: PageRoute, build: Builder) -> None:
-        super().__init__(route, self._operation_of(build))
+        super().__init__(route, self._operation_of(build, is_dated=AS_OF in route.query))
         self._is_of_journal = route.is_of_journal
 
     @staticmethod
-    def _operation_of(build: Builder) -> Callable[[ApiRequest, RequestCaller], Awaitable[object]]:
+    def _operation_of(build: Builder, *, is_dated: bool) -> Callable[[ApiRequest, RequestCaller], Awaitable[object]]:
         async def operation(request: ApiRequest, caller: RequestCaller) -> object:
-            return await _built(PageRequest(request, caller), build)
+            return await _built(PageRequest(request, caller, is_dated=is_dated), build)
 
         return operation
 
@@ -402,7 +404,7 @@ async def _frame(request: PageRequest, built: BuiltPage, change: int) -> PageFra
         version=request.site.version,
         section=built.section,
         crumbs=built.crumbs,
-        here=request.here(),
+        here=request.here() if request.is_dated else "",
         parameters=request.parameters(),
         context=built.context,
         as_of=await _earlier_state(request, built, change) if request.as_of else None,
