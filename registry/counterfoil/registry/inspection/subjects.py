@@ -34,6 +34,7 @@ from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, SubjectPrefix, parse_subject
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.rest.inspection import (
+    IndexState,
     ReferenceName,
     RegistryInspection,
     SubjectInspection,
