@@ -287,7 +287,7 @@ def main() -> int:
     except (MissingPart, JarsUnavailableError, ServiceError) as missing:
         print(f"\n{missing}", file=sys.stderr)
         return 1
-    print(f"\n{steps.table()}\n\nBroker and registry are stopped. For a registry of your own and its web pages: counterfoil serve")
+    print(f"\n{steps.table()}\n\nBroker and registry are stopped. A registry of your own, with web pages: counterfoil serve")
     print("\nEvery step had the expected result.")
     return 0
 
