@@ -287,7 +287,8 @@ def main() -> int:
     except (MissingPart, JarsUnavailableError, ServiceError) as missing:
         print(f"\n{missing}", file=sys.stderr)
         return 1
-    print(f"\n{steps.table()}\n\nBroker and registry are stopped. A registry of your own, with web pages: counterfoil serve")
+    print(f"\n{steps.table()}")
+    print("\nBroker and registry are stopped. A registry of your own, with web pages: counterfoil serve")
     print("\nEvery step had the expected result.")
     return 0
 
