@@ -80,11 +80,16 @@ class ChangesPage:
 
 @dataclass(frozen=True, slots=True)
 class HomePage:
-    """The first page: the registry and its last changes; ``address`` is that of the API, for the first commands."""
+    """The first page: the registry and its last changes.
+
+    ``address`` is that of the API, for the first commands. ``subjects`` are the first ones of an earlier moment, None
+    for now.
+    """
 
     registry: RegistryInspection
     changes: tuple[ChangeLine, ...] = ()
     address: str = ""
+    subjects: SubjectRows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +110,12 @@ class SearchPage:
 
 @dataclass(frozen=True, slots=True)
 class SubjectsPage:
-    """The list of subjects with its filter; ``sort`` is empty for that by name."""
+    """The list of subjects by name, with its filter."""
 
     rows: SubjectRows
     prefix: str = ""
     context: str = ""
     deleted: bool = False
-    sort: str = ""
     contexts: tuple[str, ...] = ()
     after: str = ""
 

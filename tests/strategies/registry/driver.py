@@ -70,6 +70,7 @@ class InProcessRegistry:
         heartbeat_s: float = HEARTBEAT_S,
         telemetry: Any = None,
         judges: Any = None,
+        index: Any = None,
         **settings: Any,
     ) -> None:
         server_settings = ServerSettings(store="sqlite://", **settings)
@@ -83,6 +84,7 @@ class InProcessRegistry:
             heartbeat_s=heartbeat_s,
             telemetry=telemetry,
             judges=judges,
+            index=index,
         )
 
     async def ask(
