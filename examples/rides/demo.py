@@ -83,8 +83,8 @@ class Demo:
         self.registry = self.services.enter_context(RegistryProcess(store=store, program=Path(COUNTERFOIL)))
         self.client = self.services.enter_context(Registry(self.registry.url))
         self.agreements = Agreements(self.folder, self.client, run=self.run, steps=self.steps)
+        self.steps.report(f"the registry's web pages, until the demo ends: {self.registry.url}/ui/")
         self.steps.report(f"Kafka at {self.broker.bootstrap_servers}, registry at {self.registry.url} (SQLite)")
-        self.steps.report(f"its web pages, until the demo ends: {self.registry.url}/ui/")
 
     def produce_old_rides(self) -> None:
         self.broker.create_topic("rides", partitions=PARTITIONS)
