@@ -83,8 +83,8 @@ class Demo:
         self.registry = self.services.enter_context(RegistryProcess(store=store, program=Path(COUNTERFOIL)))
         self.client = self.services.enter_context(Registry(self.registry.url))
         self.agreements = Agreements(self.folder, self.client, run=self.run, steps=self.steps)
+        self.steps.report(f"the registry's web pages, until the demo ends: {self.registry.url}/ui/")
         self.steps.report(f"Kafka at {self.broker.bootstrap_servers}, registry at {self.registry.url} (SQLite)")
-        self.steps.report(f"its web pages, until the demo ends: {self.registry.url}/ui/")
 
     def produce_old_rides(self) -> None:
         self.broker.create_topic("rides", partitions=PARTITIONS)
@@ -287,9 +287,8 @@ def main() -> int:
     except (MissingPart, JarsUnavailableError, ServiceError) as missing:
         print(f"\n{missing}", file=sys.stderr)
         return 1
-    print(
-        f"\n{steps.table()}\n\nBroker and registry are stopped. For a registry of your own and its web pages: counterfoil serve"
-    )
+    print(f"\n{steps.table()}")
+    print("\nBroker and registry are stopped. A registry of your own, with web pages: counterfoil serve")
     print("\nEvery step had the expected result.")
     return 0
 

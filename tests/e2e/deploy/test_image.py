@@ -118,7 +118,7 @@ def test_the_built_registry_serves_as_an_unprivileged_user_that_owns_only_its_da
             assert b'"id":1' in reply.read().replace(b" ", b"")
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/ui/subjects") as reply:
             assert b'href="/ui/subjects/s"' in reply.read()
-        wait_until((image / "data" / "counterfoil.db.search").is_file, what="the index in the writable folder")
+        wait_until((image / "data" / "counterfoil.db.search").is_file, what="the search index")
         assert min(path.name for path in (image / "data").iterdir()).startswith("counterfoil.db")
     finally:
         server.terminate()

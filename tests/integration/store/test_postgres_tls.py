@@ -12,6 +12,8 @@ from urllib.parse import quote
 import asyncpg
 import pytest
 
+from counterfoil.registry.search.opening import open_index
+from counterfoil.registry.search.protocol import IndexUnusable
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.upgrading import upgrade
 from counterfoil.registry.store.writes import StoreNotUsable
@@ -97,6 +99,19 @@ def test_what_cannot_be_verified_is_no_store(secured: Secured, postgres_url: str
         open_store(f"{postgres_url}?sslmode=verify-full&sslrootcert=/nowhere/ca.pem")
 
 
+def prepare_index(url: str) -> None:
+    """Make the search index of a store."""
+    database = open_index(url).database
+
+    async def story() -> None:
+        try:
+            await database.prepare()
+        finally:
+            await database.close()
+
+    asyncio.run(story())
+
+
 def documented_sql() -> Iterator[list[str]]:
     """The statements of each row of the table about two roles on the page about TLS."""
     for row in (ROOT / "docs/tls.md").read_text().splitlines():
@@ -105,7 +120,7 @@ def documented_sql() -> Iterator[list[str]]:
 
 
 def test_servers_can_use_a_role_that_changes_no_table(secured: Secured) -> None:
-    roles, rights = documented_sql()
+    roles, rights, of_index = documented_sql()
     for statement in roles:
         secured.server.run(statement)
     missing = r"the user may not create or use the registry's tables \(permission denied for database"
@@ -117,3 +132,12 @@ def test_servers_can_use_a_role_that_changes_no_table(secured: Secured) -> None:
     assert is_used(url, secured.server, "registry") == {(True, "registry_server")}
     with pytest.raises(asyncpg.InsufficientPrivilegeError, match="must be owner"):
         secured.server.run("SET ROLE registry_server;;DROP TABLE counterfoil.changes", database="registry")
+    with pytest.raises(IndexUnusable, match="permission denied for database"):
+        prepare_index(url)
+    secured.server.run(";;".join(["SET ROLE registry_owner", *of_index]), database="registry")
+    prepare_index(url)
+    [made] = secured.server.run(
+        "SELECT pg_get_userbyid(nspowner) AS owner FROM pg_namespace WHERE nspname = 'counterfoil_search'",
+        database="registry",
+    )
+    assert made["owner"] == "registry_server"
