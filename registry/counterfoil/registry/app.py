@@ -322,8 +322,9 @@ def assemble(
         async with _running(chores):
             yield
         lifecycle.stop()
-        closing = (log, wrapping, long, *([] if refusals is None else [refusals]), storage, cases.search)
-        for each in closing:
+        if refusals is not None:
+            await refusals.close()
+        for each in (log, wrapping, long, storage, cases.search):
             await each.close()
 
     has_pages, site = settings.ui != NO_PAGES, site_of(settings)

@@ -247,7 +247,9 @@ class RefusalPages:
     async def count(self, subject: QualifiedSubject, *, viewer: Viewer) -> int:
         """Return the number of refusals of a subject, of the newest :data:`MAX_COUNTED`."""
         count, before = 0, ""
-        for _ in range(MAX_COUNTED // MAX_ROWS if self._records is not None else 0):
+        if self._records is None:
+            return count
+        for _ in range(MAX_COUNTED // MAX_ROWS):
             page = await self._records.newest(before, MAX_ROWS, subject)
             count += sum(_may_see(viewer, each) for each in page)
             if len(page) < MAX_ROWS:

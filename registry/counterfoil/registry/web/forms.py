@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
-from uuid import UUID
 
 from counterfoil.pages.frame import Crumb
 from counterfoil.pages.links import Section, split_operand
@@ -39,6 +38,9 @@ _T = TypeVar("_T")
 
 _LINES: Final = 500
 _VERSIONS: Final = 100
+_MISSING: Final = ("readers",)
+"""What a page about changes does not know of an earlier moment."""
+
 _FAULTY: Final = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 _POLICIES: Final = tuple(each.value for each in CompatibilityPolicy)
 _LEVELS: Final = tuple(each.value for each in CompatibilityLevel)
@@ -107,6 +109,7 @@ def _compare_page(request: PageRequest, page: ComparePage, *, status: int = HTTP
         (Crumb("Compare"),),
         json=request.api("/inspect/v1/diff", **{"from": page.earlier, "to": page.later}) if found is not None else "",
         command=page.command,
+        missing=_MISSING,
         texts=() if found is None else _texts(request, found),
         status=status,
     )
@@ -126,10 +129,7 @@ async def _source(request: PageRequest, side: Operand, view: CompareView) -> Sou
     if view is CompareView.CHANGES or side.version is None:
         return None
     subject = request.subject_named(side.subject)
-    stored = await request.cases.catalog.version(subject, side.version, deleted=True)
-    return await request.cases.inspection.identifiers.source(
-        UUID(str(stored.entry.guid)), first=1, count=_LINES, viewer=request.viewer
-    )
+    return await request.cases.inspection.versions.source(subject, side.version, first=1, count=_LINES)
 
 
 async def _versions(request: PageRequest, operand: str) -> tuple[VersionName, ...]:
@@ -249,6 +249,7 @@ def _try_page(
         Section.TRY,
         (Crumb("Try a change"),),
         status=status,
+        missing=_MISSING,
         texts=()
         if page.verdict is None or page.verdict.comparison is None
         else _texts(request, page.verdict.comparison),

@@ -54,6 +54,19 @@ _SHOWN: Final = 80
 _DAY: Final = timedelta(days=1)
 _INSPECT: Final = "/inspect/v1"
 
+# What the journal does not have, so that pages of an earlier moment name it.
+
+_REFERRERS: Final = "versions that refer to it"
+_MISSING_OF_SUBJECT: Final = (
+    "aliases",
+    "topics",
+    "contracts, bridges and keys",
+    "the owner",
+    "readers",
+    _REFERRERS,
+    "refusals",
+)
+
 # The registry: home, lists, changes.
 
 
@@ -245,13 +258,19 @@ async def build_subject(request: PageRequest) -> BuiltPage:
         json=request.api(f"{_INSPECT}/subjects/{quoted(named)}", after=after),
         canonical=_canonical(request, request.links.subject(named)),
         context=found.context,
+        missing=_MISSING_OF_SUBJECT,
     )
 
 
 async def _graph(request: PageRequest, subject: QualifiedSubject) -> ReferenceGraph:
     return await request.cases.inspection.identifiers.references(
-        subject, None, direction=ReferenceDirection.BOTH, viewer=request.viewer
+        subject, None, direction=_known_then(request, ReferenceDirection.BOTH), viewer=request.viewer
     )
+
+
+def _known_then(request: PageRequest, direction: ReferenceDirection) -> ReferenceDirection:
+    """Return the direction of references that is known for the moment that was requested, in the place of both."""
+    return ReferenceDirection.OUT if request.as_of and direction is ReferenceDirection.BOTH else direction
 
 
 async def _changes_of(request: PageRequest, subject: QualifiedSubject) -> tuple[ChangeLine, ...]:
@@ -277,9 +296,7 @@ async def build_version(request: PageRequest) -> BuiltPage | Elsewhere:
     cut = 0
     if view is VersionView.SOURCE:
         first = request.number("lines", 1, least=1)
-        source = await request.cases.inspection.identifiers.source(
-            UUID(found.guid), first=first, count=_LINES, viewer=request.viewer
-        )
+        source = await versions.source(subject, found.version, first=first, count=_LINES)
     elif view is VersionView.RAW:
         text = (await request.cases.catalog.version(subject, found.version, deleted=True)).content.text
         raw, cut = text[:_RAW_CHARS], max(len(text) - _RAW_CHARS, 0)
@@ -294,6 +311,7 @@ async def build_version(request: PageRequest) -> BuiltPage | Elsewhere:
         json=request.api(api, prefix=prefix, after=after),
         canonical=_canonical(request, chosen),
         context=found.context,
+        missing=("other versions with the same schema", _REFERRERS),
         texts=((subject, found.version),),
     )
 
@@ -334,13 +352,14 @@ async def build_element(request: PageRequest) -> BuiltPage:
         _crumbs(request, Crumb(path)),
         json=request.api(f"{_INSPECT}/subjects/{quoted(named)}/elements", path=path),
         canonical=_canonical(request, request.links.element(named, path)),
+        missing=("readers", "the owner", "the same name elsewhere"),
     )
 
 
 async def build_references(request: PageRequest) -> BuiltPage:
     """Return the references of a version as a graph."""
     named, subject = str(request.named_subject()), await request.subject()
-    direction = request.choice("direction", {each.value: each for each in ReferenceDirection})
+    direction = _known_then(request, request.choice("direction", {each.value: each for each in ReferenceDirection}))
     depth = request.number("depth", 2, least=1)
     version = parse_version(_version_text(request) or "latest")
     graph = await request.cases.inspection.identifiers.references(
@@ -357,6 +376,7 @@ async def build_references(request: PageRequest) -> BuiltPage:
             f"{_INSPECT}/references/{quoted(named)}/{graph.version}", direction=direction.value, depth=depth
         ),
         canonical=_canonical(request, links.references(named, graph.version)),
+        missing=(_REFERRERS,),
     )
 
 
