@@ -24,7 +24,7 @@ NAMED = {
     "/ui/subjects/a/elements?path=x": (READERS, "the owner", "the same name elsewhere"),
     "/ui/subjects/a/versions/1/references?direction=both": (REFERRERS,),
     "/ui/compare?from=a@1&to=a@2": (READERS,),
-    "/ui/compare?from=a@1&to=a@2&view=text": (READERS,),
+    "/ui/compare?from=a@1&to=a@2&view=inline": (READERS,),
     "/ui/try?subject=a": (READERS,),
 }
 CLAIMS = ("No contract", "In no other subject", "No refused registration", "<h3>What refers to it")
