@@ -63,7 +63,6 @@ from counterfoil.registry.http.server_routes import (
     SERVER_ROUTES,
     Description,
 )
-from counterfoil.registry.inspection.refusals import RefusalMemory
 from counterfoil.registry.inspection.routes import INSPECTION_ROUTES
 from counterfoil.registry.judges.judging import LongJudgements
 from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, Mailbox
@@ -72,6 +71,7 @@ from counterfoil.registry.keys.services import open_kms
 from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.search.opening import open_index
 from counterfoil.registry.search.routes import SEARCH_ROUTES
+from counterfoil.registry.search.stored_refusals import refusal_records
 from counterfoil.registry.settings import NO_PAGES
 from counterfoil.registry.settings_reading import SettingsNotUsable
 from counterfoil.registry.store.committing import WriteLimits
@@ -302,7 +302,8 @@ def assemble(
         limits=ActivityLimits(settings.usage_active_days, settings.usage_stale_days),
         webhook_networks=networks,
     )
-    cases = cases_over(storage, refusals=RefusalMemory(epoch_ms) if settings.refusals == "on" else None, index=index)
+    refusals = refusal_records(index, epoch_ms) if settings.refusals == "on" else None
+    cases = cases_over(storage, refusals=refusals, index=index)
     courier = Courier(cases.contracts.webhooks, Sender(networks), looks=cases.contracts.looks, now_ms=epoch_ms)
     storage.observe(courier.wake, of_records=True)
     stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)
@@ -321,6 +322,8 @@ def assemble(
         async with _running(chores):
             yield
         lifecycle.stop()
+        if refusals is not None:
+            await refusals.close()
         for each in (log, wrapping, long, storage, cases.search):
             await each.close()
 

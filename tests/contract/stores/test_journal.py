@@ -567,3 +567,25 @@ def test_the_settings_revision_is_the_number_of_their_last_change(run: Any) -> N
         assert await storage.settings_revision() == 3
 
     run(behaviour)
+
+
+def test_the_changes_of_a_subject_are_limited_to_versions_and_to_a_kind(run: Any) -> None:
+    async def behaviour(storage: Storage) -> None:
+        for number in range(6):
+            await append(storage, ORDERS, f"{number}")
+            await put(storage, ORDERS, ScopeSettings(mode=Mode.READONLY if number % 2 else Mode.READWRITE))
+        every = list(await storage.changes_of(ORDERS, 99))
+        for until in (99, 7, 0):
+            for versions in (None, range(1, 7), range(2, 4), range(6, 7), range(3, 3), range(7, 9)):
+                for kind in (None, JournalChangeKind.REGISTERED, JournalChangeKind.SETTINGS, JournalChangeKind.REMOVED):
+                    expected = [
+                        each
+                        for each in every
+                        if each.seq <= until
+                        and (versions is None or each.version in versions)
+                        and kind in {None, each.kind}
+                    ]
+                    found = await storage.changes_of(ORDERS, until, versions=versions, kind=kind)
+                    assert list(found) == expected, (until, versions, kind)
+
+    run(behaviour)

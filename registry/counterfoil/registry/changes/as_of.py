@@ -330,9 +330,16 @@ class AsOf:
         """Return the changes up to the moment."""
         return [change for change in await self._storage.changes(after, limit) if change.seq <= self._seq]
 
-    async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[JournalChange]:
+    async def changes_of(
+        self,
+        subject: QualifiedSubject,
+        until: int,
+        *,
+        versions: range | None = None,
+        kind: JournalChangeKind | None = None,
+    ) -> Sequence[JournalChange]:
         """Return the changes of one scope up to the moment."""
-        return await self._storage.changes_of(subject, min(until, self._seq))
+        return await self._storage.changes_of(subject, min(until, self._seq), versions=versions, kind=kind)
 
     async def last_change(self, until_ts: int | None = None) -> int:
         """Return the number of the last change up to the moment."""

@@ -5,6 +5,7 @@ A refusal that cannot be kept is not kept, and the answer to the registration is
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
@@ -62,11 +63,12 @@ class KeptRefusal:
     digest: str = ""
     request_ids: tuple[str, ...] = ()
 
-    def again(self, later: KeptRefusal) -> KeptRefusal:
-        """Return this refusal after the same text was refused again."""
-        ids = tuple(dict.fromkeys([*later.request_ids, *self.request_ids]))[:_MAX_REQUEST_IDS]
-        row = replace(later.row, first=self.row.first, count=self.row.count + 1)
-        return replace(self, row=row, messages=later.messages, request_ids=ids)
+    def again(self, other: KeptRefusal) -> KeptRefusal:
+        """Return this refusal after the same text was refused again: the newer one of both tells what was said."""
+        newer, older = (other, self) if other.row.last >= self.row.last else (self, other)
+        ids = tuple(dict.fromkeys([*newer.request_ids, *older.request_ids]))[:_MAX_REQUEST_IDS]
+        first, count = min(newer.row.first, older.row.first), newer.row.count + older.row.count
+        return replace(self, row=replace(newer.row, first=first, count=count), messages=newer.messages, request_ids=ids)
 
     @property
     def place(self) -> str:
@@ -84,7 +86,13 @@ class RefusalRecords(Protocol):
         """Return the refusals of requests with an id, the newest first: clients choose ids, and may repeat one."""
 
     async def newest(self, before: str, limit: int, subject: QualifiedSubject | None) -> Sequence[KeptRefusal]:
-        """Return at most ``limit`` refusals before a place, the newest first; of one subject if one is given."""
+        """Return at most ``limit`` refusals before a place, the newest first; of one subject if one is given.
+
+        They may be without what was sent, and without messages, so that a list does not read large texts.
+        """
+
+    async def close(self) -> None:
+        """Keep what was added, if that is possible soon."""
 
 
 class RefusalMemory:
@@ -125,6 +133,23 @@ class RefusalMemory:
             if (subject is None or each.row.subject == str(subject)) and (not before or each.place < before)
         )
         return list(islice(wanted, limit))
+
+    async def close(self) -> None:
+        """Do nothing: what is in memory ends with it."""
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def known(self) -> list[KeptRefusal]:
+        """Return all, the oldest first."""
+        return list(self._known.values())
+
+    def take(self) -> list[KeptRefusal]:
+        """Remove all, and return them, the oldest first."""
+        found = self.known()
+        self._known.clear()
+        self._bytes = 0
+        return found
 
     def _expire(self) -> None:
         """Remove what is too old; the oldest stands first, since what is counted again moves to the end."""
@@ -221,8 +246,17 @@ class RefusalPages:
 
     async def count(self, subject: QualifiedSubject, *, viewer: Viewer) -> int:
         """Return the number of refusals of a subject, of the newest :data:`MAX_COUNTED`."""
-        found = () if self._records is None else await self._records.newest("", MAX_COUNTED, subject)
-        return sum(_may_see(viewer, each) for each in found)
+        count, before = 0, ""
+        if self._records is None:
+            return count
+        for _ in range(MAX_COUNTED // MAX_ROWS):
+            page = await self._records.newest(before, MAX_ROWS, subject)
+            count += sum(_may_see(viewer, each) for each in page)
+            if len(page) < MAX_ROWS:
+                break
+            before = page[-1].place
+            await asyncio.sleep(0)
+        return count
 
 
 def _may_see(viewer: Viewer, refusal: KeptRefusal) -> bool:

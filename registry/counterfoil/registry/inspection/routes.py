@@ -266,6 +266,7 @@ async def get_rule(rule: Annotated[str, Path()]) -> object:
 # The routes under ``/inspect/v1``.
 
 _route = partial(ValidatedRoute, tag="inspection")
+_read = partial(_route, "GET", has_tag=True)
 _BASE: Final = "/inspect/v1"
 _SUBJECT: Final = f"{_BASE}/subjects/{{subject}}"
 _READ: Final = on(AccessOperation.READ, the_subject)
@@ -277,9 +278,8 @@ _JUDGED: Final = (errors.TooManyJudgements, errors.JudgementEnded)
 _COMPARED: Final = (*_NO_VERSION, errors.InvalidSchema, *_JUDGED)
 
 INSPECTION_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
-    _route("GET", _BASE, get_registry, access=FOUND, query=_PAST, result=REGISTRY_INSPECTION, errors=()),
-    _route(
-        "GET",
+    _read(_BASE, get_registry, access=FOUND, query=_PAST, result=REGISTRY_INSPECTION, errors=()),
+    _read(
         f"{_BASE}/subjects",
         list_subject_rows,
         access=FOUND,
@@ -287,8 +287,7 @@ INSPECTION_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
         result=SUBJECT_ROWS,
         errors=(),
     ),
-    _route(
-        "GET",
+    _read(
         _SUBJECT,
         get_subject,
         access=_READ & FOUND,
@@ -296,8 +295,7 @@ INSPECTION_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
         result=SUBJECT_INSPECTION,
         errors=(*_NO_SUBJECT, *_JUDGED),
     ),
-    _route(
-        "GET",
+    _read(
         f"{_SUBJECT}/versions/{{version}}",
         get_subject_version,
         access=_READ & FOUND,
@@ -305,8 +303,7 @@ INSPECTION_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
         result=VERSION_INSPECTION,
         errors=(*_NO_VERSION, *_JUDGED),
     ),
-    _route(
-        "GET",
+    _read(
         f"{_SUBJECT}/elements",
         list_elements,
         access=_READ & FOUND,
@@ -314,26 +311,23 @@ INSPECTION_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
         result=OneOfShapes((ELEMENT_ROWS, ELEMENT_INSPECTION)),
         errors=(*_NO_VERSION, *_JUDGED),
     ),
-    _route("GET", f"{_BASE}/ids/{{id}}", get_id, access=FOUND, result=ID_INSPECTION, errors=_NO_SCHEMA),
-    _route("GET", f"{_BASE}/guids/{{guid}}", get_guid, access=FOUND, result=ID_INSPECTION, errors=_NO_SCHEMA),
-    _route(
-        "GET",
+    _read(f"{_BASE}/ids/{{id}}", get_id, access=FOUND, result=ID_INSPECTION, errors=_NO_SCHEMA),
+    _read(f"{_BASE}/guids/{{guid}}", get_guid, access=FOUND, result=ID_INSPECTION, errors=_NO_SCHEMA),
+    _read(
         f"{_BASE}/layout/{{guid}}",
         get_layout,
         access=FOUND,
         result=SOURCE_WINDOW,
         errors=(*_NO_SCHEMA, errors.InvalidSchema, *_JUDGED),
     ),
-    _route(
-        "GET",
+    _read(
         f"{_BASE}/references/{{subject}}/{{version}}",
         get_references,
         access=_READ & FOUND,
         result=REFERENCE_GRAPH,
         errors=_NO_VERSION,
     ),
-    _route(
-        "GET",
+    _read(
         f"{_BASE}/diff",
         get_diff,
         access=FOUND,
@@ -368,10 +362,8 @@ INSPECTION_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
         errors=(*_NO_VERSION, *_JUDGED),
         looks_up=True,
     ),
-    _route("GET", f"{_BASE}/refusals", list_refusals, access=FOUND, result=REFUSAL_ROWS, errors=()),
-    _route("GET", f"{_BASE}/refusals/{{request_id}}", get_refusal, access=FOUND, result=REFUSED_TEXT, errors=()),
-    _route("GET", f"{_BASE}/rules", list_rules, access=MEMBER, result=RULE_ROWS, reads_store=False, errors=()),
-    _route(
-        "GET", f"{_BASE}/rules/{{rule}}", get_rule, access=MEMBER, result=RULE_INSPECTION, reads_store=False, errors=()
-    ),
+    _read(f"{_BASE}/refusals", list_refusals, access=FOUND, result=REFUSAL_ROWS, errors=()),
+    _read(f"{_BASE}/refusals/{{request_id}}", get_refusal, access=FOUND, result=REFUSED_TEXT, errors=()),
+    _read(f"{_BASE}/rules", list_rules, access=MEMBER, result=RULE_ROWS, reads_store=False, errors=()),
+    _read(f"{_BASE}/rules/{{rule}}", get_rule, access=MEMBER, result=RULE_INSPECTION, reads_store=False, errors=()),
 )

@@ -49,8 +49,8 @@ async def _level(storage: Storage, scope: QualifiedSubject, *, viewer: Viewer) -
     resource = scope_resource(scope)
     change = None
     if stored.config is not None or stored.mode is not None:
-        changes = await storage.changes_of(scope, EVER)
-        change = next((each for each in reversed(changes) if each.kind is JournalChangeKind.SETTINGS), None)
+        changes = await storage.changes_of(scope, EVER, kind=JournalChangeKind.SETTINGS)
+        change = changes[-1] if changes else None
     return ScopeLevel(
         scope,
         stored.config,

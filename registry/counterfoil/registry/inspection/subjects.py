@@ -228,13 +228,14 @@ class SubjectPages:
     ) -> tuple[VersionStep, ...]:
         """Return versions of a history with what changed from the one before, and who registered them."""
         facts = await self._steps.of(subject, history.entries, shown)
-        authors = await self._authors(subject) if shown else {}
+        authors = await self._authors(subject, shown) if shown else {}
         return tuple(_step(each, facts.get(each.version), by=authors.get(each.version)) for each in shown)
 
-    async def _authors(self, subject: QualifiedSubject) -> dict[int | None, str | None]:
-        """Return who registered each version that is there now; whoever reads a subject may know it."""
-        changes = await self._storage.changes_of(subject, EVER)
-        return {each.version: each.author for each in changes if each.kind is JournalChangeKind.REGISTERED}
+    async def _authors(self, subject: QualifiedSubject, shown: Sequence[VersionEntry]) -> dict[int | None, str | None]:
+        """Return who registered each of some consecutive versions; whoever reads a subject may know it."""
+        versions = range(shown[0].version, shown[-1].version + 1)
+        changes = await self._storage.changes_of(subject, EVER, versions=versions, kind=JournalChangeKind.REGISTERED)
+        return {each.version: each.author for each in changes}
 
     async def referrers(
         self, subject: QualifiedSubject, entries: Sequence[VersionEntry], *, viewer: Viewer

@@ -25,6 +25,12 @@ TABLES: Final = ("words", "hits", "subjects", "fingerprints", "unreadable")
 MAX_CANDIDATES: Final = 20_000
 """The largest number of names or texts that one word of a query is compared with."""
 
+REFUSAL_TABLES: Final = ("refusals_1", "refusal_requests_1")
+"""The tables of refused registrations, which are of no generation and stay where an index is built anew.
+
+The number in their names is that of their format: another one has tables of its own.
+"""
+
 _MAX_PARTS: Final = 16
 
 
@@ -60,6 +66,11 @@ class IndexDialect(ABC):
     def removal(self, g: int) -> list[str]:
         """Return the statements that remove them, where they are."""
         return [f"DROP TABLE IF EXISTS {self.table(name, g)}" for name in TABLES]
+
+    @property
+    @abstractmethod
+    def refusal_tables(self) -> list[str]:
+        """The statements that make the tables of refusals, where they are missing."""
 
     # --- arguments
 
@@ -225,6 +236,11 @@ class SqliteDialect(IndexDialect):
         """Return the statements that remove them, where they are."""
         return [*super().removal(g), f"DROP TABLE IF EXISTS parts_{g}", f"DROP TABLE IF EXISTS docs_{g}"]
 
+    @property
+    def refusal_tables(self) -> list[str]:
+        """The statements that make the tables of refusals."""
+        return _refusal_tables("", number="INTEGER", data="BLOB")
+
     def numbers(self, values: Sequence[int]) -> object:
         """Return numbers as one argument."""
         return json.dumps(values)
@@ -319,6 +335,21 @@ class SqliteDialect(IndexDialect):
         return f"FROM json_each($1) w CROSS JOIN json_each($2) r CROSS JOIN {hits} h WHERE {condition}"
 
 
+def _refusal_tables(schema: str, *, number: str, data: str) -> list[str]:
+    """Return the statements that make the tables of refusals, with the types of a database for numbers and bytes."""
+    refusals, requests = REFUSAL_TABLES
+    return [
+        (
+            f"CREATE TABLE IF NOT EXISTS {schema}{refusals} (digest text PRIMARY KEY, last {number} NOT NULL,"
+            f" subject text NOT NULL, size {number} NOT NULL, facts text NOT NULL, body {data} NOT NULL)"
+        ),
+        f"CREATE INDEX IF NOT EXISTS {refusals}_last ON {schema}{refusals} (last, digest, size)",
+        f"CREATE INDEX IF NOT EXISTS {refusals}_subject ON {schema}{refusals} (subject, last, digest)",
+        f"CREATE TABLE IF NOT EXISTS {schema}{requests} (request text, digest text, PRIMARY KEY (request, digest))",
+        f"CREATE INDEX IF NOT EXISTS {requests}_digest ON {schema}{requests} (digest)",
+    ]
+
+
 def _quoted(text: str) -> str:
     """Return a text as a string of a full-text query, in which no sign has a meaning."""
     return '"' + text.replace('"', '""') + '"'
@@ -366,6 +397,12 @@ class PostgresDialect(IndexDialect):
             operators = f'"{self._trigrams}".gin_trgm_ops'
             made.append(f"CREATE INDEX ON {words} USING gin (folded {operators}) WHERE folded IS NOT NULL")
         return made
+
+    @property
+    def refusal_tables(self) -> list[str]:
+        """The statements that make the tables of refusals."""
+        made = f"CREATE SCHEMA IF NOT EXISTS {self.schema.removesuffix('.')}"
+        return [made, *_refusal_tables(self.schema, number="bigint", data="bytea")]
 
     def numbers(self, values: Sequence[int]) -> object:
         """Return numbers as one argument."""

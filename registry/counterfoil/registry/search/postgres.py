@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg
 
-from counterfoil.registry.search.dialects import FORMAT, PostgresDialect
+from counterfoil.registry.search.dialects import FORMAT, REFUSAL_TABLES, PostgresDialect
 from counterfoil.registry.search.protocol import IndexUnusable
 from counterfoil.registry.store.postgres.connections import FOREIGN, said_by
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.postgres.connections import PostgresAddress
 
 _LOCK: Final = 0x43464C53
+_LOCK_OF_REFUSALS: Final = _LOCK + 1
 _SCHEMA: Final = "counterfoil_search"
 _CONNECTIONS: Final = 3
 _STATEMENT_S: Final = 5.0
@@ -39,6 +40,10 @@ _STATE: Final = (
 _SIZE: Final = (
     "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class "
     "WHERE relnamespace = to_regnamespace('counterfoil_search') AND relkind = 'r'"
+)
+_TABLES: Final = (
+    "SELECT oid::regclass::text FROM pg_class WHERE relnamespace = to_regnamespace('counterfoil_search') "
+    "AND relkind = 'r' AND relname <> ALL ($1::text[])"
 )
 _LATE: Final = (asyncpg.QueryCanceledError, TimeoutError)
 _UNUSABLE: Final = (
@@ -146,13 +151,27 @@ class PostgresIndexDatabase:
                 await connection.execute("SET LOCAL synchronous_commit = off")  # what is lost is read again
                 yield _Transaction(connection, _BATCH_S)
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes see it."""
+        return True
+
+    @asynccontextmanager
+    async def noting(self) -> AsyncIterator[_Transaction | None]:
+        """Return a transaction that writes refusals: one server after the other, beside the steps of the index."""
+        pool = await self._opened()
+        with _translated_errors():
+            async with pool.acquire() as connection, connection.transaction():
+                await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK_OF_REFUSALS})")
+                yield _Transaction(connection, _STATEMENT_S)
+
     async def remove(self) -> None:
-        """Remove the whole schema."""
+        """Remove all tables but those of refusals."""
         pool = await self._opened()
         with _translated_errors():
             async with pool.acquire() as connection, connection.transaction():
                 await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
-                await connection.execute(f"DROP SCHEMA IF EXISTS {_SCHEMA} CASCADE")
+                await _drop_all_but_refusals(connection)
 
     async def size_bytes(self) -> int:
         """Return the size of the tables and their indexes."""
@@ -176,12 +195,18 @@ async def _prepare(connection: asyncpg.Connection) -> None:
         if found is not None and int(found) > FORMAT:
             raise IndexUnusable(f"it has the format {found} of a newer version; this one needs {FORMAT}")
         if found is not None and int(found) < FORMAT:
-            await connection.execute(f"DROP SCHEMA {_SCHEMA} CASCADE")
+            await _drop_all_but_refusals(connection)
     await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
     await connection.execute(_STATE)
     await connection.execute(
         "INSERT INTO counterfoil_search.state VALUES (1, $1) ON CONFLICT DO NOTHING", json.dumps({"format": FORMAT})
     )
+
+
+async def _drop_all_but_refusals(connection: asyncpg.Connection) -> None:
+    rows = await connection.fetch(_TABLES, list(REFUSAL_TABLES))
+    if rows:
+        await connection.execute(f"DROP TABLE {', '.join(row[0] for row in rows)} CASCADE")
 
 
 class _translated_errors:  # noqa: N801 - it is used as a function

@@ -43,14 +43,24 @@ class IndexDatabase(Protocol):
     def reading(self) -> AbstractAsyncContextManager[IndexTransaction]:
         """Return a transaction that only reads."""
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether it outlives this process, and others see it."""
+
     def writing(self) -> AbstractAsyncContextManager[IndexTransaction | None]:
         """Return a transaction that writes; None while another server has one. An exception undoes it."""
 
+    def noting(self) -> AbstractAsyncContextManager[IndexTransaction | None]:
+        """Return a transaction that writes refusals, which waits for no step of another server where it can."""
+
     async def prepare(self) -> None:
-        """Make what every index has: the table of its state; remove an index of another format."""
+        """Make what every index has: the table of its state; remove an index of another format, but no refusals."""
 
     async def remove(self) -> None:
-        """Remove the whole index, whatever is wrong with it; the next :meth:`prepare` begins a new one."""
+        """Remove the whole index, whatever is wrong with it; the next :meth:`prepare` begins a new one.
+
+        Refusals stay if there is a way.
+        """
 
     async def size_bytes(self) -> int:
         """Return how much space it takes."""

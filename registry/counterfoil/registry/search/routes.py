@@ -52,6 +52,7 @@ SEARCH_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
         search,
         access=FOUND,
         tag="inspection",
+        has_tag=True,
         result=SEARCH_RESULT,
         errors=(),
     ),

@@ -13,11 +13,11 @@ import re
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from counterfoil.registry.search.dialects import FORMAT, SqliteDialect
+from counterfoil.registry.search.dialects import FORMAT, REFUSAL_TABLES, SqliteDialect
 from counterfoil.registry.search.protocol import IndexUnusable
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 
@@ -236,6 +236,15 @@ class SqliteIndexDatabase:
                     await asyncio.shield(writer.run(_roll_back))
                 raise
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is a file."""
+        return self._path is not None
+
+    def noting(self) -> AbstractAsyncContextManager[_Connection | None]:
+        """Return a transaction that writes refusals: a file has one writer at a time, whatever it writes."""
+        return self.writing()
+
     async def remove(self) -> None:
         """Remove the file, or what is in memory."""
         await self._disconnect()
@@ -276,17 +285,35 @@ def _connect(path: Path | None) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Make the table of the state in a new file; raise ``IndexUnusable`` for a file with another content."""
+    """Make the table of the state in a new file; raise ``IndexUnusable`` for a file with another content.
+
+    From an index of another format all is removed but the refusals.
+    """
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if (application, version) not in {(0, 0), (APPLICATION_ID, FORMAT)}:
-        raise IndexUnusable(f"it has the format {version}; this version needs {FORMAT}")
+    if application != APPLICATION_ID and (application, version) != (0, 0):
+        raise IndexUnusable("it is no index of this project")
+    if application and version != FORMAT:
+        _drop_all_but_refusals(connection)
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA journal_size_limit = 67108864")
     connection.executescript(
         f"BEGIN IMMEDIATE; {_STATE}; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}; COMMIT;"
     )
+
+
+def _drop_all_but_refusals(connection: sqlite3.Connection) -> None:
+    """Remove the tables of an index: virtual ones first, which have tables of their own."""
+    connection.execute("BEGIN IMMEDIATE")
+    while rows := connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN (?, ?)"
+        " ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC LIMIT 1",
+        REFUSAL_TABLES,
+    ).fetchall():
+        connection.execute('DROP TABLE "{}"'.format(rows[0][0].replace('"', '""')))
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("COMMIT")
 
 
 def _begun(connection: sqlite3.Connection) -> bool:

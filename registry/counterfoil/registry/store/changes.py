@@ -158,3 +158,8 @@ SCOPE_SETTINGS: Final = ObjectForm(
 def document_text(document: Document | None) -> str | None:
     """Return the stored text of a document; None for none."""
     return None if document is None else json.dumps(document)
+
+
+def bounds(versions: range | None) -> tuple[int | None, int | None]:
+    """Return the first of some versions and the one behind the last, as arguments of a statement."""
+    return (None, None) if versions is None else (versions.start, versions.stop)

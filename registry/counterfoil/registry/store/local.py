@@ -112,7 +112,14 @@ class Reads(Protocol):
     def changes(self, after: int, limit: int) -> Sequence[JournalChange]:
         """Return at most ``limit`` changes after one."""
 
-    def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[JournalChange]:
+    def changes_of(
+        self,
+        subject: QualifiedSubject,
+        until: int,
+        *,
+        versions: range | None = None,
+        kind: JournalChangeKind | None = None,
+    ) -> Sequence[JournalChange]:
         """Return the changes of one scope up to a number."""
 
     def has_changed(self, scope: QualifiedSubject, since: int) -> bool:
@@ -454,9 +461,16 @@ class LocalStorage:
         """Return at most ``limit`` changes after one."""
         return self._reads.changes(after, limit)
 
-    async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[JournalChange]:
+    async def changes_of(
+        self,
+        subject: QualifiedSubject,
+        until: int,
+        *,
+        versions: range | None = None,
+        kind: JournalChangeKind | None = None,
+    ) -> Sequence[JournalChange]:
         """Return the changes of one scope up to a number."""
-        return self._reads.changes_of(subject, until)
+        return self._reads.changes_of(subject, until, versions=versions, kind=kind)
 
     async def totals(self) -> StoreTotals:
         """Return the numbers of subjects and versions."""

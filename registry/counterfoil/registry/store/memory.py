@@ -320,9 +320,22 @@ class MemoryTables:
         """Return at most ``limit`` changes after one."""
         return self._changes[max(after, 0) : max(after, 0) + limit]
 
-    def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[JournalChange]:
+    def changes_of(
+        self,
+        subject: QualifiedSubject,
+        until: int,
+        *,
+        versions: range | None = None,
+        kind: JournalChangeKind | None = None,
+    ) -> Sequence[JournalChange]:
         """Return the changes of one scope up to a number."""
-        return [change for change in self._changes[: max(until, 0)] if change.subject == subject]
+        return [
+            change
+            for change in self._changes[: max(until, 0)]
+            if change.subject == subject
+            and (versions is None or change.version in versions)
+            and kind in {None, change.kind}
+        ]
 
     def has_changed(self, scope: QualifiedSubject, since: int) -> bool:
         """Return whether config or mode of a scope, or a record noted there, was written to."""

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from counterfoil.registry.audit.events import EventPlace, StoredEvent
-from counterfoil.registry.store.changes import JournalChange, ScopeSettings, WrittenChanges
+from counterfoil.registry.store.changes import JournalChange, JournalChangeKind, ScopeSettings, WrittenChanges
 from counterfoil.registry.store.name_ranges import SubjectRange
 from counterfoil.registry.store.writes import Requester, StoragePlan, StoreNotUsable
 from counterfoil.registry.subjects.versions import Content, SubjectHistory, SubjectSummary, VersionUse
@@ -237,8 +237,18 @@ class Storage(Protocol):
     async def changes(self, after: int, limit: int) -> Sequence[JournalChange]:
         """Return at most ``limit`` changes with a higher ``seq`` than ``after``, in order."""
 
-    async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[JournalChange]:
-        """Return the changes of one subject or scope up to the one with the number ``until``, in order."""
+    async def changes_of(
+        self,
+        subject: QualifiedSubject,
+        until: int,
+        *,
+        versions: range | None = None,
+        kind: JournalChangeKind | None = None,
+    ) -> Sequence[JournalChange]:
+        """Return the changes of one subject or scope up to the one with the number ``until``, in order.
+
+        Of some ``versions`` alone, or of one ``kind``, if they are given; others are not read as values then.
+        """
 
     async def last_change(self, until_ts: int | None = None) -> int:
         """Return the number of the last change, or of the last one up to a time (epoch ms); 0 when there is none."""

@@ -38,6 +38,9 @@ _T = TypeVar("_T")
 
 _LINES: Final = 500
 _VERSIONS: Final = 100
+_MISSING: Final = ("readers",)
+"""What a page about changes does not know of an earlier moment."""
+
 _FAULTY: Final = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 _POLICIES: Final = tuple(each.value for each in CompatibilityPolicy)
 _LEVELS: Final = tuple(each.value for each in CompatibilityLevel)
@@ -106,6 +109,7 @@ def _compare_page(request: PageRequest, page: ComparePage, *, status: int = HTTP
         (Crumb("Compare"),),
         json=request.api("/inspect/v1/diff", **{"from": page.earlier, "to": page.later}) if found is not None else "",
         command=page.command,
+        missing=_MISSING,
         texts=() if found is None else _texts(request, found),
         status=status,
     )
@@ -246,6 +250,7 @@ def _try_page(
         Section.TRY,
         (Crumb("Try a change"),),
         status=status,
+        missing=_MISSING,
         texts=()
         if page.verdict is None or page.verdict.comparison is None
         else _texts(request, page.verdict.comparison),

@@ -62,6 +62,19 @@ _MAX_TITLE: Final = 200
 _DAY: Final = timedelta(days=1)
 _INSPECT: Final = "/inspect/v1"
 
+# What the journal does not have, so that pages of an earlier moment name it.
+
+_REFERRERS: Final = "versions that refer to it"
+_MISSING_OF_SUBJECT: Final = (
+    "aliases",
+    "topics",
+    "contracts, bridges and keys",
+    "the owner",
+    "readers",
+    _REFERRERS,
+    "refusals",
+)
+
 # The registry: home, lists, changes.
 
 
@@ -273,10 +286,14 @@ async def build_subject(request: PageRequest) -> BuiltPage:
 
 
 async def _graph(request: PageRequest, subject: QualifiedSubject) -> ReferenceGraph:
-    direction = ReferenceDirection.OUT if request.as_of else ReferenceDirection.BOTH
     return await request.cases.inspection.identifiers.references(
-        subject, None, direction=direction, viewer=request.viewer
+        subject, None, direction=_known_then(request, ReferenceDirection.BOTH), viewer=request.viewer
     )
+
+
+def _known_then(request: PageRequest, direction: ReferenceDirection) -> ReferenceDirection:
+    """Return the direction of references that is known for the moment that was requested, in the place of both."""
+    return ReferenceDirection.OUT if request.as_of and direction is ReferenceDirection.BOTH else direction
 
 
 async def _changes_of(request: PageRequest, subject: QualifiedSubject) -> tuple[ChangeLine, ...]:
@@ -319,6 +336,7 @@ async def build_version(request: PageRequest) -> BuiltPage | Elsewhere:
         json=request.api(api, prefix=prefix, after=after),
         canonical=_canonical(request, chosen),
         context=found.context,
+        missing=("other versions with the same schema", _REFERRERS),
         texts=((subject, found.version),),
     )
 
@@ -362,15 +380,14 @@ async def build_element(request: PageRequest) -> BuiltPage:
         _crumbs(request, Crumb(path or "The root")),
         json=request.api(f"{_INSPECT}/subjects/{quoted(named)}/elements", path=path),
         canonical=_canonical(request, request.links.element(named, path)),
+        missing=("readers", "the owner", "the same name elsewhere"),
     )
 
 
 async def build_references(request: PageRequest) -> BuiltPage:
     """Return the references of a version as a graph."""
     named, subject = str(request.named_subject()), await request.subject()
-    direction = request.choice("direction", {each.value: each for each in ReferenceDirection})
-    if request.as_of:
-        direction = ReferenceDirection.OUT
+    direction = _known_then(request, request.choice("direction", {each.value: each for each in ReferenceDirection}))
     depth = request.number("depth", 2, least=1)
     version = parse_version(_version_text(request) or "latest")
     graph = await request.cases.inspection.identifiers.references(

@@ -66,7 +66,12 @@ def ask(body: bytes, query: str = "", **headers: str) -> tuple[int, str, Any]:
     """Status, media type and value of the answer."""
     app = Starlette(routes=[ROUTE])
     app.state.services = SimpleNamespace(
-        cases=use_cases(MemoryStorage()), replies=None, dialects=Dialects(), max_body_bytes=100, telemetry=None
+        cases=use_cases(MemoryStorage()),
+        replies=None,
+        dialects=Dialects(),
+        max_body_bytes=100,
+        telemetry=None,
+        refusal_pages="",
     )
 
     async def routed(scope: Any, receive: Any, send: Any) -> None:

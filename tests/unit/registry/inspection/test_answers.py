@@ -144,3 +144,39 @@ def test_a_judgement_that_is_ended_leaves_a_page_without_what_it_would_say() -> 
         assert (await registry.get("/inspect/v1/diff?from=s@1&to=s@2")).code == 50011
 
     asyncio.run(story())
+
+
+def test_what_a_client_has_is_not_sent_again_to_a_caller_who_gets_the_same() -> None:
+    """A tag is that of what the caller gets: another caller's, or one without the right, is of no use."""
+
+    async def story() -> None:
+        registry = InProcessRegistry(access=access())
+        for subject in ("own.s", "foreign.s"):
+            await registry.send("POST", f"/subjects/{subject}/versions", "admin", {"schema": '"int"'})
+        paths = (
+            "",
+            "/subjects",
+            "/subjects/own.s",
+            "/subjects/own.s/versions/1",
+            "/ids/1",
+            "/rules",
+            "/search?q=foreign",
+        )
+        for path in [f"/inspect/v1{each}" for each in paths]:
+            first = await registry.send("GET", path, "reader")
+            tag = first.headers["etag"]
+            again = await registry.send("GET", path, "reader", If_None_Match=tag)
+            assert (first.status, again.status, again.body, again.headers["etag"]) == (200, 304, b"", tag), path
+            other = await registry.send("GET", path, "admin", If_None_Match=tag)
+            same = (await registry.send("GET", path, "admin")).body == first.body
+            assert (other.status == 304) == same, path
+        assert not same
+        tag = (await registry.send("GET", "/inspect/v1/subjects/foreign.s", "admin")).headers["etag"]
+        for each in (tag, "*"):
+            reply = await registry.send("GET", "/inspect/v1/subjects/foreign.s", "reader", If_None_Match=each)
+            assert reply.status in {403, 404}
+        tag = (await registry.send("GET", "/inspect/v1/subjects/own.s", "reader")).headers["etag"]
+        await registry.send("POST", "/subjects/own.s/versions", "admin", {"schema": '"long"'})
+        assert (await registry.send("GET", "/inspect/v1/subjects/own.s", "reader", If_None_Match=tag)).status == 200
+
+    asyncio.run(story())

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
-from counterfoil.registry.store.changes import SCOPE_SETTINGS, JournalChangeKind, WrittenChanges, document_text
+from counterfoil.registry.store.changes import SCOPE_SETTINGS, JournalChangeKind, WrittenChanges, bounds, document_text
 from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.postgres.news import MAX_TOLD, GatheredReads, Journal, Stamps
 from counterfoil.registry.store.protocol import StorageRecord, StoreTotals
@@ -513,11 +513,21 @@ class PostgresReads:
         rows = await self._connections.rows(f"{_CHANGES} WHERE seq > $1 ORDER BY seq LIMIT $2", after, limit)
         return [change_of(row, row[_GUID]) for row in rows]
 
-    async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[JournalChange]:
+    async def changes_of(
+        self,
+        subject: QualifiedSubject,
+        until: int,
+        *,
+        versions: range | None = None,
+        kind: JournalChangeKind | None = None,
+    ) -> Sequence[JournalChange]:
         """Return the changes of one scope up to a number."""
-        statement = f"{_CHANGES} WHERE context = $1 AND name = $2 AND seq <= $3 ORDER BY seq"
-        place = name_of(subject.context), name_of(subject.name)
-        return [change_of(row, row[_GUID]) for row in await self._connections.rows(statement, *place, until)]
+        statement = (
+            f"{_CHANGES} WHERE context = $1 AND name = $2 AND seq <= $3 AND ($4::text IS NULL OR kind = $4)"
+            " AND ($5::bigint IS NULL OR version >= $5 AND version < $6::bigint) ORDER BY seq"
+        )
+        given = name_of(subject.context), name_of(subject.name), until, kind and kind.value, *bounds(versions)
+        return [change_of(row, row[_GUID]) for row in await self._connections.rows(statement, *given)]
 
     async def journal(self, after: int | None) -> Journal:
         """Return the stamps, and the changes after one; None stands for none of them.

@@ -9,7 +9,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 from uuid import UUID
 
-from counterfoil.registry.store.changes import TERM_KINDS, JournalChange, JournalChangeKind, ScopeSettings
+from counterfoil.registry.store.changes import TERM_KINDS, JournalChange, JournalChangeKind, ScopeSettings, bounds
 from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.protocol import StorageRecord, StoreTotals, uncertain
 from counterfoil.registry.store.records import (
@@ -373,11 +373,19 @@ class SqliteReads:
         return [_change(row) for row in self._all(f"{_CHANGES} WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))]
 
     @intact
-    def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[JournalChange]:
+    def changes_of(
+        self,
+        subject: QualifiedSubject,
+        until: int,
+        *,
+        versions: range | None = None,
+        kind: JournalChangeKind | None = None,
+    ) -> Sequence[JournalChange]:
         """Return the changes of one scope up to a number."""
         rows = self._all(
-            f"{_CHANGES} WHERE context = ? AND name = ? AND seq <= ? ORDER BY seq",
-            (subject.context, subject.name, until),
+            f"{_CHANGES} WHERE context = ?1 AND name = ?2 AND seq <= ?3 AND (?4 IS NULL OR kind = ?4)"
+            " AND (?5 IS NULL OR version >= ?5 AND version < ?6) ORDER BY seq",
+            (subject.context, subject.name, until, kind and kind.value, *bounds(versions)),
         )
         return [_change(row) for row in rows]
 
