@@ -315,7 +315,8 @@ class ErrorPage:
 
     ``missing`` is the part of the address that is not there, such as ``version 9``. ``nearest`` are names that
     resemble a missing one. ``removed_seq`` and ``removed_ts`` (epoch ms) are of the change that removed what is
-    missing. ``command`` does the same where there is more time. ``retry_s`` is when to try again.
+    missing. ``command`` does the same where there is more time. ``retry_s`` is when to try again. ``sought`` is the
+    name in the address, which can be searched for.
     """
 
     status: int
@@ -329,6 +330,7 @@ class ErrorPage:
     removed_ts: int | None = None
     command: str = ""
     retry_s: int | None = None
+    sought: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from counterfoil.pages.frame import PageFrame
 from counterfoil.pages.links import ServerLinks
 from counterfoil.pages.models import ErrorPage
 from counterfoil.registry.access.rights import CALLER, Caller
-from counterfoil.registry.http.envelope import REQUEST_ID
+from counterfoil.registry.http.envelope import REQUEST_ID, UI
 from counterfoil.registry.http.replies import IF_NONE_MATCH, NOT_MODIFIED, entity_tag, is_matched
 from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.settings import NAMES_IN_PATHS, ServerSettings
@@ -203,6 +203,7 @@ class ErrorPages:
             document,
             request_id=headers.get(REQUEST_ID, b"").decode("latin-1"),
             command=scope[PAGE_COMMAND][0],
+            sought=_sought(scope["path"]),
             retry_s=int(headers[_RETRY]) if headers.get(_RETRY, b"").isdigit() else None,
         )
         frame = PageFrame(
@@ -217,6 +218,19 @@ class ErrorPages:
         except Exception:  # noqa: BLE001 - the page of an error must not end in another one
             LOGGER.exception("the page of an error cannot be printed", extra={"request_id": page.request_id})
             return _PLAIN.format(title=html.escape(page.title), message=html.escape(page.message))
+
+
+def _sought(path: str) -> str:
+    """Return the name of the subject or topic in the path of a page; an empty text if there is none.
+
+    >>> _sought("/ui/subjects/orders-value/versions/9"), _sought("/ui/help")
+    ('orders-value', '')
+    """
+    kind, _, rest = path.removeprefix(f"{UI}/").partition("/")
+    return rest.partition("/")[0][:_MOST_SOUGHT] if kind in {"subjects", "topics"} else ""
+
+
+_MOST_SOUGHT: Final = 500
 
 
 def _is_error_body(start: Message) -> bool:
@@ -234,7 +248,13 @@ def _read_error(body: bytes) -> dict[str, Any]:
 
 
 def error_page(
-    status: int, document: dict[str, Any], *, request_id: str, command: str = "", retry_s: int | None = None
+    status: int,
+    document: dict[str, Any],
+    *,
+    request_id: str,
+    command: str = "",
+    sought: str = "",
+    retry_s: int | None = None,
 ) -> ErrorPage:
     """Return the page of an error with this status and body."""
     try:
@@ -247,6 +267,7 @@ def error_page(
         message=str(document.get("message", "")) or phrase,
         error_code=document.get("error_code"),
         request_id=request_id,
+        sought=sought,
         command=command if status in {HTTPStatus.GATEWAY_TIMEOUT, HTTPStatus.SERVICE_UNAVAILABLE} else "",
         retry_s=retry_s if status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS} else None,
     )
