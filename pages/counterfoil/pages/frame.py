@@ -76,13 +76,13 @@ class PageFrame:
     """What is around the content of a page.
 
     ``title`` is that of the browser's tab, ``crumbs`` the way to the page, ``section`` its entry in the navigation.
-    ``here`` is the page's own address without ``as_of``, ``parameters`` are those of its query, without ``as_of``: the
-    form that asks for an earlier moment sends them again. ``search`` is the text in the search field. ``context`` is
-    the context that the page is limited to, empty for all. ``change`` is the number of the last change that the page
-    rests on. ``json_url`` and ``command`` give the same answer to programs. ``canonical`` is the page's other address,
-    if it has two and this is not the chosen one. ``user`` is who is signed in. ``may_stream`` is whether changes are
-    sent live. ``refresh_s`` asks the browser to try again after some seconds. ``print_url`` is the page without
-    windows. ``has_index`` is false if the server has no search index.
+    ``here`` is the page's own address without ``as_of``, empty if it has no earlier state; ``parameters`` are those of
+    its query, without ``as_of``: the form that asks for an earlier moment sends them again. ``search`` is the text in
+    the search field. ``context`` is the context that the page is limited to, empty for all. ``change`` is the number of
+    the last change that the page rests on. ``json_url`` and ``command`` give the same answer to programs. ``canonical``
+    is the page's other address, if it has two and this is not the chosen one. ``user`` is who is signed in.
+    ``may_stream`` is whether changes are sent live. ``refresh_s`` asks the browser to try again after some seconds.
+    ``print_url`` is the page without windows. ``has_index`` is false if the server has no search index.
     """
 
     title: str

@@ -29,7 +29,7 @@ UI: Final = "/ui"
 MOST_ADDRESS: Final = 8_000
 """The longest address of a link, in characters: a longer one is refused by servers and proxies, and is no link."""
 _UNDATED: Final = frozenset(
-    {"search", "try", "decode", "refusals", "refusal", "rules", "rule", "help", "registry", "changes"}
+    {"search", "id", "guid", "try", "decode", "refusals", "refusal", "rules", "rule", "help", "registry"}
 )
 """The kinds of pages that are the same at every moment, or have no earlier state."""
 _MOST_ANCHOR: Final = 120
@@ -154,13 +154,9 @@ class PageLinks(ABC):
         filters: dict[str, Parameter] = {"kind": kind, "lang": lang, "context": context, "in": within, "after": after}
         return self.page("search", "/search", q=query, **filters)
 
-    def subjects(
-        self, *, prefix: str = "", context: str = "", deleted: bool = False, sort: str = "", after: str = ""
-    ) -> str:
+    def subjects(self, *, prefix: str = "", context: str = "", deleted: bool = False, after: str = "") -> str:
         """Return the address of a list of subjects."""
-        return self.page(
-            "subjects", "/subjects", prefix=prefix, context=context, deleted=deleted, sort=sort, after=after
-        )
+        return self.page("subjects", "/subjects", prefix=prefix, context=context, deleted=deleted, after=after)
 
     def changes(
         self,

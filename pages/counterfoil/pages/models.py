@@ -80,11 +80,16 @@ class ChangesPage:
 
 @dataclass(frozen=True, slots=True)
 class HomePage:
-    """The first page: the registry and its last changes; ``address`` is that of the API, for the first commands."""
+    """The first page: the registry and its last changes.
+
+    ``address`` is that of the API, for the first commands. ``subjects`` are the first ones of an earlier moment, None
+    for now.
+    """
 
     registry: RegistryInspection
     changes: tuple[ChangeLine, ...] = ()
     address: str = ""
+    subjects: SubjectRows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +110,12 @@ class SearchPage:
 
 @dataclass(frozen=True, slots=True)
 class SubjectsPage:
-    """The list of subjects with its filter; ``sort`` is empty for that by name."""
+    """The list of subjects by name, with its filter."""
 
     rows: SubjectRows
     prefix: str = ""
     context: str = ""
     deleted: bool = False
-    sort: str = ""
     contexts: tuple[str, ...] = ()
     after: str = ""
 
@@ -315,8 +319,7 @@ class ErrorPage:
 
     ``missing`` is the part of the address that is not there, such as ``version 9``. ``nearest`` are names that
     resemble a missing one. ``removed_seq`` and ``removed_ts`` (epoch ms) are of the change that removed what is
-    missing. ``command`` does the same where there is more time. ``retry_s`` is when to try again. ``sought`` is the
-    name in the address, which can be searched for.
+    missing. ``command`` does the same where there is more time. ``retry_s`` is when to try again.
     """
 
     status: int
@@ -330,7 +333,6 @@ class ErrorPage:
     removed_ts: int | None = None
     command: str = ""
     retry_s: int | None = None
-    sought: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,16 @@ from functools import cached_property
 from http import HTTPStatus
 from importlib import metadata
 from typing import Any, Final, Literal
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.responses import Response
 from starlette.types import Message, Scope, Send
 
-from counterfoil.pages.frame import PageFrame
+from counterfoil.pages.frame import Crumb, EarlierState, PageFrame
 from counterfoil.pages.links import ServerLinks
 from counterfoil.pages.models import ErrorPage
 from counterfoil.registry.access.rights import CALLER, Caller
-from counterfoil.registry.http.envelope import REQUEST_ID, UI
+from counterfoil.registry.http.envelope import REQUEST_ID
 from counterfoil.registry.http.replies import IF_NONE_MATCH, NOT_MODIFIED, entity_tag, is_matched
 from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.settings import NAMES_IN_PATHS, ServerSettings
@@ -149,14 +149,33 @@ def is_known(tag: bytes, scope: Scope) -> bool:
 
 # Errors as pages.
 
-PAGE_COMMAND: Final = "counterfoil.page_command"
-"""The key in the scope for a list of one text: the command that does what a page does."""
+ERROR_HELP: Final = "counterfoil.error_help"
+"""The key in the scope for what the page of an error says besides: an :class:`ErrorHelp`."""
 
 _ERROR: Final = 400
 _LENGTH: Final = b"content-length"
 _TYPE: Final = b"content-type"
 _RETRY: Final = b"retry-after"
 _PLAIN: Final = "<!doctype html><html lang=en><title>{title}</title><h1>{title}</h1><p>{message}</p></html>"
+
+
+@dataclass(slots=True)
+class ErrorHelp:
+    """What the page of an error says besides the error; it is filled while the request is handled.
+
+    ``command`` does what the page does. ``missing`` is what is not there, ``removed`` the number and the time of the
+    change that removed it, ``nearest`` are names like it. ``here`` and ``parameters`` are of the form that asks for an
+    earlier moment, ``as_of`` is the one that was requested.
+    """
+
+    command: str = ""
+    missing: str = ""
+    removed: tuple[int, int] | None = None
+    nearest: tuple[str, ...] = ()
+    crumbs: tuple[Crumb, ...] = ()
+    here: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
+    as_of: str = ""
 
 
 class ErrorPages:
@@ -171,7 +190,7 @@ class ErrorPages:
 
     def translating(self, scope: Scope, send: Send) -> Send:
         """Return ``send`` for the response to a request for a page."""
-        scope[PAGE_COMMAND] = [""]
+        scope[ERROR_HELP] = ErrorHelp()
         start: Message | None = None
         parts: list[bytes] = []
 
@@ -198,19 +217,24 @@ class ErrorPages:
         await send({"type": "http.response.body", "body": text if body else b""})
 
     def _page(self, scope: Scope, status: int, headers: dict[bytes, bytes], document: dict[str, Any]) -> str:
+        found: ErrorHelp = scope[ERROR_HELP]
+        if status == HTTPStatus.NOT_FOUND and not found.missing:
+            found.missing = f"page {scope['path']}"
         page = error_page(
             status,
             document,
             request_id=headers.get(REQUEST_ID, b"").decode("latin-1"),
-            command=scope[PAGE_COMMAND][0],
-            sought=_sought(scope["path"]),
+            found=found,
             retry_s=int(headers[_RETRY]) if headers.get(_RETRY, b"").isdigit() else None,
         )
         frame = PageFrame(
             page.title,
             links=self._site.links,
             version=self._site.version,
-            here=self._site.prefix + quote(scope["path"]),
+            crumbs=found.crumbs,
+            here=found.here,
+            parameters=found.parameters,
+            as_of=EarlierState(found.as_of, found.here) if found.as_of else None,
             refresh_s=page.retry_s,
         )
         try:
@@ -218,19 +242,6 @@ class ErrorPages:
         except Exception:  # noqa: BLE001 - the page of an error must not end in another one
             LOGGER.exception("the page of an error cannot be printed", extra={"request_id": page.request_id})
             return _PLAIN.format(title=html.escape(page.title), message=html.escape(page.message))
-
-
-def _sought(path: str) -> str:
-    """Return the name of the subject or topic in the path of a page; an empty text if there is none.
-
-    >>> _sought("/ui/subjects/orders-value/versions/9"), _sought("/ui/help")
-    ('orders-value', '')
-    """
-    kind, _, rest = path.removeprefix(f"{UI}/").partition("/")
-    return rest.partition("/")[0][:_MOST_SOUGHT] if kind in {"subjects", "topics"} else ""
-
-
-_MOST_SOUGHT: Final = 500
 
 
 def _is_error_body(start: Message) -> bool:
@@ -248,15 +259,10 @@ def _read_error(body: bytes) -> dict[str, Any]:
 
 
 def error_page(
-    status: int,
-    document: dict[str, Any],
-    *,
-    request_id: str,
-    command: str = "",
-    sought: str = "",
-    retry_s: int | None = None,
+    status: int, document: dict[str, Any], *, request_id: str, found: ErrorHelp, retry_s: int | None = None
 ) -> ErrorPage:
     """Return the page of an error with this status and body."""
+    is_absent = status == HTTPStatus.NOT_FOUND
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
@@ -267,7 +273,10 @@ def error_page(
         message=str(document.get("message", "")) or phrase,
         error_code=document.get("error_code"),
         request_id=request_id,
-        sought=sought,
-        command=command if status in {HTTPStatus.GATEWAY_TIMEOUT, HTTPStatus.SERVICE_UNAVAILABLE} else "",
+        missing=found.missing if is_absent else "",
+        nearest=found.nearest if is_absent else (),
+        removed_seq=found.removed[0] if found.removed and is_absent else None,
+        removed_ts=found.removed[1] if found.removed and is_absent else None,
+        command=found.command if status in {HTTPStatus.GATEWAY_TIMEOUT, HTTPStatus.SERVICE_UNAVAILABLE} else "",
         retry_s=retry_s if status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS} else None,
     )

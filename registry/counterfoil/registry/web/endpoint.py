@@ -28,8 +28,10 @@ from counterfoil.registry.http.route import Endpoint
 from counterfoil.registry.http.shapes import AS_OF
 from counterfoil.registry.store.changes import JournalChange
 from counterfoil.registry.use_cases import UseCases, use_cases
+from counterfoil.registry.web.absent import help_with_absence
 from counterfoil.registry.web.answers import (
-    PAGE_COMMAND,
+    ERROR_HELP,
+    ErrorHelp,
     PageSite,
     content_tag,
     is_known,
@@ -92,11 +94,13 @@ _HOST: Final = re.compile(rb"[A-Za-z0-9.:\[\]_-]{1,255}")
 class PageRequest:
     """One request for a page: its query or its form, the use cases that it reads, and who sends it.
 
-    ``links`` are the addresses of pages, which keep the earlier moment that was requested.
+    ``links`` are the addresses of pages, which keep the earlier moment that was requested. ``is_dated``: the page can
+    show one.
     """
 
-    def __init__(self, request: ApiRequest, caller: RequestCaller) -> None:
+    def __init__(self, request: ApiRequest, caller: RequestCaller, *, is_dated: bool = False) -> None:
         self.viewer = caller
+        self.is_dated = is_dated
         self._request = request
         self._scope = request.scope
         self.site = site = site_of_app(self._scope)
@@ -146,6 +150,11 @@ class PageRequest:
     def named_subject(self) -> QualifiedSubject:
         """Return the subject that the path or the query names, without resolving an alias."""
         return _named_subject(self._request)
+
+    @property
+    def names_a_subject(self) -> bool:
+        """Whether the path or the query names a subject."""
+        return bool(self._request.segment("subject") or self._request.text("name"))
 
     async def subject(self) -> QualifiedSubject:
         """Return the subject that the path or the query names, or the one whose alias it is."""
@@ -202,7 +211,17 @@ class PageRequest:
 
     def suggest(self, command: str) -> None:
         """Name the command that does the same, for the page of a time limit."""
-        self._scope[PAGE_COMMAND][0] = command
+        self.error_help.command = command
+
+    @property
+    def error_help(self) -> ErrorHelp:
+        """What the page of an error will say besides the error."""
+        found: ErrorHelp = self._scope[ERROR_HELP]
+        return found
+
+    def earlier_address(self) -> str:
+        """Return the address to which the form for an earlier moment leads; empty if the page has no earlier state."""
+        return self.here() if self.is_dated else ""
 
     def parameters(self) -> tuple[tuple[str, str], ...]:
         """Return the parameters of the query without that of an earlier moment."""
@@ -310,13 +329,14 @@ class PageEndpoint(Endpoint):
     """The handling of one request for a page: rights, the moment, what it rests on, its entity tag, its HTML."""
 
     def __init__(self, route: PageRoute, build: Builder) -> None:
-        super().__init__(route, self._operation_of(build))
+        super().__init__(route, self._operation_of(build, is_dated=AS_OF in route.query))
         self._is_of_journal = route.is_of_journal
+        self._is_dated = AS_OF in route.query
 
     @staticmethod
-    def _operation_of(build: Builder) -> Callable[[ApiRequest, RequestCaller], Awaitable[object]]:
+    def _operation_of(build: Builder, *, is_dated: bool) -> Callable[[ApiRequest, RequestCaller], Awaitable[object]]:
         async def operation(request: ApiRequest, caller: RequestCaller) -> object:
-            return await _built(PageRequest(request, caller), build)
+            return await _built(PageRequest(request, caller, is_dated=is_dated), build)
 
         return operation
 
@@ -334,6 +354,9 @@ class PageEndpoint(Endpoint):
             made, _ = await self.made_for_caller(request, caller, services)
             caller.record(made.answer)
         except RegistryError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                asked = PageRequest(request, caller, is_dated=self._is_dated)
+                await help_with_absence(error, asked, services.cases)
             return error_answer(error if caller.authenticated is None else caller.shown_error(error))
         found = made.answer.value
         if isinstance(found, Elsewhere):
@@ -383,7 +406,7 @@ async def _frame(request: PageRequest, built: BuiltPage, change: int) -> PageFra
         version=request.site.version,
         section=built.section,
         crumbs=built.crumbs,
-        here=request.here(),
+        here=request.earlier_address(),
         parameters=request.parameters(),
         context=built.context,
         as_of=await _earlier_state(request, built, change) if request.as_of else None,

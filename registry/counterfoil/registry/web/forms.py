@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
-from uuid import UUID
 
 from counterfoil.pages.frame import Crumb
 from counterfoil.pages.links import Section, split_operand
@@ -127,9 +126,7 @@ async def _source(request: PageRequest, side: Operand, view: CompareView) -> Sou
         return None
     subject = request.subject_named(side.subject)
     stored = await request.cases.catalog.version(subject, side.version, deleted=True)
-    return await request.cases.inspection.identifiers.source(
-        UUID(str(stored.entry.guid)), first=1, count=_LINES, viewer=request.viewer
-    )
+    return await request.cases.inspection.identifiers.version_source(subject, stored.entry.guid, first=1, count=_LINES)
 
 
 async def _versions(request: PageRequest, operand: str) -> tuple[VersionName, ...]:

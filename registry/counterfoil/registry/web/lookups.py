@@ -42,7 +42,14 @@ from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix, parse_prefix
 from counterfoil.schema.errors import BadRequest, NotFound
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.rest.inspection import ElementRow, HitKind, ReferenceGraph, SubjectRow, VersionInspection
+from counterfoil.schema.rest.inspection import (
+    ElementRow,
+    HitKind,
+    ReferenceGraph,
+    SubjectRow,
+    SubjectRows,
+    VersionInspection,
+)
 from counterfoil.schema.rest.observations import SchemaCount, TopicStats
 
 _LAST_CHANGES: Final = 20
@@ -51,6 +58,7 @@ _LINES: Final = 500
 _RAW_CHARS: Final = 200_000
 _MAX_PAGES: Final = 1000
 _SHOWN: Final = 80
+_MAX_TITLE: Final = 200
 _DAY: Final = timedelta(days=1)
 _INSPECT: Final = "/inspect/v1"
 
@@ -63,13 +71,22 @@ async def build_home(request: PageRequest) -> BuiltPage:
     changes = await _newest(request, ChangeFilter(), 0, _LAST_CHANGES)
     return BuiltPage(
         "home",
-        HomePage(registry, changes[0]),
+        HomePage(registry, changes[0], request.address(), await _subjects_then(request)),
         "Home",
         json=request.api(f"{_INSPECT}"),
         index=registry.index,
         canonical=_canonical(request, request.links.home()),
         may_stream=not request.as_of,
+        missing=("how many subjects and versions there were", "what a search would have found"),
     )
+
+
+async def _subjects_then(request: PageRequest) -> SubjectRows | None:
+    """Return the first subjects as of an earlier moment; None for now, where the search finds them."""
+    if not request.as_of:
+        return None
+    every = SubjectPrefix(None, "")
+    return await request.cases.inspection.subjects.rows(every, limit=_LAST_CHANGES, viewer=request.viewer)
 
 
 async def build_registry(request: PageRequest) -> BuiltPage:
@@ -89,24 +106,26 @@ async def build_registry(request: PageRequest) -> BuiltPage:
 async def build_help(request: PageRequest) -> BuiltPage:
     """Return the page about search and notation."""
     request.viewer.filters()
-    return BuiltPage("help", HelpPage(), "Help", None, (Crumb("Help"),))
+    return BuiltPage("help", HelpPage(request.address()), "Help", None, (Crumb("Help"),))
 
 
 async def build_subjects(request: PageRequest) -> BuiltPage:
     """Return a page of the list of subjects."""
     prefix, context, after = request.text("prefix"), request.text("context"), request.text("after")
-    deleted, sort = request.flag("deleted"), request.text("sort")
+    deleted = request.flag("deleted")
     wanted = parse_prefix(prefix) if prefix.startswith(":") else SubjectPrefix(context or None, prefix)
     rows = await request.cases.inspection.subjects.rows(
         wanted, deleted=deleted, after=after, limit=_PAGE, viewer=request.viewer
     )
     return BuiltPage(
         "subjects",
-        SubjectsPage(rows, prefix, context, deleted, sort, await _contexts(request), after),
+        SubjectsPage(rows, prefix, context, deleted, await _contexts(request), after),
         "Subjects",
         Section.SUBJECTS,
         (Crumb("Subjects"),),
-        json=request.api(f"{_INSPECT}/subjects", prefix=prefix, context=context, after=after),
+        json=request.api(
+            f"{_INSPECT}/subjects", prefix=prefix, context=context, deleted="true" if deleted else "", after=after
+        ),
         context=context,
     )
 
@@ -139,7 +158,7 @@ async def build_changes(request: PageRequest) -> BuiltPage:
         "Changes",
         Section.CHANGES,
         (Crumb("Changes"),),
-        json=request.api("/changes", kind=kind, subjectPrefix=subject),
+        json="" if request.as_of else request.api("/changes", kind=kind, subjectPrefix=subject),
         may_stream=not (request.as_of or before or by or since or until),
     )
 
@@ -224,6 +243,10 @@ def _version_text(request: PageRequest) -> str:
     return request.segment("version") or request.text("version")
 
 
+_REFERRERS: Final = "what referred to it"
+_MISSING_OF_SUBJECT: Final = (_REFERRERS, "readers", "aliases and topics", "refusals")
+
+
 async def build_subject(request: PageRequest) -> BuiltPage:
     """Return the page of a subject with the part that its tab shows."""
     named, subject = str(request.named_subject()), await request.subject()
@@ -247,12 +270,14 @@ async def build_subject(request: PageRequest) -> BuiltPage:
         json=request.api(f"{_INSPECT}/subjects/{quoted(named)}", after=after),
         canonical=_canonical(request, request.links.subject(named)),
         context=found.context,
+        missing=_MISSING_OF_SUBJECT,
     )
 
 
 async def _graph(request: PageRequest, subject: QualifiedSubject) -> ReferenceGraph:
+    direction = ReferenceDirection.OUT if request.as_of else ReferenceDirection.BOTH
     return await request.cases.inspection.identifiers.references(
-        subject, None, direction=ReferenceDirection.BOTH, viewer=request.viewer
+        subject, None, direction=direction, viewer=request.viewer
     )
 
 
@@ -279,8 +304,8 @@ async def build_version(request: PageRequest) -> BuiltPage | Elsewhere:
     cut = 0
     if view is VersionView.SOURCE:
         first = request.number("lines", 1, least=1)
-        source = await request.cases.inspection.identifiers.source(
-            UUID(found.guid), first=first, count=_LINES, viewer=request.viewer
+        source = await request.cases.inspection.identifiers.version_source(
+            subject, UUID(found.guid), first=first, count=_LINES
         )
     elif view is VersionView.RAW:
         text = (await request.cases.catalog.version(subject, found.version, deleted=True)).content.text
@@ -324,16 +349,19 @@ async def _place(request: PageRequest, found: VersionInspection, at: str) -> str
 async def build_element(request: PageRequest) -> BuiltPage:
     """Return the life of an element."""
     named, subject = str(request.named_subject()), await request.subject()
-    path = request.text("path")
-    if not path:
-        raise BadRequest("path is missing; expected the path of an element, such as customer.email")
-    found = await request.cases.inspection.versions.element(subject, path, viewer=request.viewer)
+    path = request.text("path")  # an empty one is that of the root, which not every schema lists as an element
+    try:
+        found = await request.cases.inspection.versions.element(subject, path, viewer=request.viewer)
+    except NotFound:
+        if path:
+            raise
+        raise BadRequest("path is missing; expected the path of an element, such as customer.email") from None
     return BuiltPage(
         "element",
         found,
-        f"{path[:200]} in {named}",
+        f"{path[:_MAX_TITLE] or 'The root'} in {named}",
         Section.SUBJECTS,
-        _crumbs(request, Crumb(path)),
+        _crumbs(request, Crumb(path or "The root")),
         json=request.api(f"{_INSPECT}/subjects/{quoted(named)}/elements", path=path),
         canonical=_canonical(request, request.links.element(named, path)),
     )
@@ -343,6 +371,8 @@ async def build_references(request: PageRequest) -> BuiltPage:
     """Return the references of a version as a graph."""
     named, subject = str(request.named_subject()), await request.subject()
     direction = request.choice("direction", {each.value: each for each in ReferenceDirection})
+    if request.as_of:
+        direction = ReferenceDirection.OUT
     depth = request.number("depth", 2, least=1)
     version = parse_version(_version_text(request) or "latest")
     graph = await request.cases.inspection.identifiers.references(
@@ -355,10 +385,13 @@ async def build_references(request: PageRequest) -> BuiltPage:
         f"References of {named} v{graph.version}",
         Section.SUBJECTS,
         _crumbs(request, Crumb(f"v{graph.version}", links.version(named, graph.version)), Crumb("References")),
-        json=request.api(
+        json=""
+        if request.as_of
+        else request.api(
             f"{_INSPECT}/references/{quoted(named)}/{graph.version}", direction=direction.value, depth=depth
         ),
         canonical=_canonical(request, links.references(named, graph.version)),
+        missing=(_REFERRERS,),
     )
 
 
@@ -514,6 +547,7 @@ async def build_topic(request: PageRequest) -> BuiltPage:
         Section.SUBJECTS,
         (Crumb("Subjects", request.links.subjects()), Crumb(f"Topic {topic}")),
         canonical=_canonical(request, request.links.topic(topic)),
+        missing=("the counts of the topic's records",),
     )
 
 

@@ -55,7 +55,7 @@ _of_subject = partial(PageRoute, "GET", access=on(AccessOperation.READ, the_subj
 _sent = partial(PageRoute, "POST", access=FOUND)
 
 PAGE_ROUTES: Final[tuple[PageRoute, ...]] = (
-    _found(UI, build_home, twin=f"GET {_TWIN}"),
+    _found(UI, build_home, twin=f"GET {_TWIN}", is_dated=True),
     _found(f"{UI}/search", build_search, twin=f"GET {_TWIN}/search"),
     _found(f"{UI}/subjects", build_subjects, twin=f"GET {_TWIN}/subjects", is_dated=True, is_of_journal=True),
     _of_subject(f"{UI}/subject", build_named, twin=f"GET {_TWIN}/subjects/{{subject}}"),
@@ -73,10 +73,10 @@ PAGE_ROUTES: Final[tuple[PageRoute, ...]] = (
         twin=f"GET {_TWIN}/references/{{subject}}/{{version}}",
         is_of_journal=True,
     ),
-    _found(f"{UI}/ids/{{id}}", build_id, twin=f"GET {_TWIN}/ids/{{id}}", is_dated=True, is_of_journal=True),
-    _found(f"{UI}/guids/{{guid}}", build_guid, twin=f"GET {_TWIN}/guids/{{guid}}", is_dated=True, is_of_journal=True),
-    _found(f"{UI}/topic", build_topic, twin="GET /contracts/v1/topics/{topic}/stats"),
-    _found(f"{UI}/topics/{{topic}}", build_topic, twin="GET /contracts/v1/topics/{topic}/stats"),
+    _found(f"{UI}/ids/{{id}}", build_id, twin=f"GET {_TWIN}/ids/{{id}}", is_of_journal=True),
+    _found(f"{UI}/guids/{{guid}}", build_guid, twin=f"GET {_TWIN}/guids/{{guid}}", is_of_journal=True),
+    _found(f"{UI}/topic", build_topic, twin="GET /contracts/v1/topics/{topic}/stats", is_dated=True),
+    _found(f"{UI}/topics/{{topic}}", build_topic, twin="GET /contracts/v1/topics/{topic}/stats", is_dated=True),
     _found(f"{UI}/compare", build_compare, twin=f"GET {_TWIN}/diff", is_dated=True),
     _found(f"{UI}/try", build_try, twin=f"POST {_TWIN}/verdict", is_dated=True),
     _sent(f"{UI}/try", build_tried, twin=f"POST {_TWIN}/verdict", is_dated=True),
@@ -84,7 +84,7 @@ PAGE_ROUTES: Final[tuple[PageRoute, ...]] = (
     _sent(f"{UI}/decode", build_decoded, twin=f"POST {_TWIN}/decode"),
     _found(f"{UI}/refusals", build_refusals, twin=f"GET {_TWIN}/refusals"),
     _found(f"{UI}/refusals/{{request_id}}", build_refusal, twin=f"GET {_TWIN}/refusals/{{request_id}}"),
-    _found(f"{UI}/changes", build_changes, twin="GET /changes", is_of_journal=True),
+    _found(f"{UI}/changes", build_changes, twin="GET /changes", is_dated=True, is_of_journal=True),
     _for_members(f"{UI}/rules", build_rules, twin=f"GET {_TWIN}/rules"),
     _for_members(f"{UI}/rules/{{rule}}", build_rule, twin=f"GET {_TWIN}/rules/{{rule}}"),
     _for_members(f"{UI}/help", build_help),
