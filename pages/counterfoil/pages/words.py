@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -229,6 +230,32 @@ def scope_words(scope: str | None) -> str:
     return "the global level" if scope == ":.__GLOBAL:" else scope
 
 
+def setting_words(value: str) -> str:
+    """Return the value of a setting, which is a JSON text, as it is written in a sentence.
+
+    >>> setting_words('"FULL"'), setting_words("true"), setting_words('{"a": 1}'), setting_words('""')
+    ('FULL', 'true', '{"a": 1}', '""')
+    """
+    try:
+        read = json.loads(value) if value.startswith('"') else value
+    except ValueError:
+        return value
+    return read if isinstance(read, str) and read.strip() else value
+
+
+def without_reasons(message: str, reasons: Sequence[str]) -> str:
+    """Return the sentence of a refusal without the reasons that it lists behind a colon.
+
+    >>> without_reasons("It is incompatible with 's': [{a: 'b'}, {c: 'd'}]", ("{a: 'b'}", "{c: 'd'}"))
+    "It is incompatible with 's'."
+    """
+    if not reasons:
+        return message
+    sentence, mark, _ = message.partition(f": [{reasons[0][:_FIRST_OF_REASON]}")
+    return f"{sentence}." if mark else message
+
+
+_FIRST_OF_REASON: Final = 40
 _DAY_MS: Final = 24 * 3600 * 1000
 _WHOLE: Final = 10
 
@@ -258,6 +285,8 @@ WORDS: Final[Mapping[str, object]] = MappingProxyType(
         "before": version_before,
         "cell": cell_words,
         "scope": scope_words,
+        "setting": setting_words,
+        "without_reasons": without_reasons,
         "side": side_name,
         "frame": frame_words,
         "hidden_bytes": hidden_bytes,

@@ -68,22 +68,12 @@ def element_table(version: NumberedSource, before: Sequence[NumberedSource] = ()
     """
     schema = version.parsed()
     rows = find_elements(schema, tags_by_path=version.tags_by_path)
-    types = declared_types(schema, tags_by_path=version.tags_by_path)
     if before:
         earlier = [(each.version, _rows(each)) for each in before]
         rows = rows_with_since([*earlier, (version.version, rows)])
     else:
         rows = tuple(replace(each, since=version.version) for each in rows)
-    layout = lay_out(schema)
-    rows = number_lines(rows, layout)
-    types = number_lines(types[:MAX_ELEMENTS], layout)
-    return ElementTable(
-        schema.name or "",
-        ElementRows(rows, len(rows)),
-        types,
-        tuple(sorted({tag for row in (*rows, *types) for tag in row.tags})),
-        tuple(f"{each.text} ({each.rule}, {each.place})" for each in placed_warnings(schema)[:_MAX_WARNINGS]),
-    )
+    return _table(version, schema, rows, ElementRows(rows, len(rows)))
 
 
 def element_window(version: NumberedSource, prefix: str, after: str) -> ElementTable:
@@ -91,9 +81,26 @@ def element_window(version: NumberedSource, prefix: str, after: str) -> ElementT
 
     Raises ``InvalidSchema``, and ``BadRequest`` for an ``after`` that no element has.
     """
-    table = element_table(version)
-    rows = tuple(replace(each, since=None) for each in table.elements.elements)
-    return replace(table, elements=page_of(ElementRows(rows, len(rows)), prefix, after))
+    schema = version.parsed()
+    rows = find_elements(schema, tags_by_path=version.tags_by_path)
+    page = page_of(ElementRows(rows, len(rows)), prefix, after)
+    return _table(version, schema, rows, page)
+
+
+def _table(
+    version: NumberedSource, schema: ParsedSchema, rows: Sequence[ElementRow], shown: ElementRows
+) -> ElementTable:
+    """Return the table of a schema with all its elements that shows some of them, with their lines."""
+    layout = lay_out(schema)
+    types = declared_types(schema, tags_by_path=version.tags_by_path)
+    tags = {tag for row in (*rows, *types) for tag in row.tags}
+    return ElementTable(
+        schema.name or "",
+        replace(shown, elements=number_lines(shown.elements, layout)),
+        number_lines(types[:MAX_ELEMENTS], layout),
+        tuple(sorted(tags)),
+        tuple(f"{each.text} ({each.rule}, {each.place})" for each in placed_warnings(schema)[:_MAX_WARNINGS]),
+    )
 
 
 def source_window(schema: ParsedSchema, first: int, count: int) -> SourceWindow:

@@ -46,7 +46,7 @@ _QUICK_CHARS: Final = 4 * 1024
 """The characters of all texts of a table that is made in the event loop."""
 
 _LARGE_CHARS: Final = 256 * 1024
-"""The characters of a text whose elements are made page by page, and not kept."""
+"""The characters of a text whose elements are made page by page, and only pages are kept."""
 
 _HISTORY_CHARS: Final = 2 * 1024 * 1024
 """The characters of all earlier versions that are read to find out since when elements are there."""
@@ -79,6 +79,7 @@ class VersionPages:
         self._long = long
         self._search = search
         self._tables: RecentValues[_Key, ElementTable] = RecentValues(_MEMORY_BYTES)
+        self._windows: RecentValues[tuple[object, ...], ElementTable] = RecentValues(_MEMORY_BYTES)
 
     async def version(
         self, subject: QualifiedSubject, version: int | None, *, prefix: str = "", after: str = "", viewer: Viewer
@@ -172,7 +173,7 @@ class VersionPages:
         try:
             own = await self._numbered(subject, entry, content)
             if own.source.chars > _LARGE_CHARS:
-                return await self._long.run(element_window, own, prefix, after)
+                return await self._window(subject, entry, own, prefix, after)
             table = await self._table(subject, history, entry, own)
         except InvalidSchema as error:  # it was registered under other rules, or what it refers to is gone
             return ElementTable("", ElementRows((), 0), warnings=(error.message,))
@@ -197,6 +198,19 @@ class VersionPages:
                 found = _with_known_since(found, numbers[0])
             weight = _ROW_BYTES * (1 + len(found.elements.elements) + len(found.types)) + 24 * len(numbers)
             self._tables.put(key, found, weight=weight)
+        return found
+
+    async def _window(
+        self, subject: QualifiedSubject, entry: VersionEntry, own: NumberedSource, prefix: str, after: str
+    ) -> ElementTable:
+        """Return a page of the elements of a version with a large schema."""
+        key = (subject.context, (entry.guid,), (entry.version,), prefix, after)
+        found = self._windows.get(key)
+        if found is None:
+            found = await self._long.run(element_window, own, prefix, after)
+            chars = sum(len(each.doc) + len(each.type) + len(each.default or "") for each in found.elements.elements)
+            rows = 1 + len(found.elements.elements) + len(found.types)
+            self._windows.put(key, found, weight=_ROW_BYTES * rows + 4 * (chars + len(prefix) + len(after)))
         return found
 
     async def _made(self, own: NumberedSource, before: Sequence[NumberedSource]) -> ElementTable:

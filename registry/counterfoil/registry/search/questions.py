@@ -32,6 +32,9 @@ _MAX_ID: Final = 2**31 - 1
 _PARTS: Final = re.compile(r'(?:[a-z]+:)?"[^"]*"|\S+')
 _PREFIX: Final = re.compile(r"([a-z]+):(.*)", re.DOTALL)
 _TYPE_SIGNS: Final = frozenset("()<>|")
+_NAMED_NUMBER: Final = re.compile(r"(?i:(?:schema )?id|guid|fingerprint)(?: +|: *)(?=[0-9a-fA-F-]+$)")
+"""What people write before an id, a guid or a fingerprint."""
+
 _DIGITS: Final = re.compile(r"[0-9]{1,10}")
 _GUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32}")
 _FINGERPRINT: Final = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}|[0-9a-fA-F]{64}")
@@ -136,7 +139,7 @@ def read_query(text: str) -> SearchQuery:
             unknown.append(part[:MAX_WORD_CHARS])
     words = list(dict.fromkeys(words))
     unknown += [each.text for each in words[MAX_WORDS:]]
-    whole = shown.strip()
+    whole = _NAMED_NUMBER.sub("", shown.strip())
     return SearchQuery(
         shown,
         tuple(words[:MAX_WORDS]),

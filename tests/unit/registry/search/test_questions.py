@@ -37,6 +37,10 @@ def test_what_the_whole_query_may_be():
     assert read_query("4711").schema_id == 4711
     assert read_query("99999999999").schema_id is None
     assert read_query("4711 x").schema_id is None
+    for text in ("id 4711", "id:4711", "ID: 4711", "schema id 4711"):
+        assert read_query(text).schema_id == 4711
+    assert read_query("grid 4711").schema_id is read_query("id x").schema_id is None
+    assert read_query(f"guid {GUID}").guid == GUID
     assert read_query(str(GUID).upper()).guid == read_query(GUID.hex).guid == GUID
     for digits in (16, 32, 64):
         assert read_query("ab" * (digits // 2)).fingerprint == b"\xab" * 8
