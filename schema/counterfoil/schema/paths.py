@@ -180,7 +180,10 @@ def print_inside(around: str, step: Step) -> str:
     >>> print_inside("lines[]", member("price")), print_inside("", member("id"))
     ('lines[].price', 'id')
     """
-    return f"{around}{_FORM[step.kind].format(_printed(*step))}" if around else print_path((step,))
+    kind, name = step
+    if kind is StepKind.MEMBER and name.isidentifier():  # most steps, and the name is written as it is
+        return f"{around}.{name}" if around else name
+    return f"{around}{_FORM[kind].format(_printed(kind, name))}" if around else print_path((step,))
 
 
 def parse_path(text: str) -> FieldPath:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.schema.elements import declared_types, find_elements
 from counterfoil.schema.fingerprint import all_fingerprints
@@ -28,8 +28,7 @@ _NAMED: Final = frozenset({ElementKind.FIELD, ElementKind.TYPE})
 _PATH_SIGNS: Final = frozenset('[]{}<>()"$')
 
 
-@dataclass(frozen=True, slots=True)
-class SearchFact:
+class SearchFact(NamedTuple):
     """One thing that is found in a version: ``text`` is what a query is compared with.
 
     For an element it is its own name, and ``path`` and ``type`` say where and what it is. A sentence of documentation,

@@ -32,6 +32,9 @@ def print_pointer(pointer: Pointer) -> str:
     >>> print_pointer(("properties", "a/b", "enum", 0))
     '/properties/a~1b/enum/0'
     """
+    text = "".join([f"/{step}" for step in pointer])
+    if "~" not in text and text.count("/") == len(pointer):
+        return text  # nothing is escaped, as in nearly all
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in pointer)
 
 

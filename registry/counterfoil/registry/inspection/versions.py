@@ -10,7 +10,7 @@ from uuid import UUID
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.access.rights import Viewer
 from counterfoil.registry.inspection.belongings import SubjectBelongings
-from counterfoil.registry.inspection.identifiers import MAX_LINES, IdentifierPages
+from counterfoil.registry.inspection.identifiers import IdentifierPages
 from counterfoil.registry.inspection.subjects import SubjectPages, reference_names
 from counterfoil.registry.judges.judging import LongJudgements, Pauses
 from counterfoil.registry.search.searching import Searching
@@ -26,7 +26,6 @@ from counterfoil.schema.element_tables import (
     element_table,
     element_window,
     page_of,
-    source_window,
 )
 from counterfoil.schema.errors import InvalidSchema, JudgementEnded, NotFound
 from counterfoil.schema.model import Metadata, RuleSet
@@ -36,7 +35,6 @@ from counterfoil.schema.rest.inspection import (
     ElementStep,
     MetadataRow,
     RuleSetRow,
-    SourceWindow,
     VersionInspection,
 )
 
@@ -154,15 +152,6 @@ class VersionPages:
             await self._search.namesakes(subject, path, visible=viewer.visible(AccessOperation.READ)),
             await self._belongings.owner(subject, viewer=viewer),
         )
-
-    async def source(
-        self, subject: QualifiedSubject, version: int | None, *, first: int = 1, count: int = MAX_LINES
-    ) -> SourceWindow:
-        """Return some lines of the laid-out text of a version of a subject that the caller may read."""
-        history = await self._storage.history(subject)
-        content = await self._reader.content(history.pick(subject, version, deleted=True).guid)
-        parsed = await self._reader.parsed(subject.context, content)
-        return await self._reader.about(parsed, source_window, first, min(count, MAX_LINES))
 
     # --- tables of elements
 

@@ -12,7 +12,7 @@ from counterfoil.registry.judges.judging import Pauses
 from counterfoil.registry.search.lives import KIND_OF_ROLE, HitRole, LifeState, subject_of
 from counterfoil.registry.search.matching import FoundRow, QueryMatcher, Rank
 from counterfoil.registry.search.questions import WordScope, in_parts
-from counterfoil.registry.search.rows import MAX_COUNTED, IndexRows, RankedRow, RoleCount, rank_of
+from counterfoil.registry.search.rows import LAST_KEY, MAX_COUNTED, IndexRows, RankedRow, RoleCount, rank_of
 from counterfoil.registry.search.texts import marks_in
 from counterfoil.schema.rest.inspection import HitKind, SearchHit, SearchResult
 from counterfoil.schema.texts import counted
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FEW_SUBJECTS: Final = 300
 """A caller who may read no more subjects is answered from what the index has of each, without its words."""
 
-_EXAMINED: Final = 5_000
+_EXAMINED: Final = 2_000
 """The rows of readable subjects that one request looks at."""
 
 _MAX_SCOPES: Final = 2000
@@ -54,8 +54,13 @@ class ReadableRanges(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether they are all subjects."""
+        """Whether the caller may read every subject."""
         return self.visible is None
+
+    @property
+    def is_all(self) -> bool:
+        """Whether they are all subjects of all contexts, as one range."""
+        return self.visible is None and self.ranges == [("", LAST_KEY)]
 
     def shows(self, scope: str) -> bool:
         """Return whether a subject in the ranges may be read."""
@@ -172,7 +177,7 @@ class IndexSearch:
     # --- from the words of the index
 
     async def _of_index(self, matcher: QueryMatcher, readable: ReadableRanges, after: Rank | None) -> _Page:
-        rows = IndexRows(self._index, self._found, self._g, matcher, ranges=readable.ranges)
+        rows = IndexRows(self._index, self._found, self._g, matcher, ranges=readable.ranges, is_whole=readable.is_all)
         gathered = _Gathered(matcher, readable, self._question.limit)
         counts_rows = after is None and matcher.is_simple and readable.is_exact and len(matcher.states) == 1
         async for ranked in rows.in_order(self._roles, after):

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from counterfoil.registry.search.texts import trigrams
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The format of an index; one of another format is removed and built anew."""
 
 Statement: TypeAlias = "tuple[str, tuple[object, ...]]"
@@ -22,7 +22,7 @@ Statement: TypeAlias = "tuple[str, tuple[object, ...]]"
 HIT_COLUMNS: Final = "word, role, state, scope, place, path, type, tags, language, since, until"
 TABLES: Final = ("words", "hits", "subjects", "fingerprints", "unreadable")
 
-MAX_CANDIDATES: Final = 20_000
+MAX_CANDIDATES: Final = 5_000
 """The largest number of names or texts that one word of a query is compared with."""
 
 REFUSAL_TABLES: Final = ("refusals_1", "refusal_requests_1")
@@ -101,9 +101,13 @@ class IndexDialect(ABC):
         """Return the query of key and number of the words with the digests ``$1``."""
 
     def put_word(self, g: int) -> str:
-        """Return the statement that adds a word (key, text, folded) unless it is there."""
+        """Return the statement that adds a word (key, text, folded, beginning) unless it is there.
+
+        ``beginning`` is what a documentation text is sorted by; that of a name is NULL.
+        """
         return (
-            f"INSERT INTO {self.table('words', g)} (key, text, folded) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING"
+            f"INSERT INTO {self.table('words', g)} (key, text, folded, beginning) VALUES ($1, $2, $3, $4) "
+            "ON CONFLICT (key) DO NOTHING"
         )
 
     @abstractmethod
@@ -139,26 +143,26 @@ class IndexDialect(ABC):
     # --- names and texts
 
     def names_from(self, g: int) -> str:
-        """Return the query of names (number, text, folded) from ``$1`` on and below ``$2``, ``$3`` at most."""
+        """Return the query of names (number, text, folded, key) from ``$1`` on and below ``$2``, ``$3`` at most."""
         return (
-            f"SELECT id, text, folded FROM {self.table('words', g)} "
+            f"SELECT id, text, folded, key FROM {self.table('words', g)} "
             "WHERE folded >= $1 AND folded < $2 ORDER BY folded, text LIMIT $3"
         )
 
     @abstractmethod
     def names_with_part(self, g: int, word: str, limit: int) -> Statement:
-        """Return the query of names (number, text, folded) with ``word`` inside."""
+        """Return the query of names (number, text, folded, key) with ``word`` inside."""
 
     @abstractmethod
     def names_like(self, g: int, word: str, limit: int) -> Statement | None:
-        """Return the query of some names (number, text, folded) that have three characters in common with ``word``.
+        """Return the query of some names (number, text, folded, key) with three characters of ``word`` inside.
 
         None where there is no index of parts.
         """
 
     @abstractmethod
     def docs_with_words(self, g: int, words: Sequence[str], limit: int) -> Statement:
-        """Return the query of documentation texts (number, text) that have words which begin with ``words``.
+        """Return the query of texts (number, text, beginning, key) that have words which begin with ``words``.
 
         Where there is no index of words, it is the query of all, and the caller compares them.
         """
@@ -175,6 +179,13 @@ class IndexDialect(ABC):
     @abstractmethod
     def hits_counted(self, g: int) -> str:
         """Return the query of the number of these hits and of their subjects, where ``$5`` are counted at most."""
+
+    @abstractmethod
+    def hits_by_role(self, g: int) -> str:
+        """Return the query of role, state, and the numbers of hits and of their subjects, of the words ``$1``.
+
+        At most ``$2`` hits are looked at, in all subjects.
+        """
 
     def subjects_in(self, g: int, columns: str, condition: str = "") -> str:
         """Return the query of the subjects in the range from ``$1`` on and below ``$2``, ``$3`` at most."""
@@ -203,7 +214,10 @@ class SqliteDialect(IndexDialect):
         """Return the statements that make the tables of a generation."""
         words, hits = self.table("words", g), self.table("hits", g)
         made = [
-            f"CREATE TABLE {words} (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, text TEXT NOT NULL, folded TEXT)",
+            (
+                f"CREATE TABLE {words} (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, text TEXT NOT NULL,"
+                " folded TEXT, beginning TEXT)"
+            ),
             f"CREATE INDEX {words}_folded ON {words} (folded, text) WHERE folded IS NOT NULL",
             (
                 f"CREATE TABLE {hits} (word INTEGER, role INTEGER, state INTEGER, scope TEXT, place INTEGER, path TEXT,"
@@ -279,12 +293,14 @@ class SqliteDialect(IndexDialect):
         """Return the query of names with ``word`` inside."""
         words = self.table("words", g)
         if not self.has_parts:
-            scan = f"SELECT id, text, folded FROM {words} WHERE folded IS NOT NULL AND instr(folded, $1) > 0 LIMIT $2"
+            scan = (
+                f"SELECT id, text, folded, key FROM {words} WHERE folded IS NOT NULL AND instr(folded, $1) > 0 LIMIT $2"
+            )
             return scan, (word, limit)
         wanted = " AND ".join(_quoted(part) for part in trigrams(word)[:_MAX_PARTS])
         return (
             (
-                f"SELECT w.id, w.text, w.folded FROM (SELECT rowid AS id FROM parts_{g} WHERE parts_{g} MATCH $1"
+                f"SELECT w.id, w.text, w.folded, w.key FROM (SELECT rowid AS id FROM parts_{g} WHERE parts_{g} MATCH $1"
                 f" LIMIT $3) p CROSS JOIN {words} w ON w.id = p.id WHERE instr(w.folded, $2) > 0"
             ),
             (wanted, word, limit),
@@ -297,7 +313,7 @@ class SqliteDialect(IndexDialect):
             return None
         return (
             (
-                f"SELECT w.id, w.text, w.folded FROM (SELECT rowid AS id FROM parts_{g} WHERE parts_{g} MATCH $1"
+                f"SELECT w.id, w.text, w.folded, w.key FROM (SELECT rowid AS id FROM parts_{g} WHERE parts_{g} MATCH $1"
                 f" LIMIT $2) p CROSS JOIN {self.table('words', g)} w ON w.id = p.id"
             ),
             (" OR ".join(map(_quoted, parts)), limit),
@@ -307,12 +323,12 @@ class SqliteDialect(IndexDialect):
         """Return the query of documentation texts that have words which begin with ``words``."""
         table = self.table("words", g)
         if not self.has_parts:
-            return f"SELECT id, text FROM {table} WHERE folded IS NULL LIMIT $1", (-1,)
+            return f"SELECT id, text, beginning, key FROM {table} WHERE folded IS NULL LIMIT $1", (-1,)
         wanted = " AND ".join(f"{_quoted(word)} *" for word in words)
         return (
             (
-                f"SELECT w.id, w.text FROM (SELECT rowid AS id FROM docs_{g} WHERE docs_{g} MATCH $1 LIMIT $2) d"
-                f" CROSS JOIN {table} w ON w.id = d.id"
+                f"SELECT w.id, w.text, w.beginning, w.key FROM (SELECT rowid AS id FROM docs_{g}"
+                f" WHERE docs_{g} MATCH $1 LIMIT $2) d CROSS JOIN {table} w ON w.id = d.id"
             ),
             (wanted, limit),
         )
@@ -327,6 +343,14 @@ class SqliteDialect(IndexDialect):
     def hits_counted(self, g: int) -> str:
         """Return the query of the numbers of hits and subjects."""
         return f"SELECT count(*), count(DISTINCT scope) FROM (SELECT h.scope AS scope {self._hits(g)} LIMIT $5)"
+
+    def hits_by_role(self, g: int) -> str:
+        """Return the query of the numbers of hits and subjects by role and state."""
+        return (
+            "SELECT role, state, count(*), count(DISTINCT scope) FROM (SELECT h.role, h.state, h.scope "
+            f"FROM json_each($1) w CROSS JOIN {self.table('hits', g)} h "
+            "WHERE h.word = w.value LIMIT $2) GROUP BY role, state"
+        )
 
     def _hits(self, g: int) -> str:
         low, high = "json_extract(r.value, '$[0]')", "json_extract(r.value, '$[1]')"
@@ -371,7 +395,8 @@ class PostgresDialect(IndexDialect):
         made = [
             (
                 f"CREATE TABLE {words} (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key bytea NOT NULL UNIQUE,"
-                ' text text COLLATE "C" NOT NULL, folded text COLLATE "C", lexemes tsvector)'
+                ' text text COLLATE "C" NOT NULL, folded text COLLATE "C",'
+                ' beginning text COLLATE "C", lexemes tsvector)'
             ),
             f"CREATE INDEX ON {words} (folded) WHERE folded IS NOT NULL",
             f"CREATE INDEX ON {words} USING gin (lexemes) WHERE folded IS NULL",
@@ -441,7 +466,7 @@ class PostgresDialect(IndexDialect):
         """Return the query of names with ``word`` inside."""
         return (
             (
-                f"SELECT id, text, folded FROM {self.table('words', g)} "
+                f"SELECT id, text, folded, key FROM {self.table('words', g)} "
                 "WHERE folded IS NOT NULL AND folded LIKE $1 LIMIT $2"
             ),
             (f"%{_escaped(word)}%", limit),
@@ -454,7 +479,7 @@ class PostgresDialect(IndexDialect):
             return None
         return (
             (
-                f"SELECT id, text, folded FROM {self.table('words', g)} "
+                f"SELECT id, text, folded, key FROM {self.table('words', g)} "
                 "WHERE folded IS NOT NULL AND folded LIKE ANY ($1::text[]) LIMIT $2"
             ),
             ([f"%{_escaped(part)}%" for part in parts], limit),
@@ -465,7 +490,7 @@ class PostgresDialect(IndexDialect):
         wanted = " & ".join(f"'{word}':*" for word in words)  # they are letters and digits alone
         return (
             (
-                f"SELECT id, text FROM {self.table('words', g)} "
+                f"SELECT id, text, beginning, key FROM {self.table('words', g)} "
                 "WHERE folded IS NULL AND lexemes @@ $1::text::tsquery LIMIT $2"
             ),
             (wanted, limit),
@@ -488,6 +513,14 @@ class PostgresDialect(IndexDialect):
             "SELECT count(*), count(DISTINCT scope) FROM (SELECT h.scope FROM unnest($1::bigint[]) w (id) CROSS JOIN "
             f"jsonb_array_elements($2::text::jsonb) r (pair) JOIN {self.table('hits', g)} h ON {self._condition} "
             "LIMIT $5) counted"
+        )
+
+    def hits_by_role(self, g: int) -> str:
+        """Return the query of the numbers of hits and subjects by role and state."""
+        return (
+            "SELECT role, state, count(*), count(DISTINCT scope) FROM (SELECT h.role, h.state, h.scope "
+            f"FROM unnest($1::bigint[]) w (id) JOIN {self.table('hits', g)} h "
+            "ON h.word = w.id LIMIT $2) counted GROUP BY role, state"
         )
 
     @property

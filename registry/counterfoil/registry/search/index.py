@@ -277,7 +277,9 @@ class SearchIndex:
         new = [word for word, key in keys.items() if key not in found]
         if new:
             dialect = self.database.dialect
-            await writing.each(dialect.put_word(g), [(keys[word], word.text, word.folded) for word in new])
+            await writing.each(
+                dialect.put_word(g), [(keys[word], word.text, word.folded, word.beginning) for word in new]
+            )
             await self._read_numbers(writing, g, [keys[word] for word in new], found)
             await self._put_parts(writing, g, [(found[keys[word]], word) for word in new])
         self._new.update({(g, key): number for key, number in found.items()})

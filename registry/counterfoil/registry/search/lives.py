@@ -12,10 +12,12 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cache
 from hashlib import blake2b
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from counterfoil.registry.search.texts import MAX_DOC_CHARS, fold, storable
+from counterfoil.registry.search.texts import MAX_DOC_CHARS, fold, folded_beginning, storable
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.rest.inspection import HitKind
@@ -55,6 +57,7 @@ KIND_OF_ROLE: Final = {
     HitRole.TOPIC: HitKind.TOPIC,
     HitRole.DOC: HitKind.DOC,
 }
+_KIND_BY_NUMBER: Final = {role.value: kind for role, kind in KIND_OF_ROLE.items()}
 _ROLE_OF_KIND: Final = {kind: role for role, kind in KIND_OF_ROLE.items() if role is not HitRole.TYPE}
 
 
@@ -99,6 +102,11 @@ class IndexWord(NamedTuple):
         """A digest by which the text is found again."""
         kind = b"d" if self.folded is None else b"n"
         return blake2b(self.text.encode(), digest_size=_KEY_BYTES, person=kind).digest()
+
+    @property
+    def beginning(self) -> str | None:
+        """What a documentation text is sorted by; None for a name, which is sorted by ``folded``."""
+        return folded_beginning(self.text) if self.folded is None else None
 
 
 class HitRow(NamedTuple):
@@ -218,11 +226,22 @@ class IndexedSubject:
     def differences(self, before: IndexedSubject, subject: QualifiedSubject) -> tuple[list[HitRow], list[HitRow]]:
         """Return the rows that it has and ``before`` has not, and the reverse.
 
-        Lives that are the same in both are left out before rows are made of them, since most are.
+        Lives that are the same in both are left out before rows are made of them: most are, and they are the same
+        values at the same places, since :meth:`with_versions` only replaces some and adds others.
         """
         scope = scope_key(subject)
-        known = {(life, before.state_of(life.since, life.until)) for life in before.lives}
-        present = {(life, self.state_of(life.since, life.until)) for life in self.lives}
+        state_of, state_before = cache(self.state_of), cache(before.state_of)
+        known: set[tuple[FactLife, LifeState]] = set()
+        present: set[tuple[FactLife, LifeState]] = set()
+        for here, there in zip_longest(self.lives, before.lives):
+            state = None if here is None else state_of(here.since, here.until)
+            earlier = None if there is None else state_before(there.since, there.until)
+            if here is there and state is earlier:
+                continue
+            if here is not None and state is not None:
+                present.add((here, state))
+            if there is not None and earlier is not None:
+                known.add((there, earlier))
         new = [row for life, state in present - known for row in _rows_of(life, scope, state)]
         old = [row for life, state in known - present for row in _rows_of(life, scope, state)]
         own, own_before = set(self._own_rows(subject)), set(before._own_rows(subject))
@@ -261,7 +280,7 @@ class IndexedSubject:
             tuple((first, language) for first, language in languages),
             tuple(
                 FactLife(
-                    SearchFact(KIND_OF_ROLE[HitRole(role)], text, path, kind, tuple(tags)),
+                    SearchFact(_KIND_BY_NUMBER[role], text, path, kind, tuple(tags)),
                     language,
                     since,
                     until,

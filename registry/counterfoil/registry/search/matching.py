@@ -34,7 +34,6 @@ _SCOPE_OF_ROLE: Final = {
 }
 _FILTERS: Final = frozenset({WordScope.TYPE, WordScope.TAG, WordScope.SUBJECT})
 _WITH_ELEMENT: Final = frozenset({HitRole.ELEMENT, HitRole.TYPE, HitRole.TAG, HitRole.DOC})
-_SHOWN_OF_DOC: Final = 40
 
 
 class Rank(NamedTuple):
@@ -107,12 +106,6 @@ class FoundRow(NamedTuple):
         return self.text if self.role is HitRole.ELEMENT else element_name(self.path)
 
 
-def folded_for_order(role: HitRole, text: str, folded: str | None = None) -> str:
-    """Return what a text is sorted by: its folded form, of documentation the beginning of it."""
-    folded = fold(text) if folded is None else folded
-    return folded[:_SHOWN_OF_DOC] if role is HitRole.DOC else folded
-
-
 @dataclass(frozen=True)
 class QueryMatcher:
     """Decides which rows are hits of a query: all words have to match, and one of them the row's own text.
@@ -153,8 +146,7 @@ class QueryMatcher:
         """Return how well an own text matches, the lowest is the best; None if it does not."""
         drivers = self.drivers(role)
         if role is HitRole.DOC:
-            words = words_of_doc(text)
-            return DOC_TIER if any(_is_in_doc(words, each) for each in drivers) else None
+            return DOC_TIER if any(self._is_in_doc(text, each) for each in drivers) else None
         folded = fold(text) if folded is None else folded
         found = [best for each in drivers if (best := closeness(folded, each)) is not None]
         return min(found, default=None)
@@ -177,9 +169,8 @@ class QueryMatcher:
         if word.scope is _SCOPE_OF_ROLE[row.role]:
             return self._own_matches(row, text)
         if word.scope is WordScope.NAMES:
-            return self._own_matches(row, text) or any(
-                contains(fold(each), text) for each in (row.path, row.type, row.subject.name)
-            )
+            around = (row.path, row.type, row.subject.name)  # cheaper than a documentation text
+            return any(contains(fold(each), text) for each in around) or self._own_matches(row, text)
         if row.role not in _WITH_ELEMENT:
             return False
         if word.scope is WordScope.FIELD:
@@ -190,8 +181,19 @@ class QueryMatcher:
 
     def _own_matches(self, row: FoundRow, text: str) -> bool:
         if row.role is HitRole.DOC:
-            return _is_in_doc(words_of_doc(row.text), text)
+            return self._is_in_doc(row.text, text)
         return contains(fold(row.text), text)
+
+    def _is_in_doc(self, doc: str, word: str) -> bool:
+        """Return whether a documentation text has a word; its words are found once, for all its rows."""
+        words = self._words_by_doc.get(doc)
+        if words is None:
+            words = self._words_by_doc[doc] = words_of_doc(doc)
+        return _is_in_doc(words, word)
+
+    @cached_property
+    def _words_by_doc(self) -> dict[str, list[str]]:
+        return {}
 
 
 def doc_parts(word: str) -> list[str]:

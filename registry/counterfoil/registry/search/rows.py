@@ -7,8 +7,8 @@ a search costs, returns and counts does not depend on subjects that are hidden f
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from counterfoil.registry.search.dialects import MAX_CANDIDATES, Statement
 from counterfoil.registry.search.lives import HitRole, IndexWord, LifeState
@@ -18,9 +18,8 @@ from counterfoil.registry.search.matching import (
     QueryMatcher,
     Rank,
     doc_parts,
-    folded_for_order,
 )
-from counterfoil.registry.search.texts import TRIGRAM, fold
+from counterfoil.registry.search.texts import TRIGRAM, fold, folded_beginning
 from counterfoil.registry.store.name_ranges import above
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ MAX_COUNTED: Final = 10_000
 
 _FIRST_CHUNK: Final = 64
 _MAX_CHUNK: Final = 512
-_ROWS_AT_ONCE: Final = 256
+_ROWS_AT_ONCE: Final = 512
 
 
 class RankedRow(NamedTuple):
@@ -54,7 +53,7 @@ class RoleCount(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """A word of the index that matches, in the order of hits."""
+    """A word of the index that may match, in the order of hits; ``folded`` is what it is sorted by."""
 
     folded: str
     digest: str
@@ -62,8 +61,22 @@ class _Candidate(NamedTuple):
     text: str
 
 
+class _Count(NamedTuple):
+    """How many rows there are, in how many subjects; ``is_cut``: there may be more."""
+
+    hits: int
+    subjects: int
+    is_cut: bool
+
+
+_Counts: TypeAlias = "dict[tuple[HitRole, LifeState], _Count]"
+
+
 class IndexRows:
-    """The rows of one query in a generation, within ``ranges`` of keys of subjects."""
+    """The rows of one query in a generation, within ``ranges`` of keys of subjects.
+
+    ``is_whole``: the ranges are all subjects, so that any row of a word may be looked at.
+    """
 
     def __init__(
         self,
@@ -73,25 +86,29 @@ class IndexRows:
         matcher: QueryMatcher,
         *,
         ranges: Sequence[tuple[str, str]],
+        is_whole: bool = False,
     ) -> None:
         self._dialect = index.database.dialect
         self._found = found
         self._g = g
         self._matcher = matcher
         self._ranges = self._dialect.ranges(ranges)
-        self._names: dict[str, dict[int, tuple[str, str | None]]] = {}
-        self._judged: dict[tuple[object, ...], list[tuple[int, _Candidate]]] = {}
+        self._is_whole = is_whole
+        self._counts: dict[tuple[object, ...], _Counts] = {}
+        self._names: dict[str, dict[int, _Candidate]] = {}
+        self._judged: dict[tuple[object, ...], dict[int, list[_Candidate]]] = {}
         self.is_cut = False
         """Whether a word matches more names or texts than are looked at."""
 
     async def in_order(self, roles: Sequence[HitRole], after: Rank | None) -> AsyncIterator[list[RankedRow]]:
         """Yield the rows whose own text matches by their ranks, some at a time, behind ``after``."""
         by_place = await self._candidates(roles)
+        absent = await self._absent(roles)
         for tier in sorted({tier for tier, _ in by_place}):
             for state in self._matcher.states:
                 for role in sorted(roles):
                     candidates = by_place.get((tier, role), [])
-                    if after is not None and (tier, state, role) < after[:3]:
+                    if (role, state) in absent or (after is not None and (tier, state, role) < after[:3]):
                         continue
                     behind = after if after is not None and (tier, state, role) == after[:3] else None
                     async for rows in self._of_role(tier, state, role, candidates, behind):
@@ -99,22 +116,52 @@ class IndexRows:
 
     async def counts(self, roles: Sequence[HitRole], state: LifeState) -> list[RoleCount]:
         """Count the rows whose own text matches, up to :data:`MAX_COUNTED`."""
-        numbers: dict[HitRole, list[int]] = defaultdict(list)
-        for (_, role), candidates in (await self._candidates(roles)).items():
-            numbers[role] += [each.number for each in candidates]
-        roles = sorted(numbers)
-        statement = self._dialect.hits_counted(self._g)
-        found = await self._found.rows_of_all(
-            [
-                (
-                    statement,
-                    (self._dialect.numbers(numbers[role]), self._ranges, int(role), int(state), MAX_COUNTED + 1),
-                )
-                for role in roles
-            ]
-        )
+        if self._is_whole:
+            counted = [await self._counted(role) for role in sorted(roles)]
+        else:
+            counted = await self._counted_within(sorted(roles), state)
         return [
-            RoleCount(role, min(hits, MAX_COUNTED), subjects, self.is_cut or hits > MAX_COUNTED)
+            RoleCount(role, min(found.hits, MAX_COUNTED), found.subjects, self.is_cut or found.is_cut)
+            for role, counts in zip(sorted(roles), counted, strict=True)
+            if (found := counts.get((role, state))) is not None
+        ]
+
+    async def _absent(self, roles: Sequence[HitRole]) -> set[tuple[HitRole, LifeState]]:
+        """Return the roles and states of which no word has a row, as far as one look at all of them says so."""
+        if not self._is_whole:
+            return set()
+        found: set[tuple[HitRole, LifeState]] = set()
+        for role in roles:
+            counts = await self._counted(role)
+            if not any(each.is_cut for each in counts.values()):
+                found |= {(role, state) for state in LifeState if (role, state) not in counts}
+        return found
+
+    async def _counted(self, role: HitRole) -> _Counts:
+        """Return the numbers of rows of the words of a role, by role and state; where all subjects may be read."""
+        drivers = self._drivers_of(role)
+        known = self._counts.get(drivers)
+        if known is None:
+            numbers = [each.number for found in (await self._candidates_of(role)).values() for each in found]
+            statement = self._dialect.hits_by_role(self._g)
+            rows = await self._found.rows(statement, self._dialect.numbers(numbers), MAX_COUNTED + 1)
+            is_cut = sum(row[2] for row in rows) > MAX_COUNTED
+            known = self._counts[drivers] = {
+                (HitRole(role), LifeState(state)): _Count(hits, subjects, is_cut)
+                for role, state, hits, subjects in rows
+            }
+        return known
+
+    async def _counted_within(self, roles: Sequence[HitRole], state: LifeState) -> list[_Counts]:
+        """Return the numbers of rows for each role, of which none is read that is not in the ranges."""
+        statement = self._dialect.hits_counted(self._g)
+        given = []
+        for role in roles:
+            numbers = [each.number for found in (await self._candidates_of(role)).values() for each in found]
+            given.append((self._dialect.numbers(numbers), self._ranges, int(role), int(state), MAX_COUNTED + 1))
+        found = await self._found.rows_of_all([(statement, each) for each in given])
+        return [
+            {(role, state): _Count(hits, subjects, hits > MAX_COUNTED)}
             for role, [(hits, subjects)] in zip(roles, found, strict=True)
         ]
 
@@ -131,35 +178,43 @@ class IndexRows:
         like = dialect.names_like(self._g, word, limit)
         if like is not None:
             rows += await self._found.rows(like[0], *like[1])
-        return [(number, text, folded) for number, text, folded in rows]
+        return [(number, text, folded) for number, text, folded, _ in rows]
 
     # --- words
 
     async def _candidates(self, roles: Sequence[HitRole]) -> dict[tuple[int, HitRole], list[_Candidate]]:
         """Return the words that match, by how well and for which role, each list in order."""
-        found: dict[tuple[int, HitRole], list[_Candidate]] = defaultdict(list)
-        for role in roles:
-            for tier, candidate in await self._candidates_of(role):
-                found[tier, role].append(candidate)
-        return found
+        return {
+            (tier, role): candidates for role in roles for tier, candidates in (await self._candidates_of(role)).items()
+        }
 
-    async def _candidates_of(self, role: HitRole) -> list[tuple[int, _Candidate]]:
-        """Return the words that match for a role, each with how well, in order; equal words are judged once."""
-        drivers = (role is HitRole.DOC, *self._matcher.drivers(role))
+    async def _candidates_of(self, role: HitRole) -> dict[int, list[_Candidate]]:
+        """Return the words that match for a role by how well, in order; words of equal queries are read once."""
+        drivers = self._drivers_of(role)
         known = self._judged.get(drivers)
         if known is None:
-            words: dict[int, tuple[str, str | None]] = {}
+            words: dict[int, _Candidate] = {}
             for driver in self._matcher.drivers(role):
                 words.update(await (self._docs(driver) if role is HitRole.DOC else self._named(driver)))
-            judged = [
-                (self._matcher.tier(role, text, folded), _candidate(role, number, text, folded))
-                for number, (text, folded) in words.items()
-            ]
-            known = self._judged[drivers] = sorted([(tier, each) for tier, each in judged if tier is not None])
+            known = self._judged[drivers] = self._by_tier(role, words.values())
         return known
 
-    async def _named(self, word: str) -> dict[int, tuple[str, str | None]]:
-        """Return the names that begin with a word or have it inside: text and folded text by number."""
+    def _drivers_of(self, role: HitRole) -> tuple[object, ...]:
+        return (role is HitRole.DOC, *self._matcher.drivers(role))
+
+    def _by_tier(self, role: HitRole, words: Iterable[_Candidate]) -> dict[int, list[_Candidate]]:
+        """Return words by how well they match, without those that do not, each list in order."""
+        if role is HitRole.DOC and self._dialect.has_doc_words:
+            return {DOC_TIER: sorted(words)}  # the database compared the same words
+        found: dict[int, list[_Candidate]] = defaultdict(list)
+        for each in sorted(words):
+            tier = self._matcher.tier(role, each.text, each.folded)
+            if tier is not None:
+                found[tier].append(each)
+        return found
+
+    async def _named(self, word: str) -> dict[int, _Candidate]:
+        """Return the names that begin with a word or have it inside, by number."""
         known = self._names.get(word)
         if known is None:
             dialect, end = self._dialect, above(word) or LAST_KEY
@@ -168,11 +223,10 @@ class IndexRows:
                 statements.append(dialect.names_with_part(self._g, word, MAX_CANDIDATES))
             found = await self._found.rows_of_all(statements)
             self.is_cut = self.is_cut or any(len(rows) == MAX_CANDIDATES for rows in found)
-            rows = [row for each in found for row in each]
-            known = self._names[word] = {number: (text, folded) for number, text, folded in rows}
+            known = self._names[word] = _candidates([row for rows in found for row in rows])
         return known
 
-    async def _docs(self, word: str) -> dict[int, tuple[str, str | None]]:
+    async def _docs(self, word: str) -> dict[int, _Candidate]:
         """Return the documentation texts with a word, by number."""
         parts = doc_parts(word)
         if not parts:
@@ -180,14 +234,15 @@ class IndexRows:
         statement, arguments = self._dialect.docs_with_words(self._g, parts, MAX_CANDIDATES)
         rows = await self._found.rows(statement, *arguments)
         self.is_cut = self.is_cut or (self._dialect.has_doc_words and len(rows) == MAX_CANDIDATES)
-        return {number: (text, None) for number, text in rows}
+        return _candidates(rows)
 
     # --- rows
 
     async def _of_role(
         self, tier: int, state: LifeState, role: HitRole, candidates: Sequence[_Candidate], behind: Rank | None
     ) -> AsyncIterator[list[RankedRow]]:
-        scope, place, size = "", -1, _FIRST_CHUNK
+        first = _FIRST_CHUNK if self._matcher.is_simple else _MAX_CHUNK  # else most rows are no hits
+        scope, place, size = "", -1, first
         if behind is not None:
             reached = (behind.folded, behind.word)
             candidates = [each for each in candidates if each[:2] >= reached]
@@ -205,7 +260,7 @@ class IndexRows:
                 scope, place, size = last[3], last[4], 1
             else:
                 at += len(chunk)
-                scope, place, size = "", -1, _FIRST_CHUNK if size == 1 else min(2 * size, _MAX_CHUNK)
+                scope, place, size = "", -1, first if size == 1 else min(2 * size, _MAX_CHUNK)
 
     def _reading(
         self, numbers: Sequence[int], role: HitRole, state: LifeState, scope: str, place: int, *, limit: int
@@ -214,9 +269,8 @@ class IndexRows:
         return self._dialect.hits_in_order(self._g), given
 
 
-def _candidate(role: HitRole, number: int, text: str, folded: str | None) -> _Candidate:
-    word = IndexWord(text, None if role is HitRole.DOC else folded)
-    return _Candidate(folded_for_order(role, text, folded), word.key.hex(), number, text)
+def _candidates(rows: Sequence[Any]) -> dict[int, _Candidate]:
+    return {number: _Candidate(folded, bytes(key).hex(), number, text) for number, text, folded, key in rows}
 
 
 def row_of(row: Any, text: str) -> FoundRow:
@@ -236,7 +290,6 @@ def _ranked(tier: int, word: _Candidate, row: FoundRow) -> RankedRow:
 
 def rank_of(tier: int, row: FoundRow) -> Rank:
     """Return the rank of a row that was made of a subject."""
-    folded = fold(row.text)
-    word = IndexWord(row.text, None if row.role is HitRole.DOC else folded)
-    order = folded_for_order(row.role, row.text, folded if tier != DOC_TIER else None)
+    word = IndexWord(row.text, None if row.role is HitRole.DOC else fold(row.text))
+    order = folded_beginning(row.text) if word.folded is None else word.folded
     return Rank(tier, row.state, row.role, order, word.key.hex(), row.scope, row.place)

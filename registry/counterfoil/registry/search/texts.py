@@ -17,6 +17,8 @@ MAX_DOC_CHARS: Final = 2000
 
 TRIGRAM: Final = 3
 
+_SORTED_CHARS: Final = 40
+
 _REMEMBERED: Final = 4096
 """The names whose folded form is remembered: rows of one search repeat the same ones."""
 
@@ -52,8 +54,19 @@ def fold(text: str) -> str:
     >>> fold("customer_email") == fold("customerEmail") == fold("Customer.E-Mail")
     True
     """
-    folded = unicodedata.normalize("NFC", storable(text[: 2 * MAX_NAME_CHARS])).casefold()
-    return (folded.translate(_IGNORED) or folded)[:MAX_NAME_CHARS]
+    text = storable(text[: 2 * MAX_NAME_CHARS])
+    if text.isascii():  # nearly always, and then this is the same in a quarter of the time
+        folded = text.lower()
+        bare = folded.replace("_", "").replace("-", "").replace(".", "")
+    else:
+        folded = unicodedata.normalize("NFC", text).casefold()
+        bare = folded.translate(_IGNORED)
+    return (bare or folded)[:MAX_NAME_CHARS]
+
+
+def folded_beginning(text: str) -> str:
+    """Return what a documentation text is sorted by."""
+    return fold(text)[:_SORTED_CHARS]
 
 
 def closeness(folded: str, word: str) -> Closeness | None:

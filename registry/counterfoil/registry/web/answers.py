@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from http import HTTPStatus
 from importlib import metadata
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
 from starlette.responses import Response
@@ -17,13 +17,15 @@ from starlette.types import Message, Scope, Send
 
 from counterfoil.pages.frame import Crumb, EarlierState, PageFrame
 from counterfoil.pages.links import ServerLinks
-from counterfoil.pages.models import ErrorPage
 from counterfoil.registry.access.rights import CALLER, Caller
 from counterfoil.registry.http.envelope import REQUEST_ID
 from counterfoil.registry.http.replies import IF_NONE_MATCH, NOT_MODIFIED, entity_tag, is_matched
 from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.settings import NAMES_IN_PATHS, ServerSettings
 from counterfoil.schema.rest.inspection import IndexState
+
+if TYPE_CHECKING:
+    from counterfoil.pages.models import ErrorPage
 
 # What is the same for all pages of an application.
 
@@ -271,6 +273,8 @@ def error_page(
     status: int, document: dict[str, Any], *, request_id: str, found: ErrorHelp, retry_s: int | None = None
 ) -> ErrorPage:
     """Return the page of an error with this status and body."""
+    from counterfoil.pages.models import ErrorPage  # the values of pages cost start time
+
     is_absent = status == HTTPStatus.NOT_FOUND
     try:
         phrase = HTTPStatus(status).phrase

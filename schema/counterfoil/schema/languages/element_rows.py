@@ -165,8 +165,10 @@ class ElementTags:
     def __init__(self, by_path: Mapping[str, Sequence[str]]) -> None:
         self._by_path = by_path
 
-    def of(self, inline: Iterable[str], *names: str) -> tuple[str, ...]:
+    def of(self, inline: Sequence[str], *names: str) -> tuple[str, ...]:
         """Return the tags of an element: ``inline`` first, then those of the paths that match one of its names."""
+        if not self._by_path:
+            return tuple(dict.fromkeys(inline)) if inline else ()
         given = (
             tag
             for path, tags in self._by_path.items()

@@ -17,11 +17,13 @@ from counterfoil.schema.languages.avro.paths import short_name, without_null
 from counterfoil.schema.languages.avro.schema import AvroSchema
 from counterfoil.schema.languages.avro.types import (
     NO_DEFAULT,
+    WORD_BY_KIND,
     AvroArray,
     AvroEnum,
     AvroField,
     AvroFixed,
     AvroMap,
+    AvroPrimitive,
     AvroRecord,
     AvroType,
     AvroUnion,
@@ -219,10 +221,17 @@ def type_words(node: AvroType) -> str:
     >>> type_words(parse_avro('["null", {"type": "array", "items": ["null", "string"]}]').root)
     'null | array of (null | string)'
     """
-    return shortened(_words(node))
+    return WORD_BY_KIND[node.kind] if _is_bare(node) else shortened(_words(node))
+
+
+def _is_bare(node: AvroType) -> bool:
+    """Return whether a type is a primitive one that has nothing but its name."""
+    return isinstance(node, AvroPrimitive) and not node.properties and node.logical_type is None
 
 
 def _words(node: AvroType) -> str:
+    if _is_bare(node):
+        return WORD_BY_KIND[node.kind]
     match node:
         case AvroArray():
             words = f"array of {_grouped(node.items)}"
@@ -260,6 +269,8 @@ def _kind_words(node: NamedType) -> str:
 
 def _names_in(node: AvroType) -> tuple[str, ...]:
     """Return the names of the declared types in a type, which is not looked into further."""
+    if isinstance(node, AvroPrimitive):
+        return ()
     found: dict[str, None] = {}
     waiting = [node]
     while waiting:
