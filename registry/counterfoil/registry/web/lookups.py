@@ -254,10 +254,6 @@ def _version_text(request: PageRequest) -> str:
     return request.segment("version") or request.text("version")
 
 
-_REFERRERS: Final = "what referred to it"
-_MISSING_OF_SUBJECT: Final = (_REFERRERS, "readers", "aliases and topics", "refusals")
-
-
 async def build_subject(request: PageRequest) -> BuiltPage:
     """Return the page of a subject with the part that its tab shows."""
     named, subject = str(request.named_subject()), await request.subject()

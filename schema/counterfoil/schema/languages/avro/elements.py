@@ -272,7 +272,7 @@ def _names_in(node: AvroType) -> tuple[str, ...]:
     if isinstance(node, AvroPrimitive):
         return ()
     found: dict[str, None] = {}
-    waiting = [node]
+    waiting: list[AvroType] = [node]
     while waiting:
         each = waiting.pop()
         if isinstance(each, AvroRecord | AvroEnum | AvroFixed):
