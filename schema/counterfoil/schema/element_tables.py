@@ -86,14 +86,14 @@ def element_table(version: NumberedSource, before: Sequence[NumberedSource] = ()
     )
 
 
-def element_window(version: NumberedSource, prefix: str, after: str) -> ElementTable:
+def element_window(version: NumberedSource, prefix: str, after: str, limit: int = MAX_ELEMENTS) -> ElementTable:
     """Return a page of the elements of a version with a large schema, without the versions since which they are there.
 
     Raises ``InvalidSchema``, and ``BadRequest`` for an ``after`` that no element has.
     """
     table = element_table(version)
     rows = tuple(replace(each, since=None) for each in table.elements.elements)
-    return replace(table, elements=page_of(ElementRows(rows, len(rows)), prefix, after))
+    return replace(table, elements=page_of(ElementRows(rows, len(rows)), prefix, after, limit=limit))
 
 
 def source_window(schema: ParsedSchema, first: int, count: int) -> SourceWindow:
@@ -101,7 +101,7 @@ def source_window(schema: ParsedSchema, first: int, count: int) -> SourceWindow:
     return lay_out(schema).window(first, count)
 
 
-def page_of(rows: ElementRows, prefix: str, after: str) -> ElementRows:
+def page_of(rows: ElementRows, prefix: str, after: str, *, limit: int = MAX_ELEMENTS) -> ElementRows:
     """Return the elements whose paths have a prefix, after one of them; ``total`` is the number of those with it.
 
     Raises ``BadRequest`` for an ``after`` that no element has.
@@ -113,7 +113,7 @@ def page_of(rows: ElementRows, prefix: str, after: str) -> ElementRows:
         if after not in keys:
             raise BadRequest(f"after is {after[:200]!r}, which is no element here; expected the `next` of a page")
         first = keys.index(after) + 1
-    page = found[first : first + MAX_ELEMENTS]
+    page = found[first : first + limit]
     is_last = first + len(page) >= len(found)
     return ElementRows(tuple(page), len(found), "" if is_last else _key(page[-1]))
 
