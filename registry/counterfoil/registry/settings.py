@@ -202,7 +202,7 @@ class ServerSettings:
     refusals: str = _setting(
         "on",
         "Whether refused registrations are kept, with their texts, for those who may read the subject: the newest "
-        "10,000, for 30 days, in memory.",
+        "10,000, for 30 days, in the database of the search index; in memory without one.",
         choices=ON_OFF,
     )
     password_checks: int = _setting(

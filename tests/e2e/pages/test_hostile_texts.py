@@ -30,9 +30,15 @@ def ran(tab: WatchedPage) -> bool:
     return found
 
 
-def test_nothing_runs_on_any_page(browser: Browser, hostile_registry: str) -> None:
+PAGES_OF_HOSTILE_TEXTS = list(hostile_pages())
+EVERY = 4
+
+
+@pytest.mark.parametrize("part", [0, *(pytest.param(number, marks=pytest.mark.long) for number in range(1, EVERY))])
+def test_nothing_runs_on_any_page(browser: Browser, hostile_registry: str, part: int) -> None:
+    """A part has every kind of page and every text, since their numbers have no common divisor with the step."""
     with watched(browser, hostile_registry) as tab:
-        for path, status in hostile_pages():
+        for path, status in PAGES_OF_HOSTILE_TEXTS[part::EVERY]:
             tab.open(path, status=status)
             assert not ran(tab), path
             assert tab.complaints == [], path

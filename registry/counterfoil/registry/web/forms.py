@@ -112,6 +112,7 @@ def _compare_page(request: PageRequest, page: ComparePage, *, status: int = HTTP
         missing=_MISSING,
         texts=() if found is None else _texts(request, found),
         status=status,
+        can_be_printed=found is not None,
     )
 
 
