@@ -342,6 +342,7 @@ class PageEndpoint(Endpoint):
         scope[ROUTE_HOLDER][0] = self._path
         services, site = services_of(scope), site_of_app(scope)
         request, caller = request_of(scope, receive)
+        await site.prepare()
         tag = b""
         try:
             if self._is_of_journal:
@@ -357,7 +358,7 @@ class PageEndpoint(Endpoint):
             return see_other(found.url)
         if not isinstance(found, FramedPage):
             raise TypeError(type(found))  # a builder returns nothing else
-        text = site.printed(found.built.page, found.built.value, found.frame)
+        text = await site.printed(found.built.page, found.built.value, found.frame)
         if found.built.status != HTTPStatus.OK:
             return page_answer(text, status=found.built.status)
         tag = tag or content_tag(text)
