@@ -346,7 +346,7 @@ class RequestCaller:
         return not trail.reads
 
 
-def _caller(request: Request) -> RequestCaller:
+async def _caller(request: Request) -> RequestCaller:
     caller: RequestCaller = request.state.caller
     return caller
 

@@ -214,7 +214,7 @@ class Endpoint:
             response = error_answer(
                 dialect.translated(error if caller.authenticated is None else caller.shown_error(error)), media_type
             )
-            if services.refusal_pages and isinstance(error, RefusedVersion):
+            if isinstance(error, RefusedVersion) and services.refusal_pages:
                 response.headers["link"] = refusal_link(services.refusal_pages, scope[REQUEST_ID_KEY])
             return response
         value, ignored = made.answer.value, (*request.ignored, *made.answer.ignored)
