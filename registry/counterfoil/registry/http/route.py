@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -529,7 +530,8 @@ def _printed(operation: Callable[..., Awaitable[Any]], status: int) -> Callable[
         value = await operation(**given)
         if not isinstance(value, Answer):
             return answer(NOTHING if status == NO_CONTENT else value, V1, status=status)
-        response = answer(value.value, V1, status=status)
+        print_it = partial(answer, value.value, V1, status=status)
+        response = await asyncio.to_thread(print_it) if value.is_long else print_it()
         printed = _PrintedAnswer(response.body, response.status_code, dict(response.headers))
         printed.given = value
         return printed
