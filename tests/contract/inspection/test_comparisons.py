@@ -161,3 +161,17 @@ def test_bytes_are_decoded_by_their_frame_or_their_subject(tell: Any) -> None:
             assert (await registry.post("/inspect/v1/decode", body)).code == code
 
     tell(story)
+
+
+def test_the_verdict_about_a_long_draft_is_whole(tell: Any) -> None:
+    """It is printed beside the event loop, and is the same."""
+
+    async def story(registry: InProcessRegistry) -> None:
+        fields = [{"name": f"f{number}", "type": "string", "default": "x" * 100} for number in range(1200)]
+        text = json.dumps({"type": "record", "name": "R", "fields": fields})
+        reply = await registry.post("/inspect/v1/verdict", {"draft": {"subject": "long", "schema": text}})
+        assert (reply.status, reply.media_type) == (200, "application/vnd.schemaregistry.v1+json")
+        assert (reply.json["accepted"], reply.json["nextVersion"]) == (True, 1)
+        assert len(json.loads(reply.json["canonical"])["fields"]) == 1200
+
+    tell(story)

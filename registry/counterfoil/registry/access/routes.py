@@ -66,7 +66,7 @@ _MAX_DIGITS = 18
 _PASSWORD = "password"  # noqa: S105  the name of a method
 
 
-def _administration(services: ServicesOfApp, caller: CallerOfRequest) -> AccessAdministration:
+async def _administration(services: ServicesOfApp, caller: CallerOfRequest) -> AccessAdministration:
     caller.filters()
     if caller.authenticated is None:
         raise AccessRecordNotFound(
@@ -75,7 +75,7 @@ def _administration(services: ServicesOfApp, caller: CallerOfRequest) -> AccessA
     return services.access
 
 
-def _if_match(
+async def _if_match(
     if_match: Annotated[str | None, Header(description="The revision that the binding must have.")] = None,
 ) -> int | None:
     text = (if_match or "*").strip().strip('"')
@@ -90,7 +90,7 @@ Administration = Annotated[AccessAdministration, Depends(_administration)]
 Revision = Annotated[int | None, Depends(_if_match)]
 
 
-def _name(name: Annotated[str, Path()]) -> str:
+async def _name(name: Annotated[str, Path()]) -> str:
     return decode_segment(name)
 
 

@@ -65,7 +65,7 @@ After = Annotated[
 ]
 
 
-def _wanted(
+async def _wanted(
     *,
     event: Annotated[tuple[str, ...], Query(description="Return only events of this name; it can be repeated.")] = (),
     caller: Annotated[_Text, Query(description="Return only events of this principal.")] = None,
@@ -90,7 +90,7 @@ def _wanted(
     )
 
 
-def _audited(caller: CallerOfRequest) -> Callable[[str], bool] | None:
+async def _audited(caller: CallerOfRequest) -> Callable[[str], bool] | None:
     """Return whether the caller may see events about a context; None if it may see all events.
 
     Raises ``Forbidden`` if it may see none, before anything else of the request is examined.

@@ -194,7 +194,7 @@ _STATES = ", ".join(BridgeState)
 _MAX_PAGE = 1000
 
 
-def _name(name: Annotated[str, Path()]) -> str:
+async def _name(name: Annotated[str, Path()]) -> str:
     return decode_segment(name)
 
 

@@ -120,11 +120,11 @@ Prefix = Annotated[
 ]
 
 
-def _wanted(kind: Kinds = (), prefix: Prefix = None) -> ChangeFilter:
+async def _wanted(kind: Kinds = (), prefix: Prefix = None) -> ChangeFilter:
     return ChangeFilter(frozenset(kind or JournalChangeKind), None if prefix is None else parse_prefix(prefix))
 
 
-def _scope(subject: Annotated[str, Path()]) -> QualifiedSubject:
+async def _scope(subject: Annotated[str, Path()]) -> QualifiedSubject:
     return parse_subject(decode_segment(subject))
 
 
@@ -276,7 +276,7 @@ class EventSource:
         )
 
 
-def _event_source(request: Request) -> EventSource:
+async def _event_source(request: Request) -> EventSource:
     source: EventSource = request.app.state.events
     return source
 

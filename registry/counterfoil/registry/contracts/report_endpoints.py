@@ -247,7 +247,7 @@ class MigrationToPutBody(ContractsBody):
         )
 
 
-def _migration_id(migration: Annotated[str, Path()]) -> str:
+async def _migration_id(migration: Annotated[str, Path()]) -> str:
     return segment(migration)
 
 

@@ -192,7 +192,7 @@ def _webhook(webhook: Annotated[str, Path()]) -> str:
     return segment(webhook)
 
 
-def _delivery(delivery: Annotated[str, Path()]) -> str:
+async def _delivery(delivery: Annotated[str, Path()]) -> str:
     return segment(delivery)
 
 

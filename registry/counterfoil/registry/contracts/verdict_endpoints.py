@@ -77,11 +77,11 @@ def _application(application: Annotated[str, Path()]) -> str:
     return segment(application)
 
 
-def _version(version_name: Annotated[str, Path()]) -> str:
+async def _version(version_name: Annotated[str, Path()]) -> str:
     return segment(version_name)
 
 
-def _environment(environment: Annotated[str, Path()]) -> str:
+async def _environment(environment: Annotated[str, Path()]) -> str:
     return segment(environment)
 
 
@@ -89,15 +89,15 @@ def _contract(contract: Annotated[str, Path()]) -> str:
     return segment(contract)
 
 
-def _id(deployment: Annotated[str, Path()]) -> str:
+async def _id(deployment: Annotated[str, Path()]) -> str:
     return segment(deployment)
 
 
-def _approval(approval: Annotated[str, Path()]) -> str:
+async def _approval(approval: Annotated[str, Path()]) -> str:
     return segment(approval)
 
 
-def _verification(verification: Annotated[str, Path()]) -> str:
+async def _verification(verification: Annotated[str, Path()]) -> str:
     return segment(verification)
 
 

@@ -106,11 +106,11 @@ def services_of(scope: ASGIScope) -> Services:
     return services
 
 
-def _services(request: Request) -> Services:
+async def _services(request: Request) -> Services:
     return services_of(request.scope)
 
 
-def _cases(request: Request) -> UseCases:
+async def _cases(request: Request) -> UseCases:
     cases: UseCases = request.state.cases
     return cases
 
@@ -346,7 +346,7 @@ class RequestCaller:
         return not trail.reads
 
 
-def _caller(request: Request) -> RequestCaller:
+async def _caller(request: Request) -> RequestCaller:
     caller: RequestCaller = request.state.caller
     return caller
 

@@ -350,7 +350,7 @@ class Answer:
 
     ``needs`` is the right of all callers who get the same; ``is_cached`` is False if it depends on more than the route
     declares. The audit records ``events``, and reads of ``texts``: the versions whose texts the response has.
-    ``ignored`` are members of the body that have no effect.
+    ``ignored`` are members of the body that have no effect. ``is_long``: it is printed beside the event loop.
     """
 
     value: object
@@ -359,6 +359,7 @@ class Answer:
     texts: tuple[tuple[QualifiedSubject, int], ...] = ()
     events: tuple[AuditedUse, ...] = ()
     ignored: tuple[str, ...] = ()
+    is_long: bool = False
 
 
 NOTHING: Final = object()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -214,7 +215,7 @@ class Endpoint:
             response = error_answer(
                 dialect.translated(error if caller.authenticated is None else caller.shown_error(error)), media_type
             )
-            if services.refusal_pages and isinstance(error, RefusedVersion):
+            if isinstance(error, RefusedVersion) and services.refusal_pages:
                 response.headers["link"] = refusal_link(services.refusal_pages, scope[REQUEST_ID_KEY])
             return response
         value, ignored = made.answer.value, (*request.ignored, *made.answer.ignored)
@@ -529,7 +530,8 @@ def _printed(operation: Callable[..., Awaitable[Any]], status: int) -> Callable[
         value = await operation(**given)
         if not isinstance(value, Answer):
             return answer(NOTHING if status == NO_CONTENT else value, V1, status=status)
-        response = answer(value.value, V1, status=status)
+        print_it = partial(answer, value.value, V1, status=status)
+        response = await asyncio.to_thread(print_it) if value.is_long else print_it()
         printed = _PrintedAnswer(response.body, response.status_code, dict(response.headers))
         printed.given = value
         return printed

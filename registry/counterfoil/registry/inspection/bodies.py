@@ -42,15 +42,15 @@ async def _subject(cases: CasesOfRequest, subject: ScopeSubject) -> QualifiedSub
     return await cases.scopes.aliased(subject)
 
 
-def _version(version: Annotated[str, Path()]) -> int | None:
+async def _version(version: Annotated[str, Path()]) -> int | None:
     return parse_version(decode_segment(version))
 
 
-def _id(id: Annotated[str, Path()]) -> int:  # noqa: A002 - the name in the path
+async def _id(id: Annotated[str, Path()]) -> int:  # noqa: A002 - the name in the path
     return parse_integer(decode_segment(id), "id")
 
 
-def _guid(guid: Annotated[str, Path()]) -> UUID:
+async def _guid(guid: Annotated[str, Path()]) -> UUID:
     digits = decode_segment(guid).replace("-", "")
     if len(digits) == _GUID_DIGITS and digits.isascii() and digits.isalnum():
         try:
@@ -60,7 +60,7 @@ def _guid(guid: Annotated[str, Path()]) -> UUID:
     raise SchemaNotFound(f"Schema {guid[:80]!r} not found: this is no guid")
 
 
-def _as_of(
+async def _as_of(
     as_of: Annotated[
         str | SkipJsonSchema[None],
         Query(alias=AS_OF, description="A change or a time: the answer is as it was then."),

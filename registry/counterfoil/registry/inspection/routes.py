@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import Annotated, Final
 
@@ -46,6 +47,9 @@ from counterfoil.schema.rest.inspection import (
     SUBJECT_ROWS,
     VERSION_INSPECTION,
 )
+
+_SHORT_CHARS: Final = 64 * 1024
+"""The characters of a draft whose verdict is printed in the event loop."""
 
 # The registry, and lists.
 
@@ -211,7 +215,9 @@ async def post_verdict(cases: CasesOfRequest, caller: CallerOfRequest, body: bod
     subject, text = body.subject_of_draft()
     found = await pages.draft(subject, text, policy=body.policy, level=body.level, viewer=caller)
     texts = () if found.comparison is None else _texts(found.comparison)
-    return Answer(DRAFT_VERDICT.write(found), texts=texts)
+    if len(found.canonical) <= _SHORT_CHARS:
+        return Answer(DRAFT_VERDICT.write(found), texts=texts)
+    return Answer(await asyncio.to_thread(DRAFT_VERDICT.write, found), texts=texts, is_long=True)
 
 
 def _compared(found: SchemaComparison) -> Answer:

@@ -205,7 +205,14 @@ class VersionPages:
         return found
 
     async def _window(
-        self, subject: QualifiedSubject, entry: VersionEntry, own: NumberedSource, prefix: str, after: str, *, limit: int
+        self,
+        subject: QualifiedSubject,
+        entry: VersionEntry,
+        own: NumberedSource,
+        prefix: str,
+        after: str,
+        *,
+        limit: int,
     ) -> ElementTable:
         """Return a page of the elements of a version with a large schema."""
         key = (subject.context, (entry.guid,), (entry.version,), prefix, after, limit)

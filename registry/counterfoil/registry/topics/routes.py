@@ -68,7 +68,7 @@ class TopicStatsBody(ReportBody):
         )
 
 
-def _topic(topic: Annotated[str, Path()]) -> str:
+async def _topic(topic: Annotated[str, Path()]) -> str:
     return segment(topic)
 
 

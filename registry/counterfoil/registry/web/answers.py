@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import json
 from collections.abc import Sequence
@@ -58,11 +59,23 @@ class PageSite:
         """Return the addresses of pages that show an earlier moment, as the parameter names it; an empty one is now."""
         return replace(self.links, as_of=moment) if moment else self.links
 
-    def printed(self, page: str, value: object, frame: PageFrame) -> str:
-        """Return the HTML of a page."""
-        from counterfoil.pages.render import render_page  # with Jinja2, which costs start time
+    async def prepare(self) -> None:
+        """Read what all pages need, once: beside the event loop, since these are files."""
+        if "links" not in self.__dict__:
+            await asyncio.to_thread(getattr, self, "links")
 
-        return render_page(page, value, frame)
+    async def printed(self, page: str, value: object, frame: PageFrame) -> str:
+        """Return the HTML of a page: printed beside the event loop, which a long page would hold for a while.
+
+        The first page also loads Jinja2, and each first one of its kind its templates.
+        """
+        return await asyncio.to_thread(_printed, page, value, frame)
+
+
+def _printed(page: str, value: object, frame: PageFrame) -> str:
+    from counterfoil.pages.render import render_page  # with Jinja2, which costs start time
+
+    return render_page(page, value, frame)
 
 
 def site_of(settings: ServerSettings) -> PageSite:
@@ -221,13 +234,14 @@ class ErrorPages:
     async def _send(self, scope: Scope, start: Message, body: bytes, send: Send) -> None:
         """Send the page of an error; the response to HEAD has no body, and neither has its page."""
         headers = dict(start["headers"])
-        text = self._page(scope, start["status"], headers, _read_error(body)).encode("utf-8", "replace")
+        page = await self._page(scope, start["status"], headers, _read_error(body))
+        text = page.encode("utf-8", "replace")
         kept = [each for each in start["headers"] if each[0] not in {_LENGTH, _TYPE}]
         length = (_LENGTH, b"%d" % len(text))
         await send({**start, "headers": [*kept, _HTML, length, *GUARDS]})
         await send({"type": "http.response.body", "body": text if body else b""})
 
-    def _page(self, scope: Scope, status: int, headers: dict[bytes, bytes], document: dict[str, Any]) -> str:
+    async def _page(self, scope: Scope, status: int, headers: dict[bytes, bytes], document: dict[str, Any]) -> str:
         found: ErrorHelp = scope[ERROR_HELP]
         if status == HTTPStatus.NOT_FOUND and not found.missing:
             found.missing = f"page {scope['path']}"
@@ -238,6 +252,7 @@ class ErrorPages:
             found=found,
             retry_s=int(headers[_RETRY]) if headers.get(_RETRY, b"").isdigit() else None,
         )
+        await self._site.prepare()
         frame = PageFrame(
             page.title,
             links=self._site.links,
@@ -249,7 +264,7 @@ class ErrorPages:
             refresh_s=page.retry_s,
         )
         try:
-            return self._site.printed("error", page, frame)
+            return await self._site.printed("error", page, frame)
         except Exception:  # noqa: BLE001 - the page of an error must not end in another one
             LOGGER.exception("the page of an error cannot be printed", extra={"request_id": page.request_id})
             return _PLAIN.format(title=html.escape(page.title), message=html.escape(page.message))

@@ -400,6 +400,7 @@ class PageEndpoint(Endpoint):
         scope[ROUTE_HOLDER][0] = self._path
         services, site = services_of(scope), site_of_app(scope)
         request, caller = request_of(scope, receive)
+        await site.prepare()
         tag = b""
         try:
             if self._is_of_journal:
@@ -418,8 +419,7 @@ class PageEndpoint(Endpoint):
             return see_other(found.url)
         if not isinstance(found, FramedPage):
             raise TypeError(type(found))  # a builder returns nothing else
-        print_page = partial(site.printed, found.built.page, found.built.value, found.frame)
-        text = print_page() if found.frame.printed is None else await asyncio.to_thread(print_page)
+        text = await site.printed(found.built.page, found.built.value, found.frame)
         if found.built.status != HTTPStatus.OK:
             return page_answer(text, status=found.built.status)
         tag = tag or content_tag(text)

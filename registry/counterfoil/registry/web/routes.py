@@ -114,7 +114,9 @@ class BrowserRoute(StarletteRoute):
 async def _lead_to_pages(request: Request) -> Response:
     """Return the response that leads a browser to the pages."""
     request.scope[ROUTE_HOLDER][0] = "/ (browsers)"
-    return see_other(site_of_app(request.scope).links.home())
+    site = site_of_app(request.scope)
+    await site.prepare()
+    return see_other(site.links.home())
 
 
 def _names_html(scope: Scope) -> bool:
