@@ -41,10 +41,10 @@ from counterfoil.registry.web.lookups import (
     build_search,
     build_subject,
     build_subjects,
-    build_topic,
     build_version,
 )
 from counterfoil.registry.web.static_files import StaticRoute
+from counterfoil.registry.web.topics import build_topic
 
 _SUBJECT: Final = f"{UI}/subjects/{{subject}}"
 _TWIN: Final = "/inspect/v1"
