@@ -55,6 +55,14 @@ class Notice:
     ts: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PrintedFoot:
+    """The foot of a page for paper: the whole address of the page on a screen, and when it was made (epoch ms)."""
+
+    address: str
+    ts: int
+
+
 FIRST_SECTIONS: Final = (
     Section.SUBJECTS,
     Section.CHANGES,
@@ -82,7 +90,8 @@ class PageFrame:
     the last change that the page rests on. ``json_url`` and ``command`` give the same answer to programs. ``canonical``
     is the page's other address, if it has two and this is not the chosen one. ``user`` is who is signed in.
     ``may_stream`` is whether changes are sent live. ``refresh_s`` asks the browser to try again after some seconds.
-    ``print_url`` is the page without windows. ``has_index`` is false if the server has no search index.
+    ``printed`` is the foot of a page that has no windows, for
+    paper; ``print_url`` is the page without windows. ``has_index`` is false if the server has no search index.
     """
 
     title: str
@@ -102,6 +111,7 @@ class PageFrame:
     command: str = ""
     canonical: str = ""
     print_url: str = ""
+    printed: PrintedFoot | None = None
     user: str = ""
     may_stream: bool = False
     refresh_s: int | None = None

@@ -76,14 +76,14 @@ def element_table(version: NumberedSource, before: Sequence[NumberedSource] = ()
     return _table(version, schema, rows, ElementRows(rows, len(rows)))
 
 
-def element_window(version: NumberedSource, prefix: str, after: str) -> ElementTable:
+def element_window(version: NumberedSource, prefix: str, after: str, limit: int = MAX_ELEMENTS) -> ElementTable:
     """Return a page of the elements of a version with a large schema, without the versions since which they are there.
 
     Raises ``InvalidSchema``, and ``BadRequest`` for an ``after`` that no element has.
     """
     schema = version.parsed()
     rows = find_elements(schema, tags_by_path=version.tags_by_path)
-    page = page_of(ElementRows(rows, len(rows)), prefix, after)
+    page = page_of(ElementRows(rows, len(rows)), prefix, after, limit=limit)
     return _table(version, schema, rows, page)
 
 
@@ -108,7 +108,7 @@ def source_window(schema: ParsedSchema, first: int, count: int) -> SourceWindow:
     return lay_out(schema).window(first, count)
 
 
-def page_of(rows: ElementRows, prefix: str, after: str) -> ElementRows:
+def page_of(rows: ElementRows, prefix: str, after: str, *, limit: int = MAX_ELEMENTS) -> ElementRows:
     """Return the elements whose paths have a prefix, after one of them; ``total`` is the number of those with it.
 
     Raises ``BadRequest`` for an ``after`` that no element has.
@@ -120,7 +120,7 @@ def page_of(rows: ElementRows, prefix: str, after: str) -> ElementRows:
         if after not in keys:
             raise BadRequest(f"after is {after[:200]!r}, which is no element here; expected the `next` of a page")
         first = keys.index(after) + 1
-    page = found[first : first + MAX_ELEMENTS]
+    page = found[first : first + limit]
     is_last = first + len(page) >= len(found)
     return ElementRows(tuple(page), len(found), "" if is_last else _key(page[-1]))
 

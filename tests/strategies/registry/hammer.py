@@ -10,7 +10,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from strategies.registry.hammer_clients import IMPORTED, HammerClient
+from strategies.registry.hammer_clients import CHURNED, IMPORTED, KEPT, HammerClient
+from strategies.registry.hammer_pages import untruths_at_rest
 from strategies.registry.invariants import Connection, Story, violations
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ class Blows:
         codes: Counter[int] = Counter()
         for (_, code), count in self.counts.items():
             codes[code] += count
-        written = f"{acknowledged} writes acknowledged, the slowest answer after {self.slowest_s:.1f} s"
+        pages = self.counts["true page", 200], self.counts["page without a change", 200]
+        shown = f"{pages[0]} pages with and {pages[1]} without the number of a change"
+        written = f"{acknowledged} writes acknowledged, {shown}, the slowest answer after {self.slowest_s:.1f} s"
         return f"{requests} requests, {written}; answers by code: {dict(sorted(codes.items()))}"
 
 
@@ -65,9 +68,17 @@ def aftermath(urls: Sequence[str], blows: Blows, *, seed: int, max_lookups: int 
     first = listings[urls[0]]
     found += [f"{url} lists other schemas than {urls[0]}" for url, listing in listings.items() if listing != first]
     found += _idle_references(_listed(urls[0], "/schemas?subjectPrefix="))
+    found += _pages_at_rest(urls[0])
     found += violations(urls[-1], blows.story, seed=seed, max_lookups=max_lookups)
     if not blows.story.acknowledged():
         found.append("not one write was acknowledged")
+    return found
+
+
+def _pages_at_rest(url: str) -> list[str]:
+    connection = Connection(url)
+    found = untruths_at_rest(connection, [*KEPT, *CHURNED])
+    connection.close()
     return found
 
 

@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from strategies.registry.hammer_pages import PAGE_STATUSES, named_change, page_path, untruth
 from strategies.registry.invariants import Client, Outcome, Registration, Story, outcome_of
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class HammerClient:
             self._delete_place: 4,
             self._import: 5,
             self._read: 20,
+            self._show_page: 6,
+            self._show_subject: 4,
             self._look_up: 6,
             self._test: 6,
             self._delete: 8,
@@ -200,6 +203,27 @@ class HammerClient:
             ]
         )
         self._note("read", self._node().ask("GET", path), _READ)
+
+    def _show_page(self) -> None:
+        path = page_path(self._rng, self._rng.choice([*KEPT, *CHURNED, *MOODY, self._place()]), self._ids)
+        self._note_page(path, self._node().ask("GET", path))
+
+    def _show_subject(self) -> None:
+        """Check the versions on a page, as of the change that the page names."""
+        node, subject = self._node(), self._rng.choice([*KEPT, *CHURNED])
+        reply = node.ask("GET", f"/ui/subjects/{subject}")
+        self._note_page(f"/ui/subjects/{subject}", reply)
+        if reply is not None and reply.status == 200:
+            self.counts["true page" if named_change(reply.json) else "page without a change", 200] += 1
+            wrong = untruth(node, subject, reply.json)
+            if wrong:
+                self._complain(wrong)
+
+    def _note_page(self, path: str, reply: Reply | None) -> None:
+        status = 0 if reply is None else reply.status
+        self.counts["page", status] += 1
+        if status not in PAGE_STATUSES:
+            self._complain(f"GET {path}: {reply}")
 
     def _look_up(self) -> None:
         if self._known:

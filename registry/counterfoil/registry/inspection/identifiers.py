@@ -104,7 +104,7 @@ class IdentifierPages:
     async def source(self, guid: UUID, *, first: int = 1, count: int = MAX_LINES, viewer: Viewer) -> SourceWindow:
         """Return some lines of the laid-out text of a content; raise ``SchemaNotFound`` as :meth:`by_guid` does."""
         holder = (await self._readable_uses(guid, viewer=viewer))[0]
-        return await self.version_source(holder.subject, guid, first=first, count=count)
+        return await self.version_source(holder.subject, guid, first=first, count=min(count, MAX_LINES))
 
     async def version_source(
         self, subject: QualifiedSubject, guid: UUID, *, first: int = 1, count: int = MAX_LINES
@@ -114,7 +114,7 @@ class IdentifierPages:
         Unlike :meth:`source` it needs no search for a subject, so that it also reads the past.
         """
         parsed = await self._reader.parsed(subject.context, await self._reader.content(guid))
-        return await self._reader.about(parsed, source_window, first, min(count, MAX_LINES))
+        return await self._reader.about(parsed, source_window, first, count)
 
     async def holder(self, guid: UUID, *, viewer: Viewer) -> VersionUse:
         """Return a version with a content, of a subject that the caller may read; raise ``SchemaNotFound``."""

@@ -191,7 +191,7 @@ class SubjectPages:
         history = await self._storage.history(subject)
         if not history.entries:
             raise subject_not_found(subject, history)
-        shown = [each for each in history.entries if each.version > after][: min(limit, MAX_ROWS)]
+        shown = [each for each in history.entries if each.version > after][:limit]
         latest = await self._reader.content(last_of(history).guid)
         levels = await scope_levels(self._storage, subject, viewer=viewer)
         belongings = Belongings()

@@ -20,6 +20,7 @@ from counterfoil.registry.subjects.versions import Content, SubjectHistory, Vers
 from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.element_tables import (
+    MAX_ELEMENTS,
     ElementTable,
     NumberedSource,
     element_history,
@@ -83,17 +84,24 @@ class VersionPages:
         self._windows: RecentValues[tuple[object, ...], ElementTable] = RecentValues(_MEMORY_BYTES)
 
     async def version(
-        self, subject: QualifiedSubject, version: int | None, *, prefix: str = "", after: str = "", viewer: Viewer
+        self,
+        subject: QualifiedSubject,
+        version: int | None,
+        *,
+        prefix: str = "",
+        after: str = "",
+        limit: int = MAX_ELEMENTS,
+        viewer: Viewer,
     ) -> VersionInspection:
         """Return a version of a subject that the caller may read; None is the latest; soft-deleted ones are there.
 
-        Its elements are those with a prefix, after one of them. Raises ``SubjectNotFound``, ``VersionNotFound``,
-        ``BadRequest``.
+        Its elements are those with a prefix, after one of them, ``limit`` at most. Raises ``SubjectNotFound``,
+        ``VersionNotFound``, ``BadRequest``.
         """
         history = await self._storage.history(subject)
         entry = history.pick(subject, version, deleted=True)
         content = await self._reader.content(entry.guid)
-        table = await self._page(subject, history, entry, prefix=prefix, after=after)
+        table = await self._page(subject, history, entry, prefix=prefix, after=after, limit=limit)
         [step] = await self._subjects.steps(subject, history, [entry])
         numbers = [each.version for each in history.entries]
         place = numbers.index(entry.version)
@@ -165,19 +173,26 @@ class VersionPages:
     # --- tables of elements
 
     async def _page(
-        self, subject: QualifiedSubject, history: SubjectHistory, entry: VersionEntry, *, prefix: str, after: str
+        self,
+        subject: QualifiedSubject,
+        history: SubjectHistory,
+        entry: VersionEntry,
+        *,
+        prefix: str,
+        after: str,
+        limit: int = MAX_ELEMENTS,
     ) -> ElementTable:
         content = await self._reader.content(entry.guid)
         try:
             own = await self._numbered(subject, entry, content)
             if own.source.chars > _LARGE_CHARS:
-                return await self._window(subject, entry, own, prefix, after)
+                return await self._window(subject, entry, own, prefix, after, limit)
             table = await self._table(subject, history, entry, own)
         except InvalidSchema as error:  # it was registered under other rules, or what it refers to is gone
             return ElementTable("", ElementRows((), 0), warnings=(error.message,))
         except JudgementEnded:
             return ElementTable("", ElementRows((), 0), warnings=(_TOO_LARGE,))
-        return replace(table, elements=page_of(table.elements, prefix, after))
+        return replace(table, elements=page_of(table.elements, prefix, after, limit=limit))
 
     async def _table(
         self, subject: QualifiedSubject, history: SubjectHistory, entry: VersionEntry, own: NumberedSource
@@ -199,13 +214,13 @@ class VersionPages:
         return found
 
     async def _window(
-        self, subject: QualifiedSubject, entry: VersionEntry, own: NumberedSource, prefix: str, after: str
+        self, subject: QualifiedSubject, entry: VersionEntry, own: NumberedSource, prefix: str, after: str, limit: int
     ) -> ElementTable:
         """Return a page of the elements of a version with a large schema."""
-        key = (subject.context, (entry.guid,), (entry.version,), prefix, after)
+        key = (subject.context, (entry.guid,), (entry.version,), prefix, after, limit)
         found = self._windows.get(key)
         if found is None:
-            found = await self._long.run(element_window, own, prefix, after)
+            found = await self._long.run(element_window, own, prefix, after, limit)
             chars = sum(len(each.doc) + len(each.type) + len(each.default or "") for each in found.elements.elements)
             rows = 1 + len(found.elements.elements) + len(found.types)
             self._windows.put(key, found, weight=_ROW_BYTES * rows + 4 * (chars + len(prefix) + len(after)))

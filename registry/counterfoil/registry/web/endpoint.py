@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope
 
-from counterfoil.pages.frame import Crumb, EarlierState, Notice, PageFrame
+from counterfoil.pages.frame import Crumb, EarlierState, Notice, PageFrame, PrintedFoot
 from counterfoil.pages.links import Section, ServerLinks
 from counterfoil.registry.access.resources import AccessResource, subject_resource
 from counterfoil.registry.access.rights import CALLER, Caller
@@ -52,7 +53,8 @@ class BuiltPage:
 
     ``json`` is the address of its JSON twin below the server. ``canonical`` is its chosen address, if it has two.
     ``missing`` names what cannot be read as of an earlier moment. ``texts`` are the versions whose texts it shows, for
-    the audit. ``status`` is that of the error which a form with faults has.
+    the audit. ``status`` is that of the error which a form with faults has. ``can_be_printed``: it can be one
+    page without windows.
     """
 
     page: str
@@ -66,12 +68,12 @@ class BuiltPage:
     context: str = ""
     search: str = ""
     index: Any = None
-    print_url: str = ""
     notices: tuple[Notice, ...] = ()
     missing: tuple[str, ...] = ()
     may_stream: bool = False
     texts: tuple[tuple[QualifiedSubject, int], ...] = ()
     status: int = HTTPStatus.OK
+    can_be_printed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,17 @@ class Elsewhere:
 _FORM_TYPE: Final = "application/x-www-form-urlencoded"
 _MAX_FIELDS: Final = 100
 _IN_THREAD_BYTES: Final = 64 * 1024
-_NOT_SENT_AGAIN: Final = frozenset({AS_OF})
+_WINDOW: Final = frozenset({"after", "lines"})
+"""The parameters that choose a window, which a printed page has none of."""
+
+PRINT: Final = "print"
+"""The parameter that requests a page to be printed."""
+
+_NOT_SENT_AGAIN: Final = frozenset({AS_OF, PRINT})
+
+MOST_PRINTED: Final = 5_000
+"""The largest number of rows of each table of a printed page."""
+
 _MAX_DIGITS: Final = 18
 _HOST: Final = re.compile(rb"[A-Za-z0-9.:\[\]_-]{1,255}")
 
@@ -177,6 +189,10 @@ class PageRequest:
         """
         return await (resolve_moment(self._storage, self.as_of) if self.as_of else self._storage.last_change())
 
+    async def catch_up(self) -> None:
+        """Let what is read from now on be as new as the last change."""
+        await self._storage.catch_up()
+
     async def changes(self, after: int, limit: int) -> Sequence[JournalChange]:
         """Return changes of the store."""
         return await self._storage.changes(after, limit)
@@ -185,6 +201,28 @@ class PageRequest:
         """Return the use cases over the state after a change."""
         storage = self.cases.storage
         return use_cases(AsOf(storage, seq), long=self.cases.long)
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the page is to be printed: as one, without windows, up to :data:`MOST_PRINTED` rows."""
+        return self.text(PRINT) == "1"
+
+    def window(self, rows: int) -> int:
+        """Return how many rows the page shows, which are ``rows`` on a screen."""
+        return MOST_PRINTED if self.is_printed else rows
+
+    def print_address(self) -> str:
+        """Return the address of this page to be printed, as of the same moment."""
+        kept = [each for each in self.parameters() if each[0] not in _WINDOW]
+        moment = [(AS_OF, self.as_of)] if self.as_of else []
+        return f"{self.path()}?{urlencode([*kept, *moment, (PRINT, '1')], errors='replace')}"
+
+    def whole_address(self) -> str:
+        """Return the address of this page on a screen, with the server in it."""
+        moment = [(AS_OF, self.as_of)] if self.as_of else []
+        query = urlencode([*self.parameters(), *moment], errors="replace")
+        path = self.path().removeprefix(self.site.prefix)
+        return f"{self.address()}{path}{'?' + query if query else ''}"
 
     def address(self) -> str:
         """Return the address of the API as the client reaches it, for commands."""
@@ -224,7 +262,7 @@ class PageRequest:
         return self.here() if self.is_dated else ""
 
     def parameters(self) -> tuple[tuple[str, str], ...]:
-        """Return the parameters of the query without that of an earlier moment."""
+        """Return the parameters of the query without those of an earlier moment and of printing."""
         pairs = parse_qsl(self._scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="replace")
         return tuple(each for each in pairs[:_MAX_FIELDS] if each[0] not in _NOT_SENT_AGAIN)
 
@@ -322,7 +360,7 @@ def site_of_app(scope: Scope) -> PageSite:
     return site
 
 
-_REPEATS: Final = 2
+_ATTEMPTS: Final = 3
 
 
 class PageEndpoint(Endpoint):
@@ -363,7 +401,8 @@ class PageEndpoint(Endpoint):
             return see_other(found.url)
         if not isinstance(found, FramedPage):
             raise TypeError(type(found))  # a builder returns nothing else
-        text = site.printed(found.built.page, found.built.value, found.frame)
+        print_page = partial(site.printed, found.built.page, found.built.value, found.frame)
+        text = print_page() if found.frame.printed is None else await asyncio.to_thread(print_page)
         if found.built.status != HTTPStatus.OK:
             return page_answer(text, status=found.built.status)
         tag = tag or content_tag(text)
@@ -384,20 +423,26 @@ class FramedPage:
 
 
 async def _built(request: PageRequest, build: Builder) -> Answer:
-    """Return the page with its frame, which names the last change that it rests on."""
-    change = await request.last_change()
-    found = await build(request)
-    for _ in range(_REPEATS):
-        latest, change = change, await request.last_change()
-        if latest == change or isinstance(found, Elsewhere):
-            break
+    """Return the page with its frame, which names the last change that it rests on.
+
+    It is built again while changes come in between. After some times it names none: what it shows would not be certain
+    to be true of one.
+    """
+    change: int | None
+    for _ in range(_ATTEMPTS):
+        change = await request.last_change()
+        await request.catch_up()  # what is kept in memory may be older than that change
         found = await build(request)
-    if isinstance(found, Elsewhere):
-        return Answer(found)
+        if isinstance(found, Elsewhere):
+            return Answer(found)
+        if request.as_of or not await request.changes(change, 1):
+            break
+    else:
+        change = None
     return Answer(FramedPage(found, await _frame(request, found, change)), texts=found.texts)
 
 
-async def _frame(request: PageRequest, built: BuiltPage, change: int) -> PageFrame:
+async def _frame(request: PageRequest, built: BuiltPage, change: int | None) -> PageFrame:
     """Return the frame of a page."""
     member = request.sender
     return PageFrame(
@@ -416,14 +461,19 @@ async def _frame(request: PageRequest, built: BuiltPage, change: int) -> PageFra
         json_url=built.json,
         command=built.command,
         canonical=built.canonical,
-        print_url=built.print_url,
+        print_url="" if request.is_printed or not built.can_be_printed else request.print_address(),
+        printed=_printed(request) if request.is_printed and built.can_be_printed else None,
         user=member.name if member is not None and member.is_member else "",
         may_stream=built.may_stream,
         notices=built.notices,
     )
 
 
-async def _earlier_state(request: PageRequest, built: BuiltPage, change: int) -> EarlierState:
+def _printed(request: PageRequest) -> PrintedFoot:
+    return PrintedFoot(request.whole_address(), time.time_ns() // 1_000_000)
+
+
+async def _earlier_state(request: PageRequest, built: BuiltPage, change: int | None) -> EarlierState:
     found = await request.changes(change - 1, 1) if change else ()
     ts = found[0].ts if found else None
     return EarlierState(request.as_of, request.here(), seq=change, ts=ts, missing=built.missing)

@@ -108,6 +108,7 @@ def _compare_page(request: PageRequest, page: ComparePage, *, status: int = HTTP
         command=page.command,
         texts=() if found is None else _texts(request, found),
         status=status,
+        can_be_printed=found is not None,
     )
 
 

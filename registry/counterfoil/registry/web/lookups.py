@@ -36,6 +36,7 @@ from counterfoil.registry.web.endpoint import BuiltPage, Elsewhere, PageRequest,
 from counterfoil.registry.web.history import change_line
 from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix, parse_prefix
+from counterfoil.schema.element_tables import MAX_ELEMENTS
 from counterfoil.schema.errors import BadRequest, NotFound
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.inspection import (
@@ -246,7 +247,7 @@ async def build_subject(request: PageRequest) -> BuiltPage:
     inspection, viewer = request.cases.inspection, request.viewer
     tab = request.choice("tab", {each.value: each for each in SubjectTab})
     after = request.number("after")
-    found = await inspection.subjects.subject(subject, after=after, limit=_PAGE, viewer=viewer)
+    found = await inspection.subjects.subject(subject, after=after, limit=request.window(_PAGE), viewer=viewer)
     page = SubjectPage(
         found,
         tab,
@@ -264,6 +265,7 @@ async def build_subject(request: PageRequest) -> BuiltPage:
         canonical=_canonical(request, request.links.subject(named)),
         context=found.context,
         missing=_MISSING_OF_SUBJECT,
+        can_be_printed=True,
     )
 
 
@@ -290,7 +292,9 @@ async def build_version(request: PageRequest) -> BuiltPage | Elsewhere:
     view = request.choice("view", {each.value: each for each in VersionView})
     prefix, after, at = request.text("prefix"), request.text("after"), request.text("at")
     versions = request.cases.inspection.versions
-    found = await versions.version(subject, version, prefix=prefix, after=after, viewer=request.viewer)
+    found = await versions.version(
+        subject, version, prefix=prefix, after=after, limit=request.window(MAX_ELEMENTS), viewer=request.viewer
+    )
     if at:
         return Elsewhere(await _place(request, found, at))
     source = raw = None
@@ -298,7 +302,7 @@ async def build_version(request: PageRequest) -> BuiltPage | Elsewhere:
     if view is VersionView.SOURCE:
         first = request.number("lines", 1, least=1)
         source = await request.cases.inspection.identifiers.version_source(
-            subject, UUID(found.guid), first=first, count=_LINES
+            subject, UUID(found.guid), first=first, count=request.window(_LINES)
         )
     elif view is VersionView.RAW:
         text = (await request.cases.catalog.version(subject, found.version, deleted=True)).content.text
@@ -315,6 +319,7 @@ async def build_version(request: PageRequest) -> BuiltPage | Elsewhere:
         canonical=_canonical(request, chosen),
         context=found.context,
         texts=((subject, found.version),),
+        can_be_printed=True,
     )
 
 

@@ -293,6 +293,7 @@ class SqliteStorage(LocalStorage):
         self._file_reads = SqliteReads(self._reader)
         super().__init__(self._file_reads)
         self._known = KnownSubjects()
+        self._announced = self._file_reads.last_change(None)
         self._settings_revision: int | None = None
         transactions = _Transactions(self._writer, self._identity, self._known)
         self._committer = Committer(transactions, announce=self._announce, limits=limits, contact=self.contact)
@@ -353,7 +354,16 @@ class SqliteStorage(LocalStorage):
             self._settings_revision = await super().settings_revision()
         return self._settings_revision
 
+    async def last_change(self, until_ts: int | None = None) -> int:
+        """Return the number of the last change up to a time; the last one of all is one that the caches have.
+
+        The file has a change a moment before the caches do, since the commit runs in a thread.
+        """
+        return self._announced if until_ts is None else await super().last_change(until_ts)
+
     def _announce(self, written: WrittenChanges) -> None:
+        if written.changes:
+            self._announced = written.changes[-1].seq
         if written.has_new_terms:
             self._settings_revision = None
         self._observers.call(written)

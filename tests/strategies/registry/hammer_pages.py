@@ -1,0 +1,83 @@
+"""Pages under the hammer: which ones are requested, and whether what they say is true of the change that they name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+    from strategies.registry.invariants import Connection
+
+PAGE_STATUSES: Final = {200, 303, 404, 422, 503, 504}
+"""The statuses of pages about what others delete meanwhile, on a server that may have too much to do: never 500."""
+
+_CHANGE: Final = re.compile(r"<footer>.*?<span>change ([^<]+)</span>", re.DOTALL)
+_ROW: Final = re.compile(
+    r'<tr(?: class="gone")?><th scope="row"><a [^>]*>v(\d+)</a>( <span class="word">deleted</span>)?</th>'
+    r'<td class="num">'
+)
+_ROWS_OF_A_PAGE: Final = 100
+
+
+def page_path(rng: random.Random, subject: str, ids: Sequence[int]) -> str:
+    """Return the path of a random page, most often one about a subject."""
+    name = quote(subject, safe="")
+    place, first, second = f"/ui/subjects/{name}", rng.randint(1, 9), rng.randint(1, 9)
+    return rng.choice(
+        [
+            "/ui/",
+            "/ui/changes",
+            "/ui/subjects?deleted=true",
+            f"/ui/search?q={name}",
+            f"/ui/ids/{rng.choice(ids)}",
+            f"{place}?tab=changes",
+            f"{place}?tab=references",
+            f"{place}/versions/latest",
+            f"{place}/versions/{first}?view=source",
+            f"{place}/versions/{first}/references?direction=both",
+            f"/ui/compare?from={name}@{first}&to={name}@{second}",
+            f"/ui/subjects/{name}-none",
+        ]
+    )
+
+
+def named_change(page: str) -> int | None:
+    """Return the number of the change that a page names; None if it names none."""
+    found = _CHANGE.search(page)
+    return None if found is None else int(re.sub(r"\D", "", found[1]))
+
+
+def shown_versions(page: str) -> list[int]:
+    """Return the versions on the page of a subject in their order, the soft-deleted ones as negative numbers."""
+    return [-int(number) if deleted else int(number) for number, deleted in reversed(_ROW.findall(page))]
+
+
+def untruth(node: Connection, subject: str, page: str) -> str:
+    """Return what is not true on the page of a subject as of the change that it names; an empty text if all is true."""
+    change, shown = named_change(page), shown_versions(page)
+    if change is None:
+        return ""
+    reply = node.ask(
+        "GET", f"/subjects/{quote(subject, safe='')}/versions?deleted=true&deletedAsNegative=true&as_of={change}"
+    )
+    then = reply.json if reply is not None and reply.status == 200 else []
+    if shown == then[:_ROWS_OF_A_PAGE]:
+        return ""
+    return f"the page of {subject} shows {shown} as of change {change}, when there were {then}"
+
+
+def untruths_at_rest(node: Connection, subjects: Sequence[str]) -> list[str]:
+    """Return what is wrong with pages of subjects when nobody writes: each must name a change, and be true of it."""
+    found = []
+    for subject in subjects:
+        reply = node.ask("GET", f"/ui/subjects/{quote(subject, safe='')}")
+        if reply is None or reply.status not in {200, 404}:
+            found.append(f"the page of {subject}: {reply}")
+        elif reply.status == 200:
+            found.append("" if named_change(reply.json) else f"the page of {subject} names no change")
+            found.append(untruth(node, subject, reply.json))
+    return [each for each in found if each]
