@@ -186,7 +186,7 @@ class VersionPages:
         try:
             own = await self._numbered(subject, entry, content)
             if own.source.chars > _LARGE_CHARS:
-                return await self._window(subject, entry, own, prefix, after, limit)
+                return await self._window(subject, entry, own, prefix=prefix, after=after, limit=limit)
             table = await self._table(subject, history, entry, own)
         except InvalidSchema as error:  # it was registered under other rules, or what it refers to is gone
             return ElementTable("", ElementRows((), 0), warnings=(error.message,))
@@ -214,7 +214,14 @@ class VersionPages:
         return found
 
     async def _window(
-        self, subject: QualifiedSubject, entry: VersionEntry, own: NumberedSource, prefix: str, after: str, limit: int
+        self,
+        subject: QualifiedSubject,
+        entry: VersionEntry,
+        own: NumberedSource,
+        *,
+        prefix: str,
+        after: str,
+        limit: int,
     ) -> ElementTable:
         """Return a page of the elements of a version with a large schema."""
         key = (subject.context, (entry.guid,), (entry.version,), prefix, after, limit)
