@@ -243,6 +243,18 @@ def setting_words(value: str) -> str:
     return read if isinstance(read, str) and read.strip() else value
 
 
+def topic_of(subject: str) -> str:
+    """Return the topic that a subject is of by its name; an empty text if it has no such name.
+
+    >>> topic_of("orders-value"), topic_of("orders-key"), topic_of("orders")
+    ('orders', 'orders', '')
+    """
+    for part in ("-value", "-key"):
+        if subject.endswith(part):
+            return subject.removesuffix(part)
+    return ""
+
+
 def without_reasons(message: str, reasons: Sequence[str]) -> str:
     """Return the sentence of a refusal without the reasons that it lists behind a colon.
 
@@ -286,6 +298,7 @@ WORDS: Final[Mapping[str, object]] = MappingProxyType(
         "cell": cell_words,
         "scope": scope_words,
         "setting": setting_words,
+        "topic": topic_of,
         "without_reasons": without_reasons,
         "side": side_name,
         "frame": frame_words,

@@ -177,7 +177,7 @@ class VersionPages:
         try:
             own = await self._numbered(subject, entry, content)
             if own.source.chars > _LARGE_CHARS:
-                return await self._window(subject, entry, own, prefix, after, limit=limit)
+                return await self._window(subject, entry, own, prefix=prefix, after=after, limit=limit)
             table = await self._table(subject, history, entry, own)
         except InvalidSchema as error:  # it was registered under other rules, or what it refers to is gone
             return ElementTable("", ElementRows((), 0), warnings=(error.message,))
@@ -209,9 +209,9 @@ class VersionPages:
         subject: QualifiedSubject,
         entry: VersionEntry,
         own: NumberedSource,
+        *,
         prefix: str,
         after: str,
-        *,
         limit: int,
     ) -> ElementTable:
         """Return a page of the elements of a version with a large schema."""

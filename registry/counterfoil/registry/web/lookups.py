@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -23,14 +21,12 @@ from counterfoil.pages.models import (
     SubjectPage,
     SubjectsPage,
     SubjectTab,
-    TopicPage,
     VersionPage,
     VersionView,
 )
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.changes.as_of import EVER
 from counterfoil.registry.changes.feed import ChangeFilter, read_newest
-from counterfoil.registry.contracts.visibility import may_know_environment
 from counterfoil.registry.inspection.identifiers import ReferenceDirection
 from counterfoil.registry.inspection.rules import rule_page, rule_rows
 from counterfoil.registry.search.questions import SearchExtent, SearchQuestion
@@ -44,14 +40,11 @@ from counterfoil.schema.element_tables import MAX_ELEMENTS
 from counterfoil.schema.errors import BadRequest, NotFound
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.inspection import (
-    ElementRow,
     HitKind,
     ReferenceGraph,
-    SubjectRow,
     SubjectRows,
     VersionInspection,
 )
-from counterfoil.schema.rest.observations import SchemaCount, TopicStats
 
 _LAST_CHANGES: Final = 20
 _PAGE: Final = 100
@@ -538,66 +531,3 @@ async def build_search(request: PageRequest) -> BuiltPage:
         context=context,
         search=query,
     )
-
-
-# Topics.
-
-
-async def build_topic(request: PageRequest) -> BuiltPage:
-    """Return a topic: the subjects of its values and keys, their elements, and the ids that its records carry."""
-    topic = request.segment("topic") or request.text("name")
-    request.viewer.filters()
-    value, key = [await _row(request, f"{topic}-{part}") for part in ("value", "key")]
-    value_elements, left = await _elements(request, value)
-    key_elements, _ = await _elements(request, key)
-    stats = await _stats(request, topic)
-    if value is None and key is None and not stats:
-        raise NotFound(
-            f"There is no subject {topic}-value and no subject {topic}-key, and no counts of topic {topic!r}"
-        )
-    return BuiltPage(
-        "topic",
-        TopicPage(topic, value, key, value_elements, key_elements, left, (), stats),
-        f"Topic {topic}",
-        Section.SUBJECTS,
-        (Crumb("Subjects", request.links.subjects()), Crumb(f"Topic {topic}")),
-        canonical=_canonical(request, request.links.topic(topic)),
-        missing=("the counts of the topic's records",),
-    )
-
-
-async def _row(request: PageRequest, name: str) -> SubjectRow | None:
-    """Return the subject of a name in the default context, if it is there and the viewer may read it."""
-    subject = request.subject_named(name)
-    if not request.viewer.may_read(subject):
-        return None
-    rows = await request.cases.inspection.subjects.rows(
-        SubjectPrefix(subject.context, subject.name), limit=1, viewer=request.viewer
-    )
-    return next((each for each in rows.subjects if each.subject == str(subject)), None)
-
-
-async def _elements(request: PageRequest, row: SubjectRow | None) -> tuple[tuple[ElementRow, ...], int]:
-    """Return the first elements of the latest version of a subject, and how many more there are."""
-    if row is None:
-        return (), 0
-    subject = request.subject_named(row.subject)
-    found = await request.cases.inspection.versions.elements(subject, None, viewer=request.viewer)
-    return found.elements, max(found.total - len(found.elements), 0)
-
-
-async def _stats(request: PageRequest, topic: str) -> tuple[TopicStats, ...]:
-    """Return the counts of a topic's records in each environment, with the names that the viewer may know."""
-    if request.as_of or not request.viewer.may_read(request.subject_named(f"{topic}-value")):
-        return ()
-    return tuple(
-        replace(each, schemas=tuple(map(partial(_shown_count, request), each.schemas)))
-        for each in await request.cases.contracts.topics.all()
-        if each.topic == topic and may_know_environment(request.viewer, each.environment)
-    )
-
-
-def _shown_count(request: PageRequest, count: SchemaCount) -> SchemaCount:
-    if count.subject is None or request.viewer.may_describe(request.subject_named(count.subject)):
-        return count
-    return replace(count, subject=None, version=None)

@@ -44,6 +44,7 @@ def _builder(module: str, name: str) -> Builder:
 
 _lookup = partial(_builder, "lookups")
 _form = partial(_builder, "forms")
+_topic = _builder("topics", "build_topic")
 _found = partial(PageRoute, "GET", access=FOUND)
 _for_members = partial(PageRoute, "GET", access=MEMBER, is_of_journal=True)
 _of_subject = partial(PageRoute, "GET", access=on(AccessOperation.READ, the_subject_of_the_page), is_dated=True)
@@ -72,10 +73,8 @@ PAGE_ROUTES: Final[tuple[PageRoute, ...]] = (
     ),
     _found(f"{UI}/ids/{{id}}", _lookup("build_id"), twin=f"GET {_TWIN}/ids/{{id}}", is_of_journal=True),
     _found(f"{UI}/guids/{{guid}}", _lookup("build_guid"), twin=f"GET {_TWIN}/guids/{{guid}}", is_of_journal=True),
-    _found(f"{UI}/topic", _lookup("build_topic"), twin="GET /contracts/v1/topics/{topic}/stats", is_dated=True),
-    _found(
-        f"{UI}/topics/{{topic}}", _lookup("build_topic"), twin="GET /contracts/v1/topics/{topic}/stats", is_dated=True
-    ),
+    _found(f"{UI}/topic", _topic, twin="GET /contracts/v1/topics/{topic}/stats", is_dated=True),
+    _found(f"{UI}/topics/{{topic}}", _topic, twin="GET /contracts/v1/topics/{topic}/stats", is_dated=True),
     _found(f"{UI}/compare", _form("build_compare"), twin=f"GET {_TWIN}/diff", is_dated=True),
     _found(f"{UI}/try", _form("build_try"), twin=f"POST {_TWIN}/verdict", is_dated=True),
     _sent(f"{UI}/try", _form("build_tried"), twin=f"POST {_TWIN}/verdict", is_dated=True),
