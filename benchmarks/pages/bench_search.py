@@ -15,6 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -97,9 +98,9 @@ async def score_queries(opened: Indexed, scores: Scores) -> None:
     """Compare the cost of queries with their goals."""
     scores.begin("Queries")
     for name, q in QUERIES.items():
-        found = [await cpu_ms(lambda q=q: opened.search(q)) for _ in range(TIMES)]
+        found = [await cpu_ms(partial(opened.search, q)) for _ in range(TIMES)]
         scores.at_most(f"{name} ({q}): least", min(found), 20, unit=" ms CPU")
-    found = [await cpu_ms(lambda: opened.search("ord", limit=8)) for _ in range(TIMES)]
+    found = [await cpu_ms(partial(opened.search, "ord", limit=8)) for _ in range(TIMES)]
     scores.at_most("suggestions (ord): least", min(found), 10, unit=" ms CPU")
 
 
