@@ -205,9 +205,9 @@ class IndexRows:
     def _by_tier(self, role: HitRole, words: Iterable[_Candidate]) -> dict[int, list[_Candidate]]:
         """Return words by how well they match, without those that do not, each list in order."""
         if role is HitRole.DOC and self._dialect.has_doc_words:
-            return {DOC_TIER: _sorted(words)}  # the database compared the same words
+            return {DOC_TIER: sorted(words)}  # the database compared the same words
         found: dict[int, list[_Candidate]] = defaultdict(list)
-        for each in _sorted(words):
+        for each in sorted(words):
             tier = self._matcher.tier(role, each.text, each.folded)
             if tier is not None:
                 found[tier].append(each)
@@ -267,10 +267,6 @@ class IndexRows:
     ) -> Statement:
         given = (self._dialect.numbers(numbers), self._ranges, int(role), int(state), limit, scope, place)
         return self._dialect.hits_in_order(self._g), given
-
-
-def _sorted(words: Iterable[_Candidate]) -> list[_Candidate]:
-    return sorted(words, key=tuple)  # plain tuples are compared in half the time
 
 
 def _candidates(rows: Sequence[Any]) -> dict[int, _Candidate]:
