@@ -156,6 +156,7 @@ screenshots: install  ## the pictures of the pages in docs/images, light and dar
 
 bench-pages: install  ## the pages' times and sizes beside their goals, on SQLite and PostgreSQL (BENCH_QUICK=1: fewer requests)
 	@$(BIN)/python benchmarks/pages/bench_pages.py $(if $(BENCH_QUICK),--quick)
+	@$(BIN)/python benchmarks/pages/bench_search.py
 
 constraints: install  ## resolve the dependencies anew into constraints.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \

@@ -9,7 +9,14 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.registry.judges.judging import Pauses
-from counterfoil.registry.search.lives import KIND_OF_ROLE, HitRole, LifeState, subject_of
+from counterfoil.registry.search.lives import (
+    KIND_OF_ROLE,
+    HitRole,
+    IndexedSubject,
+    LifeState,
+    folded_document,
+    subject_of,
+)
 from counterfoil.registry.search.matching import FoundRow, QueryMatcher, Rank
 from counterfoil.registry.search.questions import WordScope, in_parts
 from counterfoil.registry.search.rows import LAST_KEY, MAX_COUNTED, IndexRows, RankedRow, RoleCount, rank_of
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.search.protocol import IndexTransaction
     from counterfoil.registry.search.questions import SearchQuery, SearchQuestion
 
-FEW_SUBJECTS: Final = 300
+FEW_SUBJECTS: Final = 100
 """A caller who may read no more subjects is answered from what the index has of each, without its words."""
 
 _EXAMINED: Final = 2_000
@@ -201,12 +208,15 @@ class IndexSearch:
         return [scope for scope in scopes if readable.shows(scope)]
 
     async def _of_few(self, matcher: QueryMatcher, scopes: Sequence[str], after: Rank | None) -> _Page:
-        documents = await self._index.documents(self._found, self._g, scopes)
+        documents = await self._index.packed_documents(self._found, self._g, scopes)
         pauses, roles = Pauses(), set(self._roles)
         found: list[RankedRow] = []
         for scope in scopes:
             await pauses.pause_if_due()
-            for made in documents[scope].rows(subject_of(scope)):
+            subject, folded = subject_of(scope), folded_document(documents[scope])
+            if folded is not None and not matcher.may_fit(folded, subject.name):
+                continue  # most have no hit, and are not unpacked
+            for made in IndexedSubject.unpacked(documents[scope], keeps=matcher.may_match).rows(subject):
                 row = FoundRow.of(made)
                 tier = matcher.tier(row.role, row.text, made.word.folded) if row.role in roles else None
                 if tier is not None and matcher.fits(row):

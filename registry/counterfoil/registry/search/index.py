@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from counterfoil.registry.search.dialects import FORMAT
@@ -19,6 +19,9 @@ from counterfoil.schema.caches import RecentValues
 if TYPE_CHECKING:
     from counterfoil.registry.search.protocol import IndexDatabase, IndexTransaction
     from counterfoil.schema.contexts import QualifiedSubject
+
+_Work: TypeAlias = "tuple[str, Sequence[Sequence[object]]]"
+"""A statement, and the rows of arguments with which it is carried out."""
 
 _KNOWN_WORDS: Final = 20_000
 _GENERATION_BITS: Final = 40
@@ -178,12 +181,17 @@ class SearchIndex:
 
     async def documents(self, found: IndexTransaction, g: int, scopes: Sequence[str]) -> dict[str, IndexedSubject]:
         """Return what a generation has of subjects, by their keys."""
+        packed = await self.packed_documents(found, g, scopes)
+        return {scope: IndexedSubject.unpacked(document) for scope, document in packed.items()}
+
+    async def packed_documents(self, found: IndexTransaction, g: int, scopes: Sequence[str]) -> dict[str, bytes]:
+        """Return what a generation has of subjects as it is stored, by their keys."""
         dialect = self.database.dialect
         rows = await found.rows(
             f"SELECT scope, document FROM {dialect.table('subjects', g)} WHERE {dialect.among('scope', '$1')}",
             dialect.texts(scopes),
         )
-        return {scope: IndexedSubject.unpacked(document) for scope, document in rows}
+        return {scope: bytes(document) for scope, document in rows}
 
     async def unreadable(self, found: IndexTransaction, g: int) -> int:
         """Return the number of versions that could not be read."""
@@ -235,23 +243,30 @@ class SearchIndex:
             kept = {_key(row) for row in new}
             added += new
             removed += [row for row in old if _key(row) not in kept]
-        numbers = await self._numbers(writing, g, [row.word for row in (*added, *removed)])
-        await writing.each(dialect.remove_hit(g), [_stored(row, numbers)[:5] for row in removed])
-        await writing.each(dialect.put_hit(g), [_stored(row, numbers) for row in added])
-        await writing.each(
-            f"INSERT INTO {dialect.table('fingerprints', g)} VALUES ($1, $2) ON CONFLICT DO NOTHING",
-            list(dict.fromkeys(pair for each in updates for pair in each.fingerprints)),
+        numbers, parts = await self._numbers(writing, g, [row.word for row in (*added, *removed)])
+        prints = dict.fromkeys(pair for each in updates for pair in each.fingerprints)
+        await writing.each_of_all(
+            [
+                *parts,
+                (dialect.remove_hit(g), [_stored(row, numbers)[:5] for row in removed]),
+                (dialect.put_hit(g), [_stored(row, numbers) for row in added]),
+                (
+                    f"INSERT INTO {dialect.table('fingerprints', g)} VALUES ($1, $2) ON CONFLICT DO NOTHING",
+                    list(prints),
+                ),
+                *self._subjects_put(g, updates),
+            ]
         )
-        await self._put_subjects(writing, g, updates)
 
-    async def _put_subjects(self, writing: IndexTransaction, g: int, updates: Sequence[SubjectUpdate]) -> None:
+    def _subjects_put(self, g: int, updates: Sequence[SubjectUpdate]) -> Iterator[_Work]:
+        """Yield the statements that write what is kept of subjects themselves."""
         subjects, unreadable = (self.database.dialect.table(name, g) for name in ("subjects", "unreadable"))
         gone = [(scope_key(each.subject),) for each in updates if not each.after.count]
-        await writing.each(f"DELETE FROM {subjects} WHERE scope = $1", gone)
-        await writing.each(
-            f"INSERT INTO {subjects} (scope, latest, last, language, document) VALUES ($1, $2, $3, $4, $5) "
-            "ON CONFLICT (scope) DO UPDATE SET latest = excluded.latest, last = excluded.last, "
-            "language = excluded.language, document = excluded.document",
+        yield f"DELETE FROM {subjects} WHERE scope = $1", gone
+        changed = ", ".join(f"{each} = excluded.{each}" for each in ("latest", "last", "language", "document"))
+        values = "(scope, latest, last, language, document) VALUES ($1, $2, $3, $4, $5)"
+        yield (
+            f"INSERT INTO {subjects} {values} ON CONFLICT (scope) DO UPDATE SET {changed}",
             [
                 (scope_key(each.subject), each.after.latest, each.after.last, each.after.language, each.after.packed())
                 for each in updates
@@ -259,14 +274,17 @@ class SearchIndex:
             ],
         )
         anew = [(scope_key(each.subject),) for each in updates if each.is_anew or not each.after.count]
-        await writing.each(f"DELETE FROM {unreadable} WHERE scope = $1", anew)
-        await writing.each(
+        yield f"DELETE FROM {unreadable} WHERE scope = $1", anew
+        yield (
             f"INSERT INTO {unreadable} (scope, version, problem) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
             [(scope_key(each.subject), *problem) for each in updates for problem in each.problems],
         )
 
-    async def _numbers(self, writing: IndexTransaction, g: int, words: Iterable[IndexWord]) -> dict[IndexWord, int]:
-        """Return the numbers of words; those that are new get one."""
+    async def _numbers(
+        self, writing: IndexTransaction, g: int, words: Iterable[IndexWord]
+    ) -> tuple[dict[IndexWord, int], Sequence[_Work]]:
+        """Return the numbers of words; new ones get one, and the statements are returned by which they are found."""
+        parts: list[_Work] = []
         keys = {word: word.key for word in dict.fromkeys(words)}
         found: dict[bytes, int] = {}
         for key in keys.values():
@@ -281,9 +299,9 @@ class SearchIndex:
                 dialect.put_word(g), [(keys[word], word.text, word.folded, word.beginning) for word in new]
             )
             await self._read_numbers(writing, g, [keys[word] for word in new], found)
-            await self._put_parts(writing, g, [(found[keys[word]], word) for word in new])
+            parts += self._parts_put(g, [(found[keys[word]], word) for word in new])
         self._new.update({(g, key): number for key, number in found.items()})
-        return {word: found[key] for word, key in keys.items()}
+        return {word: found[key] for word, key in keys.items()}, parts
 
     async def _read_numbers(
         self, writing: IndexTransaction, g: int, keys: Sequence[bytes], found: dict[bytes, int]
@@ -294,14 +312,14 @@ class SearchIndex:
                 (key, number) for key, number in await writing.rows(dialect.words_with_keys(g), dialect.digests(keys))
             )
 
-    async def _put_parts(self, writing: IndexTransaction, g: int, new: Sequence[tuple[int, IndexWord]]) -> None:
+    def _parts_put(self, g: int, new: Sequence[tuple[int, IndexWord]]) -> Iterator[_Work]:
         dialect = self.database.dialect
         names, docs = dialect.put_parts(g), dialect.put_doc_words(g)
         if names:
-            await writing.each(names, [(number, word.folded) for number, word in new if word.folded is not None])
+            yield names, [(number, word.folded) for number, word in new if word.folded is not None]
         if docs:
             words = [(number, words_of_doc(word.text)) for number, word in new if word.folded is None]
-            await writing.each(docs, [(number, dialect.doc_argument(each)) for number, each in words])
+            yield docs, [(number, dialect.doc_argument(each)) for number, each in words]
 
     def note_committed(self) -> None:
         """Remember the numbers of words that were committed."""

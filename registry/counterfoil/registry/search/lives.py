@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cache
@@ -17,7 +17,7 @@ from hashlib import blake2b
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from counterfoil.registry.search.texts import MAX_DOC_CHARS, fold, folded_beginning, storable
+from counterfoil.registry.search.texts import MAX_DOC_CHARS, bare, fold, folded_beginning, storable
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.rest.inspection import HitKind
@@ -269,8 +269,8 @@ class IndexedSubject:
         return zlib.compress(json.dumps(given, separators=(",", ":")).encode(), _PACKING)
 
     @classmethod
-    def unpacked(cls, packed: bytes) -> IndexedSubject:
-        """Return what :meth:`packed` made bytes of."""
+    def unpacked(cls, packed: bytes, *, keeps: Callable[[HitRole, str, str], bool] | None = None) -> IndexedSubject:
+        """Return what :meth:`packed` made bytes of, with the lives that ``keeps`` wants: of role, text and type."""
         count, digest, last, active, languages, lives, topics = json.loads(zlib.decompress(packed))
         return cls(
             count,
@@ -287,9 +287,19 @@ class IndexedSubject:
                     place,
                 )
                 for role, text, path, kind, tags, language, since, until, place in lives
+                if keeps is None or keeps(role, text, kind)
             ),
             tuple(topics),
         )
+
+
+def folded_document(packed: bytes) -> str | None:
+    """Return all names and texts of a packed subject as one folded text; None if some have characters beyond ASCII.
+
+    Such a character may be folded into others, which this text does not tell.
+    """
+    text = zlib.decompress(packed).decode("ascii")
+    return None if "\\u" in text else bare(text.lower())
 
 
 NOT_INDEXED: Final = IndexedSubject()

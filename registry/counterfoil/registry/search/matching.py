@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from counterfoil.registry.search.lives import HitRole, HitRow, LifeState, subject_of
 from counterfoil.registry.search.questions import QueryWord, SearchExtent, SearchQuery, SearchQuestion, WordScope
-from counterfoil.registry.search.texts import closeness, contains, fold, words_begin, words_of_doc
+from counterfoil.registry.search.texts import bare, closeness, contains, fold, words_begin, words_of_doc
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import BadRequest
 from counterfoil.schema.searchable import element_name
@@ -161,6 +161,28 @@ class QueryMatcher:
     def is_simple(self) -> bool:
         """Whether every row whose own text matches, and whose state is wanted, is a hit."""
         return len(self.query.words) == 1 and self.query.language is None
+
+    def may_fit(self, folded: str, name: str) -> bool:
+        """Return whether a subject with this name may have hits, where ``folded`` is all that the index has of it.
+
+        Each word of the query has to be in there, or in the name; of one with signs, each of its parts.
+        """
+        name = fold(name)
+        return all(
+            all(part in folded or part in name for part in doc_parts(each.text) or ("",)) for each in self.query.words
+        )
+
+    def may_match(self, role: HitRole, text: str, kind: str) -> bool:
+        """Return whether a fact with a text and a type may have a row whose own text matches."""
+        if role == HitRole.DOC:
+            plain = bare(text.lower())
+            return not text.isascii() or any(
+                all(part in plain for part in doc_parts(each)) for each in self._drivers[HitRole.DOC]
+            )
+        folded = fold(text)
+        if any(each in folded for each in self._drivers[role]):
+            return True
+        return role == HitRole.ELEMENT and any(each in fold(kind) for each in self._drivers[HitRole.TYPE])
 
     def _matches(self, row: FoundRow, word: QueryWord) -> bool:
         text = word.text

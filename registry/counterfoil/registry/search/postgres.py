@@ -78,6 +78,11 @@ class _Transaction:
         if arguments:
             await self._connection.executemany(statement, arguments, timeout=self._limit_s)
 
+    async def each_of_all(self, work: Sequence[tuple[str, Sequence[Sequence[object]]]]) -> None:
+        """Carry out several statements, each once for each row of its arguments."""
+        for statement, arguments in work:
+            await self.each(statement, arguments)
+
     async def script(self, statements: Sequence[str]) -> None:
         """Carry out statements without arguments, one after the other."""
         for statement in statements:

@@ -25,6 +25,9 @@ class IndexTransaction(Protocol):
     async def each(self, statement: str, arguments: Sequence[Sequence[object]]) -> None:
         """Carry out a statement once for each row of arguments."""
 
+    async def each_of_all(self, work: Sequence[tuple[str, Sequence[Sequence[object]]]]) -> None:
+        """Carry out several statements, each once for each row of its arguments, in one go."""
+
     async def script(self, statements: Sequence[str]) -> None:
         """Carry out statements without arguments, one after the other."""
 

@@ -138,6 +138,16 @@ class _Connection:
         if arguments:
             await self.run(lambda raw: raw.executemany(_translated(statement), arguments), limit_s=float("inf"))
 
+    async def each_of_all(self, work: Sequence[tuple[str, Sequence[Sequence[object]]]]) -> None:
+        """Carry out several statements, each once for each row of its arguments, in one turn of a thread."""
+
+        def done(raw: sqlite3.Connection) -> None:
+            for statement, arguments in work:
+                if arguments:
+                    raw.executemany(_translated(statement), arguments)
+
+        await self.run(done, limit_s=float("inf"))
+
     async def script(self, statements: Sequence[str]) -> None:
         """Carry out statements without arguments, one after the other."""
 

@@ -57,11 +57,14 @@ def fold(text: str) -> str:
     text = storable(text[: 2 * MAX_NAME_CHARS])
     if text.isascii():  # nearly always, and then this is the same in a quarter of the time
         folded = text.lower()
-        bare = folded.replace("_", "").replace("-", "").replace(".", "")
-    else:
-        folded = unicodedata.normalize("NFC", text).casefold()
-        bare = folded.translate(_IGNORED)
-    return (bare or folded)[:MAX_NAME_CHARS]
+        return (bare(folded) or folded)[:MAX_NAME_CHARS]
+    folded = unicodedata.normalize("NFC", text).casefold()
+    return (folded.translate(_IGNORED) or folded)[:MAX_NAME_CHARS]
+
+
+def bare(text: str) -> str:
+    """Return a text without ``_``, ``-`` and ``.``."""
+    return text.replace("_", "").replace("-", "").replace(".", "")
 
 
 def folded_beginning(text: str) -> str:

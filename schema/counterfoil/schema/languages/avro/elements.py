@@ -118,7 +118,8 @@ class _Elements:
             depth=place.depth,
             is_deprecated=is_deprecated(field.properties),
         )
-        return ElementEntry(row, self._inside(field.type, place.deeper, reference))
+        inner = () if _is_bare(field.type) else self._inside(field.type, place.deeper, reference)
+        return ElementEntry(row, inner)
 
     def _entry(
         self, node: AvroType, place: ElementPlace, *, kind: ElementKind, pointer: Pointer, reference: str = ""
