@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.registry.store.changes import JournalChangeKind, WrittenChanges
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.postgres.news import MAX_TOLD
+from counterfoil.schema.contexts import parse_subject
 from strategies.registry.driver import InProcessRegistry
 from strategies.registry.earlier_moments import STORY, check_every_moment
 from strategies.registry.event_listener import InProcessListener
@@ -62,6 +63,30 @@ def test_listeners_hear_all_changes_in_order_while_many_write(run: Any) -> None:
         assert late.seqs == list(range(last // 2 + 1, last + 1))
         assert [block["data"] for block in early.blocks if "data" in block] == await all_changes(registry)
         await asyncio.gather(early.hang_up(), late.hang_up())
+
+    run(behaviour)
+
+
+def test_what_is_read_after_the_last_change_has_it(run: Any) -> None:
+    """While others write, the versions of a subject are never older than the last change that was read before them."""
+
+    async def behaviour(storage: Storage) -> None:
+        registry = InProcessRegistry(storage)
+        subjects = [parse_subject(f"s{number}") for number in range(4)]
+        writing = asyncio.gather(*(write(registry, writer) for writer in range(WRITERS)))
+        reads = 0
+        while not writing.done():
+            last = await storage.last_change()
+            await storage.catch_up()
+            for subject in subjects:
+                found = await storage.history(subject)
+                earlier = await storage.changes_of(subject, last)
+                versions = [each.seq for each in earlier if each.version is not None]
+                assert found.revision >= max(versions, default=0), (subject, last)
+            reads += 1
+            await asyncio.sleep(0)
+        await writing
+        assert reads > 1
 
     run(behaviour)
 

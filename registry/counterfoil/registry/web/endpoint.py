@@ -447,17 +447,19 @@ async def _built(request: PageRequest, build: Builder) -> Answer:
     to be true of one.
     """
     change: int | None
+    built: BuiltPage
     for _ in range(_ATTEMPTS):
         change = await request.last_change()
         await request.catch_up()  # what is kept in memory may be older than that change
         found = await build(request)
         if isinstance(found, Elsewhere):
             return Answer(found)
+        built = found
         if request.as_of or not await request.changes(change, 1):
             break
     else:
         change = None
-    return Answer(FramedPage(found, await _frame(request, found, change)), texts=found.texts)
+    return Answer(FramedPage(built, await _frame(request, built, change)), texts=built.texts)
 
 
 async def _frame(request: PageRequest, built: BuiltPage, change: int | None) -> PageFrame:
