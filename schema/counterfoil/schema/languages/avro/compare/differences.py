@@ -208,7 +208,7 @@ _Pair: TypeAlias = tuple[int, int]
 MAX_DIFFERENCES: Final = 1000
 """The largest number of reported differences; recursive types could repeat one without bound."""
 
-_STEPS_A_PAIR: Final = 15
+_STEPS_A_PAIR: Final = 25
 FEW_STEPS: Final = 25_000
 """The steps of a comparison that is made without a look at the verdict first; most need fewer."""
 
