@@ -43,7 +43,7 @@ class _Around(NamedTuple):
     """The names of the messages around a place, and the columns of the schema so far."""
 
     names: tuple[str, ...]
-    count: ColumnCount
+    columns: ColumnCount
 
 
 def table_column(schema: ProtobufSchema) -> Column:
@@ -64,7 +64,7 @@ def _row(message: MessageType, around: _Around, pointer: Pointer) -> TableRow:
     """Return the row type of a message; the columns of an imported one have ``pointer``, that of the using field."""
     if message.full_name in around.names:
         raise NotATable(f"message {message.full_name} holds itself, which has no table type", pointer)
-    within = _Around((*around.names, message.full_name), around.count)
+    within = _Around((*around.names, message.full_name), around.columns)
     origin = DifferenceOrigin(message.full_name, (), message.is_in_own_file)
     columns = (
         _column(field, within, field.pointer if origin.is_own else pointer, origin.below(str(field.number)))
@@ -74,7 +74,7 @@ def _row(message: MessageType, around: _Around, pointer: Pointer) -> TableRow:
 
 
 def _column(field: NumberedField, around: _Around, pointer: Pointer, origin: DifferenceOrigin) -> Column:
-    around.count.take(pointer)
+    around.columns.take(pointer)
     table_type = _table_type(field.holds, pointer, origin, around)
     if field.is_repeated and not field.holds.is_map:
         element = Column("element", table_type, pointer=pointer, type_pointer=pointer, origin=origin.below("element"))
