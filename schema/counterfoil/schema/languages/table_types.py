@@ -101,6 +101,24 @@ class NotATable(Exception):
         self.pointer = pointer
 
 
+MAX_COLUMNS: Final = 100_000
+"""The most columns of a table, with those inside of others. A type that is used twice has its columns twice."""
+
+
+class ColumnCount:
+    """Counts the columns of one schema while they are made: types that use one another have no end of them."""
+
+    def __init__(self, most: int = MAX_COLUMNS) -> None:
+        self._most = most
+        self._left = most
+
+    def take(self, pointer: Pointer) -> None:
+        """Count one column; raise ``NotATable`` for one too many."""
+        self._left -= 1
+        if self._left < 0:
+            raise NotATable(f"more than {self._most} columns have no table type", pointer)
+
+
 # The pair walk of two table types: whether a table with the reader's columns can store the writer's rows.
 
 _WIDENED: Final = frozenset({("int", "long"), ("float", "double")})

@@ -23,6 +23,7 @@ from counterfoil.schema.languages.avro.types import (
 )
 from counterfoil.schema.languages.table_types import (
     Column,
+    ColumnCount,
     NotATable,
     TableList,
     TableMap,
@@ -65,9 +66,11 @@ class _Where(NamedTuple):
 class _Reader:
     def __init__(self, schema: AvroSchema) -> None:
         self._root = schema.root
+        self._count = ColumnCount()
 
     def column(self, name: str, node: AvroType, where: _Where, *, has_default: bool) -> Column:
         """Return the type ``node`` as a column."""
+        self._count.take(where.type)
         branches = node.branches if isinstance(node, AvroUnion) else (node,)
         kept = (
             [branch for branch in branches if branch.kind is not AvroKind.NULL]

@@ -17,6 +17,7 @@ from counterfoil.schema.languages.jsonschema.document import Base
 from counterfoil.schema.languages.jsonschema.schema import JsonSchema
 from counterfoil.schema.languages.table_types import (
     Column,
+    ColumnCount,
     NotATable,
     TableList,
     TableMap,
@@ -59,9 +60,11 @@ class _Where(NamedTuple):
 class _Reader:
     def __init__(self, schema: JsonSchema) -> None:
         self._schema = schema
+        self._count = ColumnCount()
 
     def column(self, name: str, value: object, base: Base, where: _Where, around: tuple[int, ...]) -> Column:
         """Return the schema ``value`` at the place ``where`` as a column."""
+        self._count.take(where.pointer)
         outer = where
         while isinstance(value, dict) and isinstance(value.get("$ref"), str):
             if id(value) in around:

@@ -7,13 +7,14 @@ string. A message that contains itself has no table type.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from counterfoil.schema.compatibility.findings import DifferenceOrigin
 from counterfoil.schema.languages.protobuf.schema import ProtobufSchema
 from counterfoil.schema.languages.protobuf.types import FieldValueType, MessageType, NumberedField
 from counterfoil.schema.languages.table_types import (
     Column,
+    ColumnCount,
     NotATable,
     TableList,
     TableMap,
@@ -38,20 +39,32 @@ _WORD_BY_SCALAR: Final[Mapping[str, str]] = {
 _DIGITS_OF_64_BITS: Final = 20
 
 
+class _Around(NamedTuple):
+    """The names of the messages around a place, and the columns of the schema so far."""
+
+    names: tuple[str, ...]
+    columns: ColumnCount
+
+
 def table_column(schema: ProtobufSchema) -> Column:
     """Return the schema's first message as one column; raise ``NotATable`` for a type that has no table type."""
     first = next(iter(schema.file.messages), None)
     message = None if first is None else schema.types.types_of(schema.file).message(first)
     if message is None:
         raise NotATable("a file without messages has no table type", ())
-    return Column("", _row(message, (), message.pointer), pointer=message.pointer, type_pointer=message.pointer)
+    return Column(
+        "",
+        _row(message, _Around((), ColumnCount()), message.pointer),
+        pointer=message.pointer,
+        type_pointer=message.pointer,
+    )
 
 
-def _row(message: MessageType, around: tuple[str, ...], pointer: Pointer) -> TableRow:
+def _row(message: MessageType, around: _Around, pointer: Pointer) -> TableRow:
     """Return the row type of a message; the columns of an imported one have ``pointer``, that of the using field."""
-    if message.full_name in around:
+    if message.full_name in around.names:
         raise NotATable(f"message {message.full_name} holds itself, which has no table type", pointer)
-    within = (*around, message.full_name)
+    within = _Around((*around.names, message.full_name), around.columns)
     origin = DifferenceOrigin(message.full_name, (), message.is_in_own_file)
     columns = (
         _column(field, within, field.pointer if origin.is_own else pointer, origin.below(str(field.number)))
@@ -60,7 +73,8 @@ def _row(message: MessageType, around: tuple[str, ...], pointer: Pointer) -> Tab
     return TableRow(tuple(columns), message.pointer if origin.is_own else pointer, origin)
 
 
-def _column(field: NumberedField, around: tuple[str, ...], pointer: Pointer, origin: DifferenceOrigin) -> Column:
+def _column(field: NumberedField, around: _Around, pointer: Pointer, origin: DifferenceOrigin) -> Column:
+    around.columns.take(pointer)
     table_type = _table_type(field.holds, pointer, origin, around)
     if field.is_repeated and not field.holds.is_map:
         element = Column("element", table_type, pointer=pointer, type_pointer=pointer, origin=origin.below("element"))
@@ -71,7 +85,7 @@ def _column(field: NumberedField, around: tuple[str, ...], pointer: Pointer, ori
     return Column(field.name, table_type, nullable, has_default, pointer, pointer, origin=origin)
 
 
-def _table_type(held: FieldValueType, pointer: Pointer, origin: DifferenceOrigin, around: tuple[str, ...]) -> TableType:
+def _table_type(held: FieldValueType, pointer: Pointer, origin: DifferenceOrigin, around: _Around) -> TableType:
     if held.key is not None and held.value is not None:
         key = _table_type(held.key, pointer, origin, around)
         inside = origin.below("value")
