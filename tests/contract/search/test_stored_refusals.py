@@ -12,9 +12,10 @@ import pytest
 from counterfoil.registry.inspection.refusals import KEPT_MS, KeptRefusal, RefusalMemory
 from counterfoil.registry.search.opening import open_index
 from counterfoil.registry.search.stored_refusals import StoredRefusals, refusal_records
+from counterfoil.registry.use_cases import epoch_ms
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.inspection import ReferenceName, RefusalRow
-from strategies.search.indexed import indexed, until
+from strategies.search.indexed import Indexed, indexed, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -225,5 +226,35 @@ def test_they_wait_in_memory_while_another_server_writes(store_url: str) -> None
                 assert await stored() == 1
             await until(is_stored)
             assert [each.row.request_id for each in await records.newest("", 9, None)] == ["r2-2", "r1-1"]
+
+    asyncio.run(main())
+
+
+def test_a_server_that_starts_again_shows_them(store_url: str) -> None:
+    async def refused(opened: Indexed, text: str) -> str:
+        reply = await opened.registry.register("a", text)
+        assert reply.status == 409
+        return reply.headers["x-request-id"]
+
+    async def main() -> None:
+        async with indexed(store_url) as one:
+            await one.register("a", '"int"')
+            early = await refused(one, '"string"')  # the index is not open yet
+            assert (await one.registry.get(f"/inspect/v1/refusals/{early}")).status == 200
+            await one.follow()
+            late = await refused(one, '"bytes"')
+            if not one.index.database.is_shared:
+                return
+            reader = StoredRefusals(one.index.database, epoch_ms)
+
+            async def are_stored() -> bool:
+                return bool(await reader.find(early)) and bool(await reader.find(late))
+
+            await until(are_stored)
+        async with indexed(store_url) as again:
+            await again.follow()
+            rows = (await again.registry.get("/inspect/v1/refusals")).json["refusals"]
+            assert {each["requestId"] for each in rows} == {early, late}
+            assert (await again.registry.get(f"/inspect/v1/refusals/{late}")).json["schema"] == '"bytes"'
 
     asyncio.run(main())

@@ -426,8 +426,7 @@ class PostgresDialect(IndexDialect):
     @property
     def refusal_tables(self) -> list[str]:
         """The statements that make the tables of refusals."""
-        made = f"CREATE SCHEMA IF NOT EXISTS {self.schema.removesuffix('.')}"
-        return [made, *_refusal_tables(self.schema, number="bigint", data="bytea")]
+        return _refusal_tables(self.schema, number="bigint", data="bytea")
 
     def numbers(self, values: Sequence[int]) -> object:
         """Return numbers as one argument."""

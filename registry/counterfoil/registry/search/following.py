@@ -25,7 +25,7 @@ from counterfoil.registry.search.lives import (
     VersionFacts,
     scope_key,
 )
-from counterfoil.registry.search.protocol import IndexUnusable
+from counterfoil.registry.search.protocol import IndexIsNewer, IndexUnusable
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind
 from counterfoil.registry.store.name_ranges import SubjectRange
 from counterfoil.registry.store.writes import StaleWrite
@@ -180,6 +180,9 @@ class Following:
                     is_open = True
                 await self._take_steps()
                 failures, self.problem = 0, ""
+            except IndexIsNewer as error:
+                self._tell("the search index cannot be used", error)
+                pause_s = _RETRY_S * _MAX_RETRIES
             except IndexUnusable as error:
                 is_open = await self._begun_anew(error)
                 pause_s = 0.0 if is_open and not failures else _RETRY_S * min(failures + 1, _MAX_RETRIES)

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from counterfoil.registry.search.dialects import FORMAT
 from counterfoil.registry.search.lives import HitRole, HitRow, IndexedSubject, IndexWord, scope_key
+from counterfoil.registry.search.protocol import IndexUnusable
 from counterfoil.registry.search.texts import MAX_DOC_CHARS, storable, words_of_doc
 from counterfoil.registry.store.changes import JournalChange, document_text, facts_of
 from counterfoil.schema.caches import RecentValues
@@ -92,6 +93,8 @@ class StoredState:
     def read(cls, text: str) -> StoredState:
         """Return a state that was stored."""
         given = json.loads(text)
+        if given.get("format", FORMAT) != FORMAT:
+            raise IndexUnusable(f"it has the format {given['format']}; this version needs {FORMAT}")
         building = given.get("building")
         return cls(
             given.get("current"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import asyncpg
 
 from counterfoil.registry.search.dialects import FORMAT, REFUSAL_TABLES, PostgresDialect
-from counterfoil.registry.search.protocol import IndexUnusable
+from counterfoil.registry.search.protocol import IndexIsNewer, IndexUnusable
 from counterfoil.registry.store.postgres.connections import FOREIGN, said_by
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 
@@ -198,11 +198,13 @@ async def _prepare(connection: asyncpg.Connection) -> None:
     if await connection.fetchval(f"SELECT to_regclass('{_SCHEMA}.state')") is not None:
         found = await connection.fetchval(_FORMAT)
         if found is not None and int(found) > FORMAT:
-            raise IndexUnusable(f"it has the format {found} of a newer version; this one needs {FORMAT}")
+            raise IndexIsNewer(f"it has the format {found} of a newer version; this one needs {FORMAT}")
         if found is not None and int(found) < FORMAT:
             await _drop_all_but_refusals(connection)
     await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
     await connection.execute(_STATE)
+    for statement in PostgresDialect().refusal_tables:
+        await connection.execute(statement)
     await connection.execute(
         "INSERT INTO counterfoil_search.state VALUES (1, $1) ON CONFLICT DO NOTHING", json.dumps({"format": FORMAT})
     )

@@ -13,6 +13,10 @@ class IndexUnusable(Exception):
     """The index cannot be read or written: its file is damaged or missing, or a right is missing."""
 
 
+class IndexIsNewer(IndexUnusable):
+    """The index is that of servers of a newer version, which is left alone."""
+
+
 class IndexTransaction(Protocol):
     """Statements on the index that see one state of it. Their arguments are ``$1``, ``$2`` and so on."""
 
@@ -57,7 +61,10 @@ class IndexDatabase(Protocol):
         """Return a transaction that writes refusals, which waits for no step of another server where it can."""
 
     async def prepare(self) -> None:
-        """Make what every index has: the table of its state; remove an index of another format, but no refusals."""
+        """Make what every index has: the tables of its state and of refusals.
+
+        An index of another format is removed, but no refusals.
+        """
 
     async def remove(self) -> None:
         """Remove the whole index, whatever is wrong with it; the next :meth:`prepare` begins a new one.

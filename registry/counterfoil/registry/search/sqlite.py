@@ -41,6 +41,7 @@ _STEPS: Final = 20_000
 
 _BUSY_MS: Final = 200
 _STATE: Final = "CREATE TABLE IF NOT EXISTS state (id INTEGER PRIMARY KEY CHECK (id = 1), document TEXT NOT NULL)"
+_REFUSALS: Final = "; ".join(SqliteDialect(has_parts=False).refusal_tables)
 _PASSING: Final = ("locked", "busy", "full", "I/O")
 """Parts of the messages about a state that passes, in which the file is as good as before."""
 
@@ -309,7 +310,8 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA journal_size_limit = 67108864")
     connection.executescript(
-        f"BEGIN IMMEDIATE; {_STATE}; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}; COMMIT;"
+        f"BEGIN IMMEDIATE; {_STATE}; {_REFUSALS}; PRAGMA application_id = {APPLICATION_ID}; "
+        f"PRAGMA user_version = {FORMAT}; COMMIT;"
     )
 
 

@@ -97,7 +97,6 @@ class StoredRefusals:
             async with self._database.noting() as writing:
                 if writing is None:
                     return False
-                await writing.script(self._database.dialect.refusal_tables)
                 for each in self._being_stored:
                     await self._put(writing, each)
                 await self._remove_old(writing)
