@@ -224,3 +224,28 @@ def test_what_belongs_to_a_subject_is_named(tell: Any) -> None:
         assert [each["application"] for each in life["readers"]] == ["billing"]
 
     tell(story)
+
+
+def test_a_reader_of_a_record_reads_its_fields(tell: Any) -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        inner = {"type": "record", "name": "C", "fields": [{"name": "email", "type": "string"}]}
+        outer = {
+            "type": "record",
+            "name": "R",
+            "fields": [{"name": "customer", "type": inner}, {"name": "b", "type": "int"}],
+        }
+        await registry.register("orders", json.dumps(outer))
+        for application, path in (("billing", "customer"), ("mail", "customer.email"), ("stock", "b")):
+            reads = [{"subject": "orders", "messages": 1, "paths": {path: 1}}]
+            assert (
+                await registry.post("/contracts/v1/usage", {"application": application, "reads": reads})
+            ).status == 200
+        for path, readers in (
+            ("customer", ["billing", "mail"]),
+            ("customer.email", ["billing", "mail"]),
+            ("b", ["stock"]),
+        ):
+            life = (await registry.get(f"{ORDERS}/elements?path={path}")).json
+            assert sorted(each["application"] for each in life["readers"]) == readers
+
+    tell(story)

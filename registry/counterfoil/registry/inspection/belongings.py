@@ -21,6 +21,7 @@ from counterfoil.registry.keys.records import KeyRecords
 from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.subjects.levels import alias_target
 from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.paths import InvalidPath
 from counterfoil.schema.rest.contracts import ContractKind
 from counterfoil.schema.rest.inspection import NamedThing, ReaderRow
 from counterfoil.schema.rest.observations import WHOLE_RECORD
@@ -111,14 +112,13 @@ class SubjectBelongings:
         return tuple(map(reader_row, visibility.shown_consumers(viewer, found)[:_MOST]))
 
     async def readers_of_path(self, subject: QualifiedSubject, path: str, *, viewer: Viewer) -> tuple[ReaderRow, ...]:
-        """Return who reads a path of a subject, or the whole record."""
-        found = [
-            consumer
-            for use in await self._consumers.fields(subject)
-            if use.path in {path, WHOLE_RECORD}
-            for consumer in visibility.shown_consumers(viewer, use.consumers)
-        ]
-        return tuple(map(reader_row, found[:_MOST]))
+        """Return who reads a path of a subject, what contains it, or something inside of it."""
+        found: dict[tuple[str, str, str], Consumer] = {}
+        for use in await self._consumers.fields(subject):
+            if _is_covered_by(path, (use.path,)):
+                for each in visibility.shown_consumers(viewer, use.consumers):
+                    found.setdefault((each.application, each.version, each.contract), each)
+        return tuple(map(reader_row, list(found.values())[:_MOST]))
 
     async def owner(self, subject: QualifiedSubject, *, viewer: Viewer) -> str:
         """Return the owner of a subject; an empty text if none is known."""
@@ -180,4 +180,12 @@ def reader_row(consumer: Consumer) -> ReaderRow:
 
 def is_read_at(reader: ReaderRow, path: str) -> bool:
     """Return whether a reader reads a path, what contains it, or something inside of it."""
-    return is_covered(path, reader.reads)
+    return _is_covered_by(path, reader.reads)
+
+
+def _is_covered_by(path: str, reads: Iterable[str]) -> bool:
+    """Return whether reads cover a path; names that are no field paths, such as those of types, are read as a whole."""
+    try:
+        return is_covered(path, reads)
+    except InvalidPath:
+        return WHOLE_RECORD in reads
