@@ -122,7 +122,7 @@ ONE_PROCESS = {
     "one browser": {
         *(
             f"tests/e2e/pages/test_{name}.py"
-            for name in ("accessibility", "hostile_texts", "jobs", "live_changes", "loading", "proxies")
+            for name in ("accessibility", "hostile_texts", "jobs", "live_changes", "loading", "media", "proxies")
         ),
     },
     "one answer of Java": {f"tests/differential/test_avro_java_{name}.py" for name in ("checker", "decoder")},

@@ -1,4 +1,4 @@
-"""One browser, and one registry with a shop's schemas, for all tests of pages."""
+"""A browser for the tests of a module, and one registry with a shop's schemas for all tests of pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it is open, Playwright runs an event loop: other modules could run none
 def browser() -> Iterator[Browser]:
     """Yield Debian's Chromium; its absence fails the tests."""
     with open_browser() as found:
