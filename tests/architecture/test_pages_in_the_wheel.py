@@ -15,11 +15,11 @@ PAGES: Final = ROOT / "pages"
 EXAMPLES: Final = ROOT / "registry" / "counterfoil" / "registry" / "inspection" / "examples"
 PROGRAM: Final = r"""
 import asyncio, re, sys
-import counterfoil.pages, counterfoil.registry
+from counterfoil import pages, registry
 
 place = sys.argv[1]
-assert counterfoil.registry.__file__.startswith(place), counterfoil.registry.__file__
-assert counterfoil.pages.__file__.startswith(place), counterfoil.pages.__file__
+assert registry.__file__.startswith(place), registry.__file__
+assert pages.__file__.startswith(place), pages.__file__
 from counterfoil.registry.app import assemble
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage

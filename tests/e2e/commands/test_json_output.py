@@ -90,6 +90,7 @@ ENDED: list[tuple[str, int]] = [
     ("db upgrade --store sqlite:///copy.db", 0),
     ("db check --store sqlite:///copy.db", 0),
     ("db stats --store sqlite:///copy.db", 0),
+    ("db reindex --store sqlite:///copy.db", 0),
     ("bridge plan bridge.yaml --source-schema schemas/order.avsc --target-schema schemas/order.avsc", 0),
     ("bridge status {name}", 4),
     ("bridges list", 0),

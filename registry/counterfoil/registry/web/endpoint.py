@@ -30,7 +30,6 @@ from counterfoil.registry.http.shapes import AS_OF
 from counterfoil.registry.search.searching import Searching
 from counterfoil.registry.store.changes import JournalChange
 from counterfoil.registry.use_cases import UseCases, use_cases
-from counterfoil.registry.web.absent import help_with_absence
 from counterfoil.registry.web.answers import (
     ERROR_HELP,
     ErrorHelp,
@@ -327,12 +326,17 @@ Builder: TypeAlias = "Callable[[PageRequest], Awaitable[BuiltPage | Elsewhere]]"
 """Reads what a page shows."""
 
 
+Absence: TypeAlias = Callable[[RegistryError, PageRequest, UseCases], Awaitable[None]]
+"""What lets the page of an error say what is not there."""
+
+
 class PageRoute(StarletteRoute):
     """One row of the table of pages.
 
     ``access`` is what it needs of its callers, as for a route of the API. ``twin`` is the route of the API with the
     same answer as JSON, empty if there is none. ``is_dated``: it can show an earlier moment. ``is_of_journal``: it
-    depends on the journal alone, so that its entity tag is known before it is read.
+    depends on the journal alone, so that its entity tag is known before it is read. ``absence`` lets the page of an
+    error say what is not there.
     """
 
     body = None
@@ -352,11 +356,13 @@ class PageRoute(StarletteRoute):
         build: Builder,
         *,
         access: Access,
+        absence: Absence,
         twin: str = "",
         is_dated: bool = False,
         is_of_journal: bool = False,
     ) -> None:
         self.method = method
+        self.absence = absence
         self.access = access
         self.build = build
         self.twin = twin
@@ -386,6 +392,7 @@ class PageEndpoint(Endpoint):
     def __init__(self, route: PageRoute, build: Builder) -> None:
         super().__init__(route, self._operation_of(build, is_dated=AS_OF in route.query))
         self._is_of_journal = route.is_of_journal
+        self._help_with_absence = route.absence
         self._is_dated = AS_OF in route.query
 
     @staticmethod
@@ -412,7 +419,7 @@ class PageEndpoint(Endpoint):
         except RegistryError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 asked = PageRequest(request, caller, is_dated=self._is_dated)
-                await help_with_absence(error, asked, services.cases)
+                await self._help_with_absence(error, asked, services.cases)
             return error_answer(error if caller.authenticated is None else caller.shown_error(error))
         found = made.answer.value
         if isinstance(found, Elsewhere):

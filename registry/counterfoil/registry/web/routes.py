@@ -16,6 +16,7 @@ from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.http.access import FOUND, MEMBER, on
 from counterfoil.registry.http.answers import accepts
 from counterfoil.registry.http.envelope import ROUTE_HOLDER, UI
+from counterfoil.registry.web.absent import help_with_absence
 from counterfoil.registry.web.answers import see_other
 from counterfoil.registry.web.endpoint import (
     Builder,
@@ -45,10 +46,11 @@ def _builder(module: str, name: str) -> Builder:
 _lookup = partial(_builder, "lookups")
 _form = partial(_builder, "forms")
 _topic = _builder("topics", "build_topic")
-_found = partial(PageRoute, "GET", access=FOUND)
-_for_members = partial(PageRoute, "GET", access=MEMBER, is_of_journal=True)
-_of_subject = partial(PageRoute, "GET", access=on(AccessOperation.READ, the_subject_of_the_page), is_dated=True)
-_sent = partial(PageRoute, "POST", access=FOUND)
+_page = partial(PageRoute, absence=help_with_absence)
+_found = partial(_page, "GET", access=FOUND)
+_for_members = partial(_page, "GET", access=MEMBER, is_of_journal=True)
+_of_subject = partial(_page, "GET", access=on(AccessOperation.READ, the_subject_of_the_page), is_dated=True)
+_sent = partial(_page, "POST", access=FOUND)
 
 PAGE_ROUTES: Final[tuple[PageRoute, ...]] = (
     _found(UI, _lookup("build_home"), twin=f"GET {_TWIN}", is_dated=True),

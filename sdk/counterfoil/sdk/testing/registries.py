@@ -166,7 +166,7 @@ def serving_registry() -> Iterator[str]:
                 process.kill()
                 log.seek(0)
                 raise RuntimeError(f"The registry did not start: {line}{log.read()}")
-            yield line.removeprefix(_LISTENING).strip()
+            yield line.removeprefix(_LISTENING).partition(",")[0].strip()  # then come the pages
         finally:
             _end(process)
 
