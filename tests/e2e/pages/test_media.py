@@ -109,7 +109,7 @@ FRAME = """
 - banner:
   - link "counterfoil"
   - search:
-    - searchbox "Search names, fields, tags, documentation, ids"
+    - combobox "Search names, fields, tags, documentation, ids"
     - button "Search"
   - navigation "Sections":
     - list:
@@ -172,4 +172,5 @@ def test_the_tree_of_accessibility_has_its_landmarks_and_names(
 ) -> None:
     with watched(browser, shop) as tab:
         tab.open(PAGES[name])
+        tab.page.locator("#search[role=combobox]").wait_for()  # the script has made its suggestions possible
         expect(tab.page.locator(place)).to_match_aria_snapshot(tree)

@@ -17,8 +17,8 @@ PAGE_STATUSES: Final = {200, 303, 404, 422, 503, 504}
 
 _CHANGE: Final = re.compile(r"<footer>.*?<span>change ([^<]+)</span>", re.DOTALL)
 _ROW: Final = re.compile(
-    r'<tr(?: class="gone")?><th scope="row"><a [^>]*>v(\d+)</a>( <span class="word">deleted</span>)?</th>'
-    r'<td class="num">'
+    r'<tr(?: class="gone")?><th scope="row"[^>]*><a [^>]*>v(\d+)</a>( <span class="word">deleted</span>)?</th>'
+    r'<td class="num"[^>]*>'
 )
 _ROWS_OF_A_PAGE: Final = 100
 
