@@ -160,13 +160,13 @@ def test_the_facts_of_a_hit(run_search: Callable[[Any], None]):
 def test_the_same_name_in_other_subjects(run_search: Callable[[Any], None]):
     async def behaviour(opened: Indexed) -> None:
         await shop(opened)
-        await opened.register("people", '{"type": "record", "name": "P", "fields": [{"name": "eMail", "type": "int"}]}')
+        await opened.register("people", '{"type": "record", "name": "P", "fields": [{"name": "email", "type": "int"}]}')
         await opened.register("mails", '{"type": "record", "name": "P", "fields": [{"name": "emails", "type": "int"}]}')
         await opened.follow()
-        element = await opened.registry.get("/inspect/v1/subjects/people/elements?path=eMail")
+        element = await opened.registry.get("/inspect/v1/subjects/people/elements?path=email")
         crm = {"subject": ":.eu:crm-value", "version": 1, "path": "customer.email", "type": "null | string"}
         assert element.json["elsewhere"] == [crm]
-        page = await opened.registry.get("/ui/subjects/people/elements?path=eMail")
+        page = await opened.registry.get("/ui/subjects/people/elements?path=email")
         assert "customer.email" in page.text.partition("The same name elsewhere")[2]
         registry = await opened.registry.get("/inspect/v1")
         assert (registry.json["index"]["state"], registry.json["index"]["indexed"]) == ("current", 5)
