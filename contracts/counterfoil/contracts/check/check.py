@@ -190,13 +190,13 @@ def _removed(outcome: FileOutcome) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckQuestion:
-    """What a check is about: both sides, how they are judged, and who else is asked.
+    """The question of a check: both sides, how they are judged, and which registry takes part.
 
     ``level`` to ``generated_code`` are as for :func:`check_files`. ``consumers`` are folders and files with what
     consumers read, and ``gate`` decides what fails, before the project's. ``recorded`` returns the recorded values of a
     topic, on which the converters of migrations are tried. ``judge_live`` adds what breaks for the versions that are
     live in an environment, and ``registered`` returns the approvals of a registry, with the name of the registry; both
-    are None where no registry is asked.
+    are None where no registry takes part.
     """
 
     sides: ComparedSides

@@ -29,7 +29,7 @@ MAX_LINES: Final = 500
 """The largest number of lines of a laid-out text on one page."""
 
 MAX_DEPTH: Final = 5
-"""The largest depth of references that can be asked for."""
+"""The largest depth of references that a request may have."""
 
 _MAX_USES: Final = 500
 _MAX_EDGES: Final = 500

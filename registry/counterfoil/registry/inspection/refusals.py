@@ -64,7 +64,7 @@ class KeptRefusal:
     request_ids: tuple[str, ...] = ()
 
     def again(self, other: KeptRefusal) -> KeptRefusal:
-        """Return this refusal after the same text was refused again: the newer one of both tells what was said."""
+        """Return this refusal after the same text was refused again, with the messages of the newer of both."""
         newer, older = (other, self) if other.row.last >= self.row.last else (self, other)
         ids = tuple(dict.fromkeys([*newer.request_ids, *older.request_ids]))[:_MAX_REQUEST_IDS]
         first, count = min(newer.row.first, older.row.first), newer.row.count + older.row.count

@@ -107,7 +107,7 @@ class Searching:
         return IndexState("lost", last=await self._storage.last_change())
 
     async def _shown_state(self, found: IndexTransaction, state: StoredState) -> IndexState:
-        assert self._index is not None  # noqa: S101 - it was asked for its state
+        assert self._index is not None  # noqa: S101 - its state was read
         last, g = await self._storage.last_change(), state.searched
         is_scanned = not self._index.database.dialect.has_parts
         if g is None:

@@ -1,4 +1,4 @@
-"""Group commit: one transaction for the plans of all requests; plans that came too late; who is told of writes."""
+"""Group commit: one transaction for the plans of all requests; plans that came too late; the observers of writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from counterfoil.registry.store.protocol import Observer, StoreContact, queue_fu
 from counterfoil.registry.store.writes import StaleWrite, StoragePlan
 from counterfoil.schema.errors import RegistryError, StoreTimeout
 
-# Those who are told of the writes of a storage, such as caches.
+# The observers of the writes of a storage, such as caches.
 
 
 class WriteObservers:

@@ -85,6 +85,11 @@ def site_of(settings: ServerSettings) -> PageSite:
     return PageSite(prefix, names, settings.public_url.rstrip("/"))
 
 
+async def unbound_endpoint(_: object) -> Response:
+    """Stand for the endpoint of a route that has an application instead: the route reads nothing but its path."""
+    raise NotImplementedError
+
+
 # Headers.
 #
 # Source: Content Security Policy 3; Trusted Types; the HTML standard (cross-origin opener policies); Fetch (CORP).

@@ -40,6 +40,7 @@ from counterfoil.registry.web.answers import (
     not_modified,
     page_answer,
     see_other,
+    unbound_endpoint,
 )
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest, RegistryError, StoreTimeout, StoreUnavailable, UnsupportedMediaType
@@ -368,13 +369,8 @@ class PageRoute(StarletteRoute):
         self.twin = twin
         self.query: tuple[str, ...] = (AS_OF,) if is_dated else ()
         self.is_of_journal = is_of_journal
-        super().__init__(path.replace("}", ":segment}"), _unbound, methods=[method])
+        super().__init__(path.replace("}", ":segment}"), unbound_endpoint, methods=[method])
         self.app = PageEndpoint(self, build)
-
-
-async def _unbound(_: Any) -> Response:
-    """Stand for the endpoint while the route reads its path."""
-    raise NotImplementedError
 
 
 def site_of_app(scope: Scope) -> PageSite:

@@ -16,7 +16,7 @@ from counterfoil.registry.http.answers import error_answer
 from counterfoil.registry.http.envelope import ROUTE_HOLDER, UI
 from counterfoil.registry.http.replies import entity_tag
 from counterfoil.registry.http.request import decode_segment
-from counterfoil.registry.web.answers import ASKED_AGAIN, IMMUTABLE, is_known, not_modified, sent
+from counterfoil.registry.web.answers import ASKED_AGAIN, IMMUTABLE, is_known, not_modified, sent, unbound_endpoint
 from counterfoil.schema.errors import NotFound, RegistryError
 
 STATIC: Final = f"{UI}/static"
@@ -54,17 +54,12 @@ class StaticRoute(StarletteRoute):
     twin = ""
 
     def __init__(self) -> None:
-        super().__init__(_PATH.replace("}", ":segment}"), _no_endpoint, methods=["GET"])
+        super().__init__(_PATH.replace("}", ":segment}"), unbound_endpoint, methods=["GET"])
         self.app = self._answered
 
     async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[ROUTE_HOLDER][0] = self.path_format
         await _answer(scope)(scope, receive, send)
-
-
-async def _no_endpoint(_: object) -> Response:
-    """Stand for the endpoint while the route reads its path."""
-    raise NotImplementedError
 
 
 def _answer(scope: Scope) -> Response:
