@@ -19,7 +19,8 @@ from counterfoil.registry.search.sqlite import SqliteIndexDatabase
 from counterfoil.registry.store.opening import sqlite_path
 from counterfoil.schema.errors import InvalidSchema
 from strategies.registry.histories import HISTORIES, take_step
-from strategies.search.indexed import Indexed, dumped, indexed, until
+from strategies.registry.waiting import until
+from strategies.search.indexed import Indexed, dumped, indexed
 from strategies.search.plain_scan import PlainHit, scan
 
 if TYPE_CHECKING:

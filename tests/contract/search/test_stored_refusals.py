@@ -15,7 +15,8 @@ from counterfoil.registry.search.stored_refusals import StoredRefusals, refusal_
 from counterfoil.registry.use_cases import epoch_ms
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.inspection import ReferenceName, RefusalRow
-from strategies.search.indexed import Indexed, indexed, until
+from strategies.registry.waiting import until
+from strategies.search.indexed import Indexed, indexed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

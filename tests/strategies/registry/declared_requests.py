@@ -72,6 +72,7 @@ VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "from": ("1.0.0", "2.0.0", "own.s@1"),
     "if-match": (),
     "ignore": (),
+    "in": ("any",),
     "includeSchemas": ("true",),
     "includeSubjects": ("true",),
     "key": ("a",),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,15 +16,12 @@ from counterfoil.registry.use_cases import use_cases
 from strategies.registry.driver import InProcessRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator
 
     from counterfoil.registry.access.rights import Visible
     from counterfoil.registry.search.index import SearchIndex
     from counterfoil.registry.store.protocol import Storage
     from counterfoil.schema.rest.inspection import SearchResult
-
-_PAUSE_S = 0.01
-_ATTEMPTS = 6000
 
 
 @dataclass(frozen=True)
@@ -56,15 +52,6 @@ class Indexed:
         path = f"/subjects/{subject.replace('/', '%2F').replace(' ', '%20')}/versions"
         reply = await self.registry.post(path, {"schema": schema, **body})
         assert reply.status == 200, reply.text
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Return when ``condition`` holds, which another task brings about."""
-    attempts = 0
-    while not await condition():
-        attempts += 1
-        assert attempts < _ATTEMPTS, "the condition did not hold after a minute"
-        await asyncio.sleep(_PAUSE_S)
 
 
 @asynccontextmanager

@@ -69,15 +69,17 @@ class Searching:
         after = Rank.read(question.after) if question.after else None
         readable = await self._readable(question.context, visible)
         direct = [] if after else await self._direct(query, question, visible)
-        result = SearchResult(query.text, tuple(direct), await self.state(), unknown=query.unknown)
+        state = await self.state()
+        state = state if visible is None else replace(state, unreadable=0)  # the texts may be of others
+        result = SearchResult(query.text, tuple(direct), state, unknown=query.unknown)
         if self._index is None:
             return await self._by_prefix(result, query, question, visible)
         try:
             async with self._index.database.reading() as found:
-                state = await self._index.state(found)
-                if state.searched is None:
+                searched = (await self._index.state(found)).searched
+                if searched is None:
                     return await self._by_prefix(result, query, question, visible)
-                search = IndexSearch(self._index, found, state.searched, question, query, few=self._few_subjects)
+                search = IndexSearch(self._index, found, searched, question, query, few=self._few_subjects)
                 return await search.result(result, readable, after)
         except IndexUnusable:
             return await self._by_prefix(replace(result, index=await self._lost()), query, question, visible)

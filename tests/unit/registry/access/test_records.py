@@ -13,6 +13,7 @@ import pytest
 from counterfoil.registry.access.identities.hashes import karapace_hash
 from strategies.access.world import BOB, ROOT, World, in_world
 from strategies.registry.driver import InProcessRegistry
+from strategies.registry.waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -258,7 +259,11 @@ def test_tokens() -> None:
         assert (await world.ask("GET", "/subjects", whole["token"])).status == 200
         await world.done("DELETE", f"/auth/v1/tokens/{whole['id']}", BOB)
         assert (await world.ask("GET", "/subjects", whole["token"])).code == 401
-        assert all("lastUsed" in each for each in await world.done("GET", "/auth/v1/tokens"))
+
+        async def are_noted() -> bool:
+            return all("lastUsed" in each for each in await world.done("GET", "/auth/v1/tokens"))
+
+        await until(are_noted)  # the hour of a use is stored beside the request
 
     in_world(story)
 

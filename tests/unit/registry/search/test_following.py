@@ -15,7 +15,8 @@ from counterfoil.registry.search.protocol import IndexUnusable
 from counterfoil.registry.search.sqlite import SqliteIndexDatabase
 from counterfoil.registry.subjects.reading import SchemaReader
 from counterfoil.schema.errors import StoreUnavailable, TooManyJudgements
-from strategies.search.indexed import dumped, indexed, until
+from strategies.registry.waiting import until
+from strategies.search.indexed import dumped, indexed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
