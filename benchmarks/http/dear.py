@@ -126,8 +126,8 @@ def _message_fields(count: int, number: int, *, is_later: bool) -> str:
 
 
 def _numbered(text: Callable[..., str], genome: Genome, number: int, *, is_later: bool) -> str:
-    """Return the text of a genome, with as much white space at its end as its number says: another text each time."""
-    return text({**_LEAST, **genome}, is_later=is_later) + " " * (number % 997) + "\n" * (number // 997)
+    """Return the text of a genome, with white space at its end: another text for each of 961 numbers in a row."""
+    return text({**_LEAST, **genome}, is_later=is_later) + " " * (number % 31) + "\n" * (number // 31 % 31)
 
 
 _JSON_GENOME: Final = {"definitions": 80, "links": 8, "jump": 3, "combination": 1, "properties": 9, "change": 1}
