@@ -346,12 +346,14 @@ class SchemaReader:
     async def about(self, parsed: ParsedSchema, work: Callable[..., _T], *given: object) -> _T:
         """Return ``work(parsed, *given)``, for a function of the schema room; beside the loop for a large text."""
         if len(parsed.text) + parsed.referenced_chars <= _LARGE_CHARS:
-            return work(parsed, *given)
+            return await self._large.here(work, parsed, *given)
         return await self.beside(work, parsed, *given)
 
     async def of_text(self, text: str, work: Callable[..., _T], *given: object) -> _T:
         """Return ``work(text, *given)``, for a function of the schema room; beside the event loop for a large text."""
-        return work(text, *given) if len(text) <= _LARGE_CHARS else await self.beside(work, text, *given)
+        if len(text) <= _LARGE_CHARS:
+            return await self._large.here(work, text, *given)
+        return await self.beside(work, text, *given)
 
     async def beside(self, work: Callable[..., _T], *given: object) -> _T:
         """Return ``work(*given)``, for a function of the schema room, beside the event loop."""
@@ -385,7 +387,7 @@ class SchemaReader:
         try:
             if len(text) + resolution.chars <= _LARGE_CHARS:
                 await LANGUAGE_CODE.to_compare(schema_type)
-                found = parse()
+                found = await self._large.here(parse)
             elif self._large.judges.are_apart:
                 found = await self._parsed_apart(SchemaSource(text, schema_type, resolution.resolved, validation))
             else:
