@@ -87,7 +87,8 @@ class PageFrame:
     ``here`` is the page's own address without ``as_of``, empty if it has no earlier state; ``parameters`` are those of
     its query, without ``as_of``: the form that asks for an earlier moment sends them again. ``search`` is the text in
     the search field. ``context`` is the context that the page is limited to, empty for all. ``change`` is the number of
-    the last change that the page rests on. ``json_url`` and ``command`` give the same answer to programs. ``canonical``
+    the last change that the page rests on; with ``change_is_least``, it may have later ones that came in
+    meanwhile. ``json_url`` and ``command`` give the same answer to programs. ``canonical``
     is the page's other address, if it has two and this is not the chosen one. ``user`` is who is signed in.
     ``may_stream`` is whether changes are sent live. ``refresh_s`` asks the browser to try again after some seconds.
     ``printed`` is the foot of a page that has no windows, for
@@ -107,6 +108,7 @@ class PageFrame:
     search: str = ""
     index: IndexState | None = None
     change: int | None = None
+    change_is_least: bool = False
     json_url: str = ""
     command: str = ""
     canonical: str = ""

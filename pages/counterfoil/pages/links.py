@@ -248,10 +248,12 @@ class PageLinks(ABC):
 
     # Questions.
 
-    def compare(self, earlier: str = "", later: str = "", *, policy: str = "", view: str = "", show: str = "") -> str:
+    def compare(
+        self, earlier: str = "", later: str = "", *, policy: str = "", view: str = "", show: str = "", proof: str = ""
+    ) -> str:
         """Return the address of a comparison of two operands."""
         filters: dict[str, Parameter] = {"from": earlier, "to": later, "policy": policy, "view": view, "show": show}
-        return self.page("compare", "/compare", **filters)
+        return self.page("compare", "/compare", **filters, proof=proof)
 
     def draft(self, *, subject: str = "") -> str:
         """Return the address of the form that tries a draft."""

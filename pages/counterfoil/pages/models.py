@@ -12,11 +12,8 @@ from counterfoil.schema.rest.comparisons import DecodedBytes, DraftVerdict, Sche
 from counterfoil.schema.rest.inspection import (
     ElementRow,
     ReferenceGraph,
-    RefusalRows,
-    RefusedText,
     RegistryInspection,
     RuleRows,
-    SearchResult,
     SourceWindow,
     SubjectInspection,
     SubjectRow,
@@ -25,6 +22,7 @@ from counterfoil.schema.rest.inspection import (
     VersionName,
 )
 from counterfoil.schema.rest.observations import TopicStats
+from counterfoil.schema.rest.search_index import RefusalRows, RefusedText, SearchResult
 
 # Changes.
 
@@ -245,7 +243,8 @@ class ComparePage:
     """A comparison with its form: the operands as they were given, such as ``orders-value@7``.
 
     ``comparison`` is None for an empty form, or one with ``faults``. The sources are for ``split`` and ``inline``.
-    ``show`` is ``all`` or ``breaking``. ``versions`` are those of the later side's subject, to be chosen from.
+    ``show`` is ``all`` or ``breaking``. ``proof`` is ``full`` if as many values as possible were written and read, or
+    empty. ``versions`` are those of the later side's subject, to be chosen from.
     """
 
     comparison: SchemaComparison | None = None
@@ -254,6 +253,7 @@ class ComparePage:
     policy: str = ""
     view: CompareView = CompareView.CHANGES
     show: str = "all"
+    proof: str = ""
     earlier_source: SourceWindow | None = None
     later_source: SourceWindow | None = None
     policies: tuple[str, ...] = ()

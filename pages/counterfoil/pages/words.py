@@ -10,12 +10,29 @@ from types import MappingProxyType
 from typing import Final
 
 from counterfoil.pages.links import PageLinks, anchor
-from counterfoil.schema.rest.comparisons import CellAnswer, DecodedNode, FrameKind, Operand
+from counterfoil.schema import texts
+from counterfoil.schema.compatibility import CompatibilityLevel
+from counterfoil.schema.rest.comparisons import (
+    CellAnswer,
+    DecodedNode,
+    FrameKind,
+    Operand,
+    PlacedFinding,
+    SchemaComparison,
+)
 from counterfoil.schema.rest.inspection import ElementKind, ElementRow, ReferenceName, VersionInspection, VersionStep
-from counterfoil.schema.texts import counted
 
 _MOST_SYMBOLS: Final = 12
 LANGUAGES: Final = MappingProxyType({"AVRO": "Avro", "PROTOBUF": "Protobuf", "JSON": "JSON Schema"})
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return a count with a noun in singular or plural, with a narrow space between thousands, as all numbers of pages.
+
+    >>> counted(1, "version"), counted(4000, "entry", "entries")
+    ('1 version', '4\u202f000 entries')
+    """
+    return texts.counted(count, noun, plural, spec=",").replace(",", "\u202f", f"{count:,}".count(","))
 
 
 def element_facts(row: ElementRow) -> list[str]:
@@ -187,6 +204,22 @@ def side_name(side: Operand, other: Operand) -> str:
     return f"v{side.version}" if side.subject == other.subject else f"{side.subject} v{side.version}"
 
 
+def split_findings(
+    compared: SchemaComparison, *, by_level: bool
+) -> tuple[tuple[PlacedFinding, ...], tuple[PlacedFinding, ...]]:
+    """Return the findings that count under the policy in force, and the others.
+
+    ``by_level``: those that count are in a direction that the level in force requires.
+    """
+    policies = {each.policy for each in compared.cells if each.in_force}
+    directions = {each.direction for each in compared.cells}
+    level = next((each for each in CompatibilityLevel if each.value == compared.level), None)
+    if by_level and level is not None:
+        directions = {each.name.lower() for each in level.directions}
+    counting = [each for each in compared.findings if each.direction in directions and policies & {*each.policies}]
+    return tuple(counting), tuple(each for each in compared.findings if each not in counting)
+
+
 _FRAMES: Final = MappingProxyType(
     {
         FrameKind.ID: "a schema id",
@@ -301,6 +334,7 @@ WORDS: Final[Mapping[str, object]] = MappingProxyType(
         "topic": topic_of,
         "without_reasons": without_reasons,
         "side": side_name,
+        "split_findings": split_findings,
         "frame": frame_words,
         "hidden_bytes": hidden_bytes,
         "is_hidden": is_hidden,

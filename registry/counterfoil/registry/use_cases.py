@@ -10,6 +10,7 @@ from counterfoil.registry.associations.records import AssociationIndex, SubjectG
 from counterfoil.registry.associations.use_cases import Associations
 from counterfoil.registry.bridges.records import BridgeAcceptance, BridgeRecords
 from counterfoil.registry.bridges.use_cases import BridgePlans, Bridges, Drafting
+from counterfoil.registry.changes.as_of import AsOf
 from counterfoil.registry.contracts.approvals import ApprovalCases, Migrations, MigrationStatuses, VerificationCases
 from counterfoil.registry.contracts.environments import Environments, Histories
 from counterfoil.registry.contracts.events import Events, Network
@@ -22,6 +23,7 @@ from counterfoil.registry.contracts.verdicts.proposals import ConsumerGate, Prop
 from counterfoil.registry.contracts.verdicts.questions import ContractVerdicts, Decisions, PairJudging
 from counterfoil.registry.contracts.verdicts.sides import Comparing, Consumers, Counterparts, Sides
 from counterfoil.registry.contracts.webhooks import Announcing, Webhooks
+from counterfoil.registry.inspection.facts import DerivedFacts
 from counterfoil.registry.inspection.refusals import RefusalLog, RefusalRecords
 from counterfoil.registry.inspection.use_cases import Inspection, RelatedRecords, inspection_over
 from counterfoil.registry.judges.judging import LongJudgements
@@ -225,6 +227,7 @@ def use_cases(
     long: LongJudgements | None = None,
     refusals: RefusalRecords | None = None,
     index: SearchIndex | None = None,
+    facts: DerivedFacts | None = None,
 ) -> UseCases:
     """Return the use cases over ``storage``; ``memory_chars`` limits the cached parsed schemas.
 
@@ -233,7 +236,8 @@ def use_cases(
     ``associations`` their requests are refused and they affect nothing. ``limits`` are those after which readers count
     as stale; webhooks may be sent to ``webhook_networks``, too. ``now_ms`` is the clock (epoch ms). ``long`` carries
     out judgements that take long; by default in threads. ``refusals`` has the refused registrations; without it they
-    are not kept. ``index`` is searched; without one, names by prefix are.
+    are not kept. ``index`` is searched; without one, names by prefix are. ``facts`` has what other use cases over the
+    same store have found out about contents.
     """
     scopes = Scopes(storage)
     keys = KeyRecords(storage)
@@ -323,7 +327,18 @@ def use_cases(
                 gate=contracts.gate,
             ),
             search=search,
+            facts=facts,
         ),
         search=search,
         following=None if index is None else Following(index, storage, reader),
     )
+
+
+def use_cases_as_of(cases: UseCases, seq: int) -> UseCases:
+    """Return the use cases over the state after a change.
+
+    What follows from a content alone is found once for now and for all earlier moments.
+    """
+    past = AsOf(cases.storage, seq)
+    facts = cases.inspection.facts.of_past()
+    return use_cases(past, reader=cases.reader.over_past(past), long=cases.long, facts=facts)

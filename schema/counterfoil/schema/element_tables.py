@@ -5,13 +5,14 @@ Versions are given as the sources of their schemas, so that another process may 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
 from counterfoil.schema.answers import placed_warnings
-from counterfoil.schema.elements import declared_types, element_facts, find_elements, rows_with_since
+from counterfoil.schema.elements import declared_types, element_facts, find_elements, rows_since, rows_with_since
 from counterfoil.schema.errors import BadRequest, InvalidSchema
 from counterfoil.schema.languages.table import find_changes, parse_schema
 from counterfoil.schema.layout import lay_out, number_lines
@@ -64,16 +65,33 @@ class ElementTable:
 def element_table(version: NumberedSource, before: Sequence[NumberedSource] = ()) -> ElementTable:
     """Return the table of all elements of a version; ``before`` are the versions before it, ascending.
 
-    Raises ``InvalidSchema``.
+    Versions with one text and the same tags are walked once. Raises ``InvalidSchema``.
     """
     schema = version.parsed()
     rows = find_elements(schema, tags_by_path=version.tags_by_path)
     if before:
-        earlier = [(each.version, _rows(each)) for each in before]
-        rows = rows_with_since([*earlier, (version.version, rows)])
+        walked = {_walked(version): rows}
+        for each in before:
+            if _walked(each) not in walked:
+                walked[_walked(each)] = _rows(each)
+        rows = rows_with_since([(each.version, walked[_walked(each)]) for each in (*before, version)])
     else:
         rows = tuple(replace(each, since=version.version) for each in rows)
     return _table(version, schema, rows, ElementRows(rows, len(rows)))
+
+
+def _walked(version: NumberedSource) -> Hashable:
+    """Return everything that the elements of a version depend on."""
+    return version.source, version.tags
+
+
+def table_after(table: ElementTable, before: ElementTable) -> ElementTable:
+    """Return the table of a version that was made without those before it, as :func:`element_table` makes it with them.
+
+    ``before`` is the table of the version before it, with everything that it depends on.
+    """
+    rows = rows_since(before.elements.elements, table.elements.elements)
+    return replace(table, elements=replace(table.elements, elements=rows))
 
 
 def element_window(version: NumberedSource, prefix: str, after: str, limit: int = MAX_ELEMENTS) -> ElementTable:
@@ -114,15 +132,47 @@ def page_of(rows: ElementRows, prefix: str, after: str, *, limit: int = MAX_ELEM
     Raises ``BadRequest`` for an ``after`` that no element has.
     """
     found = [each for each in rows.elements if each.path.startswith(prefix)]
+    keys = _keys(found)
     first = 0
     if after:
-        keys = [_key(each) for each in found]
         if after not in keys:
             raise BadRequest(f"after is {after[:200]!r}, which is no element here; expected the `next` of a page")
         first = keys.index(after) + 1
     page = found[first : first + limit]
     is_last = first + len(page) >= len(found)
-    return ElementRows(tuple(page), len(found), "" if is_last else _key(page[-1]))
+    return ElementRows(tuple(page), len(found), "" if is_last else keys[first + len(page) - 1])
+
+
+@dataclass(frozen=True, slots=True)
+class ElementPlace:
+    """The place of an element: ``after`` is that of the page of elements that has it.
+
+    It is of the element itself if the ``path`` is given, or else of the ``line`` in the laid-out text.
+    """
+
+    after: str = ""
+    path: str | None = None
+    line: int | None = None
+
+
+def place_in(rows: Sequence[ElementRow], at: str) -> ElementPlace | None:
+    """Return the place of the first of all elements of a version with a path, or a pointer; None if there is none."""
+    for number, row in enumerate(rows):
+        if at == row.path:
+            first = number // MAX_ELEMENTS * MAX_ELEMENTS
+            return ElementPlace(_keys(rows)[first - 1] if first else "", row.path)
+        if at == row.pointer and row.line is not None:
+            return ElementPlace(line=row.line)
+    return None
+
+
+def place_of(version: NumberedSource, at: str) -> ElementPlace | None:
+    """Return what :func:`place_in` does, of a version with a large schema; raise ``InvalidSchema``."""
+    schema = version.parsed()
+    rows = find_elements(schema, tags_by_path=version.tags_by_path)
+    layout = lay_out(schema)
+    numbered = (number_lines((each,), layout)[0] if each.pointer == at else each for each in rows)
+    return place_in([*numbered], at)
 
 
 def element_history(versions: Sequence[NumberedSource], path: str) -> tuple[ElementStep, ...]:
@@ -167,6 +217,12 @@ def _rows(version: NumberedSource) -> tuple[ElementRow, ...]:
         return ()
 
 
-def _key(row: ElementRow) -> str:
-    """Return what identifies an element of a schema."""
-    return f"{row.kind}:{row.path}"
+def _keys(rows: Sequence[ElementRow]) -> list[str]:
+    """Return what identifies each element of a schema: its kind and path, with a number from the second of these on."""
+    seen: Counter[str] = Counter()
+    found = []
+    for row in rows:
+        key = f"{row.kind}:{row.path}"
+        found.append(f"{row.kind}~{seen[key]}:{row.path}" if seen[key] else key)
+        seen[key] += 1
+    return found

@@ -123,6 +123,17 @@ def rows_with_since(versions: Sequence[tuple[int, Sequence[ElementRow]]]) -> tup
     return tuple(replace(row, since=since[identity]) for identity, row in _identified(versions[-1][1]))
 
 
+def rows_since(before: Sequence[ElementRow], rows: Sequence[ElementRow]) -> tuple[ElementRow, ...]:
+    """Return the rows of a version with the version since which each is there without a gap.
+
+    ``before`` are the rows of the version before, which know it of theirs; those that are new here know it, too.
+    """
+    since = {identity: row.since for identity, row in _identified(before)}
+    return tuple(
+        replace(row, since=since[identity]) if identity in since else row for identity, row in _identified(rows)
+    )
+
+
 def _identified(rows: Sequence[ElementRow]) -> Iterator[tuple[_Identity, ElementRow]]:
     """Yield each row with what identifies its element among those of a version."""
     seen: Counter[tuple[ElementKind, str]] = Counter()

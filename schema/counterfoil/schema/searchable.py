@@ -13,7 +13,8 @@ from counterfoil.schema.elements import declared_types, find_elements
 from counterfoil.schema.fingerprint import all_fingerprints
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import InvalidPath, StepKind, parse_path
-from counterfoil.schema.rest.inspection import ElementKind, ElementRow, HitKind
+from counterfoil.schema.rest.inspection import ElementKind, ElementRow
+from counterfoil.schema.rest.search_index import HitKind
 
 if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema

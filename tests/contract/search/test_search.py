@@ -13,14 +13,14 @@ from counterfoil.registry.search.questions import SearchExtent
 from counterfoil.schema.errors import BadRequest
 from counterfoil.schema.fingerprint import md5_fingerprint, rabin_fingerprint, sha256_fingerprint
 from counterfoil.schema.languages.table import parse_schema
-from counterfoil.schema.rest.inspection import HitKind
+from counterfoil.schema.rest.search_index import HitKind
 from counterfoil.schema.wire import frame
 from strategies.search.indexed import Indexed, indexed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from counterfoil.schema.rest.inspection import SearchResult
+    from counterfoil.schema.rest.search_index import SearchResult
 
 CUSTOMER = {
     "type": "record",

@@ -14,7 +14,8 @@ from counterfoil.registry.search.opening import open_index
 from counterfoil.registry.search.stored_refusals import StoredRefusals, refusal_records
 from counterfoil.registry.use_cases import epoch_ms
 from counterfoil.schema.contexts import parse_subject
-from counterfoil.schema.rest.inspection import ReferenceName, RefusalRow
+from counterfoil.schema.rest.inspection import ReferenceName
+from counterfoil.schema.rest.search_index import RefusalRow
 from strategies.registry.waiting import until
 from strategies.search.indexed import Indexed, indexed
 

@@ -587,5 +587,8 @@ def test_the_changes_of_a_subject_are_limited_to_versions_and_to_a_kind(run: Any
                     ]
                     found = await storage.changes_of(ORDERS, until, versions=versions, kind=kind)
                     assert list(found) == expected, (until, versions, kind)
+                    for newest in (0, 1, 3, 99):
+                        last = await storage.changes_of(ORDERS, until, versions=versions, kind=kind, newest=newest)
+                        assert list(last) == expected[max(len(expected) - newest, 0) :], (until, versions, kind, newest)
 
     run(behaviour)

@@ -41,21 +41,18 @@ from counterfoil.schema.rest.inspection import (
     ElementKind,
     ElementRow,
     ElementStep,
-    HitKind,
     IdInspection,
     IndexState,
     ReferenceName,
-    RefusedText,
     RuleExample,
     RuleInspection,
     RuleRow,
     RuleRows,
-    SearchHit,
-    SearchResult,
     SourceWindow,
     VersionName,
 )
 from counterfoil.schema.rest.observations import SchemaCount, TopicStats
+from counterfoil.schema.rest.search_index import HitKind, RefusedText, SearchHit, SearchResult
 from strategies.pages.sample_values import DAY, INDEX, NOV, READERS, REFUSALS, laid_out, orders_elements, subject_rows
 
 POLICIES: Final = ("STRICT", "LENIENT", "LOGICAL", "SOUND")

@@ -17,8 +17,6 @@ from counterfoil.schema.rest.inspection import (
     ReferenceEdge,
     ReferenceGraph,
     ReferenceName,
-    RefusalRow,
-    RefusalRows,
     RuleInForce,
     RuleSetRow,
     SourceLine,
@@ -31,6 +29,7 @@ from counterfoil.schema.rest.inspection import (
     VersionName,
     VersionStep,
 )
+from counterfoil.schema.rest.search_index import RefusalRow, RefusalRows
 
 DAY: Final = 86_400_000
 NOV: Final = 1_793_534_400_000

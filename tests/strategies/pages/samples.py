@@ -32,7 +32,8 @@ from counterfoil.pages.models import (
 )
 from counterfoil.pages.render import render_page
 from counterfoil.pages.static import assets
-from counterfoil.schema.rest.inspection import IndexState, ReferenceGraph, RefusalRows, RegistryInspection, SubjectRows
+from counterfoil.schema.rest.inspection import IndexState, ReferenceGraph, RegistryInspection, SubjectRows
+from counterfoil.schema.rest.search_index import RefusalRows
 from strategies.pages import asked_samples as asked
 from strategies.pages.sample_values import (
     CHANGES,

@@ -37,8 +37,8 @@ class Blows:
         codes: Counter[int] = Counter()
         for (_, code), count in self.counts.items():
             codes[code] += count
-        pages = self.counts["true page", 200], self.counts["page without a change", 200]
-        shown = f"{pages[0]} pages with and {pages[1]} without the number of a change"
+        pages = self.counts["page of one change", 200], self.counts["page of a change or later", 200]
+        shown = f"{pages[0]} pages of one change and {pages[1]} of one or a later one"
         written = f"{acknowledged} writes acknowledged, {shown}, the slowest answer after {self.slowest_s:.1f} s"
         return f"{requests} requests, {written}; answers by code: {dict(sorted(codes.items()))}"
 

@@ -214,7 +214,7 @@ class HammerClient:
         reply = node.ask("GET", f"/ui/subjects/{subject}")
         self._note_page(f"/ui/subjects/{subject}", reply)
         if reply is not None and reply.status == 200:
-            self.counts["true page" if named_change(reply.json) else "page without a change", 200] += 1
+            self.counts["page of one change" if named_change(reply.json)[1] else "page of a change or later", 200] += 1
             wrong = untruth(node, subject, reply.json)
             if wrong:
                 self._complain(wrong)

@@ -45,10 +45,12 @@ def page_path(rng: random.Random, subject: str, ids: Sequence[int]) -> str:
     )
 
 
-def named_change(page: str) -> int | None:
-    """Return the number of the change that a page names; None if it names none."""
+def named_change(page: str) -> tuple[int | None, bool]:
+    """Return the number of the change that a page names, None if it names none, and whether it is that one exactly."""
     found = _CHANGE.search(page)
-    return None if found is None else int(re.sub(r"\D", "", found[1]))
+    if found is None:
+        return None, False
+    return int(re.sub(r"\D", "", found[1])), not found[1].endswith(" or later")
 
 
 def shown_versions(page: str) -> list[int]:
@@ -57,17 +59,33 @@ def shown_versions(page: str) -> list[int]:
 
 
 def untruth(node: Connection, subject: str, page: str) -> str:
-    """Return what is not true on the page of a subject as of the change that it names; an empty text if all is true."""
-    change, shown = named_change(page), shown_versions(page)
+    """Return what is not true on the page of a subject as of the change that it names; an empty text if all is true.
+
+    A page that may rest on later changes must show the versions after one of them.
+    """
+    change, is_exact = named_change(page)
+    shown = shown_versions(page)
     if change is None:
+        return f"the page of {subject} names no change"
+    then = _versions_then(node, subject, change)
+    moments = [] if is_exact else _changes_after(node, subject, change)
+    if shown == then or any(shown == _versions_then(node, subject, each) for each in moments):
         return ""
-    reply = node.ask(
-        "GET", f"/subjects/{quote(subject, safe='')}/versions?deleted=true&deletedAsNegative=true&as_of={change}"
-    )
-    then = reply.json if reply is not None and reply.status == 200 else []
-    if shown == then[:_ROWS_OF_A_PAGE]:
-        return ""
-    return f"the page of {subject} shows {shown} as of change {change}, when there were {then}"
+    later = "" if is_exact else " or later"
+    return f"the page of {subject} shows {shown} as of change {change}{later}, when there were {then}"
+
+
+def _versions_then(node: Connection, subject: str, change: int) -> list[int]:
+    """Return the versions of a subject after a change as its page has them."""
+    path = f"/subjects/{quote(subject, safe='')}/versions"
+    reply = node.ask("GET", f"{path}?deleted=true&deletedAsNegative=true&as_of={change}")
+    return reply.json[:_ROWS_OF_A_PAGE] if reply is not None and reply.status == 200 else []
+
+
+def _changes_after(node: Connection, subject: str, change: int) -> list[int]:
+    """Return the numbers of the changes of a subject after one."""
+    reply = node.ask("GET", f"/subjects/{quote(subject, safe='')}/changes?after={change}")
+    return [each["seq"] for each in reply.json["changes"]] if reply is not None and reply.status == 200 else []
 
 
 def untruths_at_rest(node: Connection, subjects: Sequence[str]) -> list[str]:
@@ -78,6 +96,6 @@ def untruths_at_rest(node: Connection, subjects: Sequence[str]) -> list[str]:
         if reply is None or reply.status not in {200, 404}:
             found.append(f"the page of {subject}: {reply}")
         elif reply.status == 200:
-            found.append("" if named_change(reply.json) else f"the page of {subject} names no change")
+            found.append("" if named_change(reply.json)[1] else f"the page of {subject} does not name its last change")
             found.append(untruth(node, subject, reply.json))
     return [each for each in found if each]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.access.rights import Visible
     from counterfoil.registry.search.index import SearchIndex
     from counterfoil.registry.store.protocol import Storage
-    from counterfoil.schema.rest.inspection import SearchResult
+    from counterfoil.schema.rest.search_index import SearchResult
 
 
 @dataclass(frozen=True)

@@ -337,9 +337,11 @@ class AsOf:
         *,
         versions: range | None = None,
         kind: JournalChangeKind | None = None,
+        newest: int | None = None,
     ) -> Sequence[JournalChange]:
         """Return the changes of one scope up to the moment."""
-        return await self._storage.changes_of(subject, min(until, self._seq), versions=versions, kind=kind)
+        until = min(until, self._seq)
+        return await self._storage.changes_of(subject, until, versions=versions, kind=kind, newest=newest)
 
     async def last_change(self, until_ts: int | None = None) -> int:
         """Return the number of the last change up to the moment."""

@@ -22,7 +22,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from counterfoil.registry.access.rights import EVERY_CALLER, Needs
-from counterfoil.registry.changes.as_of import AsOf, resolve_moment
+from counterfoil.registry.changes.as_of import resolve_moment
 from counterfoil.registry.http.access import Access, RequestCaller, Services, guarded, request_of, services_of
 from counterfoil.registry.http.answers import (
     DENIED,
@@ -57,7 +57,7 @@ from counterfoil.registry.store.committing import until_current
 from counterfoil.registry.store.protocol import Storage, StoreSlow
 from counterfoil.registry.subjects.compatibility import RefusedVersion
 from counterfoil.registry.subjects.documents import ERROR
-from counterfoil.registry.use_cases import UseCases, use_cases
+from counterfoil.registry.use_cases import UseCases, use_cases_as_of
 from counterfoil.schema import errors
 from counterfoil.schema.errors import BadRequest, Forbidden, RegistryError, StoreTimeout, StoreUnavailable
 from counterfoil.schema.rest.object_forms import Document, HasJsonSchema
@@ -322,7 +322,7 @@ class Endpoint:
             method, path = self._route.method, self._path
             raise BadRequest(f"as_of is not possible for {method} {path}; leave it out to ask what is true now")
         storage = services.cases.storage
-        return use_cases(AsOf(storage, await resolve_moment(storage, moment)), long=services.cases.long)
+        return use_cases_as_of(services.cases, await resolve_moment(storage, moment))
 
 
 def _agree(scope: Scope, *, has_body: bool) -> str:

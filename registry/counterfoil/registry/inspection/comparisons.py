@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
@@ -10,10 +10,11 @@ from counterfoil.registry.access.resources import AccessOperation, subject_resou
 from counterfoil.registry.access.rights import Viewer
 from counterfoil.registry.contracts.verdicts.proposals import ConsumerGate
 from counterfoil.registry.inspection.belongings import SubjectBelongings, is_read_at
+from counterfoil.registry.inspection.facts import DerivedFacts, weight_of_comparison
 from counterfoil.registry.inspection.subjects import reference_names
-from counterfoil.registry.judges.judging import LongJudgements
+from counterfoil.registry.judges.judging import LongJudgements, in_event_loop
 from counterfoil.registry.store.protocol import Storage
-from counterfoil.registry.subjects.compatibility import Admission, CompatibilityCheck, check_sound
+from counterfoil.registry.subjects.compatibility import QUICK_BUDGETS, Admission, CompatibilityCheck, check_sound
 from counterfoil.registry.subjects.levels import (
     Scopes,
     check_registration,
@@ -31,7 +32,13 @@ from counterfoil.registry.subjects.versions import (
     check_subject,
     parse_version,
 )
-from counterfoil.schema.comparing import ComparedSide, ComparisonLimits, ComparisonQuestion, compare_schemas
+from counterfoil.schema.comparing import (
+    ComparedSide,
+    ComparisonLimits,
+    ComparisonQuestion,
+    compare_schemas,
+    comparison_in_parts,
+)
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import (
@@ -44,7 +51,7 @@ from counterfoil.schema.errors import (
     SchemaParseError,
 )
 from counterfoil.schema.languages.table import language_for
-from counterfoil.schema.model import DEFAULT_TYPE, Reference
+from counterfoil.schema.model import DEFAULT_TYPE, Reference, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.rest.comparisons import DraftFault, DraftVerdict, LevelAnswer, Operand, SchemaComparison
 from counterfoil.schema.rest.inspection import ReaderRow, VersionName
@@ -55,6 +62,23 @@ _HISTORY_VERSIONS: Final = 200
 """The newest versions of a subject with which a comparison answers the levels."""
 
 _NO_PROOFS: Final = ComparisonLimits(witnesses=0, confirmed=0)
+_WHOLE: Final = ComparisonLimits()
+QUICK: Final = ComparisonLimits(confirmed=10)
+"""The limits of a page: few values are written and read, which takes most of the time of a comparison."""
+
+_IN_LOOP: Final[Mapping[SchemaType, ComparisonLimits]] = {
+    schema_type: ComparisonLimits(
+        comparison_steps=budget.comparison_steps, search_steps=budget.search_steps, history_steps=60_000, is_whole=True
+    )
+    for schema_type, budget in QUICK_BUDGETS.items()
+    if schema_type is not SchemaType.JSON  # its solver has limits of its own, which are too large for the event loop
+}
+"""The steps of a comparison in the event loop, by language; what needs more of them is compared anew by a judge."""
+
+_MOST_CONFIRMED: Final = 10
+"""The largest number of values that are written and read in one go in the event loop."""
+
+_MOST_IN_LOOP_S: Final = 0.1
 _MAX_ADVICE: Final = 5
 
 
@@ -99,6 +123,7 @@ class _Draft:
     config: Config
     history: SubjectHistory
     candidate: Candidate
+    limits: ComparisonLimits
 
 
 class ComparisonPages:
@@ -116,6 +141,7 @@ class ComparisonPages:
         gate: ConsumerGate,
         belongings: SubjectBelongings | None,
         long: LongJudgements,
+        facts: DerivedFacts,
     ) -> None:
         self._storage = storage
         self._scopes = scopes
@@ -126,6 +152,7 @@ class ComparisonPages:
         self._gate = gate
         self._belongings = belongings
         self._long = long
+        self._known = facts.comparisons
 
     @staticmethod
     def operand(text: str) -> OperandName:
@@ -152,10 +179,11 @@ class ComparisonPages:
         *,
         policy: CompatibilityPolicy | None = None,
         level: CompatibilityLevel | None = None,
+        limits: ComparisonLimits = _WHOLE,
         viewer: Viewer,
     ) -> SchemaComparison:
         """Return two schemas compared, with proofs, under a level and a policy; by default those in force."""
-        return await self._compared(earlier, later, policy, level, ComparisonLimits(), viewer=viewer)
+        return await self._compared(earlier, later, policy, level, limits, viewer=viewer)
 
     async def _compared(
         self,
@@ -227,14 +255,40 @@ class ComparisonPages:
     ) -> SchemaComparison:
         before = [each for each in later.history.active if later.entry is None or each.version < later.entry.version]
         read = before[-_HISTORY_VERSIONS:]
-        history = await self._check.earlier(later.subject, later.candidate, read, config, is_transitive=True)
-        question = ComparisonQuestion(earlier.compared, later.compared, level_of(config), policy_of(config), history)
-        await LANGUAGE_CODE.to_compare(later.candidate.content.schema_type)
-        found = await self._long.run(compare_schemas, question, limits)
+        key = _key(earlier, later, read, config)
+        found = None if key is None else self._known_comparison(key, limits)
+        if found is None:
+            history = await self._check.earlier(later.subject, later.candidate, read, config, is_transitive=True)
+            level, policy = level_of(config), policy_of(config)
+            question = ComparisonQuestion(earlier.compared, later.compared, level, policy, history)
+            found = await self._found(question, limits)
+            if key is not None:
+                self._known.put((*key, limits), found, weight=weight_of_comparison(found) + _KEY_BYTES * len(key))
         if len(read) < len(before):
             found = replace(found, levels=tuple(map(_undecided_beyond, found.levels)))
         seq = max(earlier.history.revision, later.history.revision)
         return replace(await self._with_readers(found, later.subject, viewer=viewer), at_seq=seq)
+
+    def _known_comparison(self, key: tuple[object, ...], limits: ComparisonLimits) -> SchemaComparison | None:
+        """Return a comparison that was made before, with these limits, or with more proofs where those may be fewer."""
+        found = self._known.get((*key, limits))
+        return self._known.get((*key, _WHOLE)) if found is None and limits == QUICK else found
+
+    async def _found(self, question: ComparisonQuestion, limits: ComparisonLimits) -> SchemaComparison:
+        """Return a comparison: of small schemas in the event loop, if few steps suffice, or else by a judge."""
+        schemas = [question.earlier.schema, question.later.schema, *(each.schema for each in question.history)]
+        schema_type = question.later.schema.schema_type
+        await LANGUAGE_CODE.to_compare(schema_type)
+        quick = _IN_LOOP.get(schema_type)
+        if quick is None or limits.confirmed > _MOST_CONFIRMED or any(map(self._reader.is_large, schemas)):
+            return await self._long.run(compare_schemas, question, limits)
+        if limits.witnesses or limits.confirmed:
+            await LANGUAGE_CODE.to_search(schema_type)
+        quick = replace(quick, witnesses=limits.witnesses, confirmed=limits.confirmed)
+        try:
+            return await in_event_loop(comparison_in_parts(question, quick), most_s=_MOST_IN_LOOP_S)
+        except JudgementUndecided:
+            return await self._long.run(compare_schemas, question, limits)
 
     async def _with_readers(
         self, found: SchemaComparison, subject: QualifiedSubject, *, viewer: Viewer
@@ -260,11 +314,13 @@ class ComparisonPages:
         *,
         policy: CompatibilityPolicy | None = None,
         level: CompatibilityLevel | None = None,
+        limits: ComparisonLimits = _WHOLE,
         viewer: Viewer,
     ) -> DraftVerdict:
         """Return what would happen if a text were registered under a subject that the caller may read.
 
-        ``policy`` and ``level`` count instead of those in force.
+        ``policy`` and ``level`` count instead of those in force. ``limits`` are those of the comparison with the latest
+        version.
         """
         named, subject = subject, await self._scopes.aliased(subject)
         require_read(viewer, subject, named=named)
@@ -277,7 +333,7 @@ class ComparisonPages:
             candidate = await self._candidate(subject, text, config, history)
         except InvalidSchema as error:
             return replace(empty, fault=_fault(error))
-        draft = _Draft(subject, text, config, history, candidate)
+        draft = _Draft(subject, text, config, history, candidate, limits)
         found = await self._described_draft(empty, draft, viewer=viewer)
         if found.known is not None:
             return found
@@ -314,7 +370,7 @@ class ComparisonPages:
         if history.latest is not None:
             earlier = await self._version(OperandName(subject, history.latest.version), viewer)
             later = self._draft_side(replace(draft.text, subject=str(subject)), subject, history, candidate)
-            comparison = await self._comparison(earlier, later, draft.config, ComparisonLimits(), viewer=viewer)
+            comparison = await self._comparison(earlier, later, draft.config, draft.limits, viewer=viewer)
             found = replace(found, comparison=comparison)
         if match is not None:
             known = VersionName(str(subject), match.entry.version, match.entry.schema_id)
@@ -367,6 +423,22 @@ def require_references(viewer: Viewer, subject: QualifiedSubject, references: Se
     for each in references:
         target = parse_subject(each.subject, context=subject.context)
         require_read(viewer, target, named=target)
+
+
+_KEY_BYTES: Final = 200
+"""The memory of a part of a key, such as the number and the guid of a version."""
+
+
+def _key(earlier: _Side, later: _Side, history: Sequence[VersionEntry], config: Config) -> tuple[object, ...] | None:
+    """Return everything that the comparison of two versions depends on besides the limits; None for a text."""
+    if earlier.entry is None or later.entry is None:
+        return None
+    sides = [
+        (str(each.subject), one.version, one.guid, one.ts)
+        for each, one in ((earlier, earlier.entry), (later, later.entry))
+    ]
+    versions = [(each.version, each.guid) for each in history]
+    return (*sides, config.compatibility_group, level_of(config), policy_of(config), *versions)
 
 
 def _about(given: OperandGiven, other: OperandGiven) -> OperandGiven:

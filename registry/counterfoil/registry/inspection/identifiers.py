@@ -8,6 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from counterfoil.registry.access.rights import Viewer
+from counterfoil.registry.inspection.facts import DerivedFacts, weight_of_source
 from counterfoil.registry.inspection.subjects import name_of_type
 from counterfoil.registry.judges.judging import Pauses
 from counterfoil.registry.store.protocol import Storage
@@ -48,9 +49,10 @@ class ReferenceDirection(StrEnum):
 class IdentifierPages:
     """The use cases of ids, guids, laid-out texts and references."""
 
-    def __init__(self, storage: Storage, *, reader: SchemaReader) -> None:
+    def __init__(self, storage: Storage, *, reader: SchemaReader, facts: DerivedFacts) -> None:
         self._storage = storage
         self._reader = reader
+        self._sources = facts.sources
 
     # --- ids and guids
 
@@ -113,8 +115,14 @@ class IdentifierPages:
 
         Unlike :meth:`source` it needs no search for a subject, so that it also reads the past.
         """
-        parsed = await self._reader.parsed(subject.context, await self._reader.content(guid))
-        return await self._reader.about(parsed, source_window, first, count)
+        content = await self._reader.content(guid)
+        key = (subject.context, guid, first, count)
+        found = self._sources.get(key)
+        if found is None:
+            parsed = await self._reader.parsed(subject.context, content)
+            found = await self._reader.about(parsed, source_window, first, count)
+            self._sources.put(key, found, weight=weight_of_source(found))
+        return found
 
     async def holder(self, guid: UUID, *, viewer: Viewer) -> VersionUse:
         """Return a version with a content, of a subject that the caller may read; raise ``SchemaNotFound``."""

@@ -23,7 +23,8 @@ from counterfoil.registry.subjects.levels import Scopes
 from counterfoil.registry.subjects.versions import SchemaRequest
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest, IncompatibleSchema, InvalidSchema, NotFound, RegistryError
-from counterfoil.schema.rest.inspection import ReferenceName, RefusalRow, RefusalRows, RefusedText
+from counterfoil.schema.rest.inspection import ReferenceName
+from counterfoil.schema.rest.search_index import RefusalRow, RefusalRows, RefusedText
 
 MAX_ROWS: Final = 100
 MAX_COUNTED: Final = 1_000

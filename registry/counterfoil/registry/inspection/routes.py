@@ -37,8 +37,6 @@ from counterfoil.schema.rest.inspection import (
     ELEMENT_ROWS,
     ID_INSPECTION,
     REFERENCE_GRAPH,
-    REFUSAL_ROWS,
-    REFUSED_TEXT,
     REGISTRY_INSPECTION,
     RULE_INSPECTION,
     RULE_ROWS,
@@ -47,6 +45,7 @@ from counterfoil.schema.rest.inspection import (
     SUBJECT_ROWS,
     VERSION_INSPECTION,
 )
+from counterfoil.schema.rest.search_index import REFUSAL_ROWS, REFUSED_TEXT
 
 _SHORT_CHARS: Final = 64 * 1024
 """The characters of a draft whose verdict is printed in the event loop."""

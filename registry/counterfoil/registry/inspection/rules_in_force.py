@@ -49,7 +49,7 @@ async def _level(storage: Storage, scope: QualifiedSubject, *, viewer: Viewer) -
     resource = scope_resource(scope)
     change = None
     if stored.config is not None or stored.mode is not None:
-        changes = await storage.changes_of(scope, EVER, kind=JournalChangeKind.SETTINGS)
+        changes = await storage.changes_of(scope, EVER, kind=JournalChangeKind.SETTINGS, newest=1)
         change = changes[-1] if changes else None
     return ScopeLevel(
         scope,

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Final, TypeAlias
 from uuid import UUID
 
+from counterfoil.registry.inspection.facts import DerivedFacts, weight_of_step
 from counterfoil.registry.judges.judging import LongJudgements, Pauses
 from counterfoil.registry.subjects.reading import LANGUAGE_CODE, SchemaReader
 from counterfoil.registry.subjects.versions import Content, VersionEntry
-from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import InvalidSchema, JudgementEnded
 from counterfoil.schema.languages.table import language_for
@@ -19,8 +19,6 @@ from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import SchemaSource
 from counterfoil.schema.steps import UNKNOWN_STEP, StepFacts, find_step, find_steps
 
-_MEMORY_BYTES: Final = 4 * 1024 * 1024
-_STEP_BYTES: Final = 400
 _QUICK_CHARS: Final = 4 * 1024
 """The characters of two texts, with their references, that are compared in the event loop."""
 
@@ -31,22 +29,15 @@ _FEW: Final = 2
 _A_CALL: Final = 25
 
 _Pair: TypeAlias = "tuple[VersionEntry, VersionEntry]"
-_Key: TypeAlias = "tuple[str, UUID, UUID]"
 
 
 class VersionSteps:
     """Finds the step of a version from the one before; each pair of contents is compared once."""
 
-    def __init__(self, reader: SchemaReader, long: LongJudgements) -> None:
+    def __init__(self, reader: SchemaReader, long: LongJudgements, facts: DerivedFacts) -> None:
         self._reader = reader
         self._long = long
-        self._known: RecentValues[_Key, StepFacts] = RecentValues(_MEMORY_BYTES)
-
-    def over(self, reader: SchemaReader) -> VersionSteps:
-        """Return those of another reader, which shares the cache of this one."""
-        other = VersionSteps(reader, self._long)
-        other._known = self._known
-        return other
+        self._known = facts.steps
 
     async def of(
         self, subject: QualifiedSubject, entries: Sequence[VersionEntry], wanted: Iterable[VersionEntry]
@@ -129,7 +120,7 @@ class VersionSteps:
             return None
 
     def _kept(self, subject: QualifiedSubject, pair: _Pair, step: StepFacts) -> StepFacts:
-        self._known.put(_key(subject, pair), step, weight=_STEP_BYTES + len(step.change))
+        self._known.put(_key(subject, pair), step, weight=weight_of_step(step))
         return step
 
 
@@ -146,5 +137,5 @@ def _pairs(entries: Sequence[VersionEntry], wanted: Iterable[VersionEntry]) -> l
     return found
 
 
-def _key(subject: QualifiedSubject, pair: _Pair) -> _Key:
+def _key(subject: QualifiedSubject, pair: _Pair) -> tuple[str, UUID, UUID]:
     return subject.context, pair[0].guid, pair[1].guid

@@ -224,10 +224,18 @@ class SubjectPages:
         )
 
     async def steps(
-        self, subject: QualifiedSubject, history: SubjectHistory, shown: Sequence[VersionEntry]
+        self,
+        subject: QualifiedSubject,
+        history: SubjectHistory,
+        shown: Sequence[VersionEntry],
+        *,
+        are_compared: bool = True,
     ) -> tuple[VersionStep, ...]:
-        """Return versions of a history with what changed from the one before, and who registered them."""
-        facts = await self._steps.of(subject, history.entries, shown)
+        """Return versions of a history with what changed from the one before, and who registered them.
+
+        They are without the changes if the versions must not be compared.
+        """
+        facts = await self._steps.of(subject, history.entries, shown) if are_compared else {}
         authors = await self._authors(subject, shown) if shown else {}
         return tuple(_step(each, facts.get(each.version), by=authors.get(each.version)) for each in shown)
 

@@ -14,6 +14,7 @@ from counterfoil.registry.contracts.verdicts.sides import Consumers
 from counterfoil.registry.inspection.belongings import SubjectAliases, SubjectBelongings
 from counterfoil.registry.inspection.comparisons import ComparisonPages
 from counterfoil.registry.inspection.decoding import DecodingPages
+from counterfoil.registry.inspection.facts import DerivedFacts
 from counterfoil.registry.inspection.identifiers import IdentifierPages
 from counterfoil.registry.inspection.refusals import RefusalPages, RefusalRecords
 from counterfoil.registry.inspection.steps import VersionSteps
@@ -39,6 +40,7 @@ class Inspection:
     comparisons: ComparisonPages
     decoding: DecodingPages
     refusals: RefusalPages
+    facts: DerivedFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,13 @@ def inspection_over(
     refusals: RefusalRecords | None,
     records: RelatedRecords,
     search: Searching,
+    facts: DerivedFacts | None,
 ) -> Inspection:
-    """Return the use cases of inspection; over the past, what belongs to subjects is not known."""
+    """Return the use cases of inspection; over the past, what belongs to subjects is not known.
+
+    ``facts`` are those of other use cases over the same store, if there are some.
+    """
+    facts = facts or DerivedFacts()
     is_past = isinstance(storage, AsOf)
     belongings = None
     if not is_past:
@@ -87,12 +94,12 @@ def inspection_over(
         reader=reader,
         scopes=scopes,
         catalog=catalog,
-        steps=VersionSteps(reader, long),
+        steps=VersionSteps(reader, long, facts),
         belongings=belongings,
         refusals=refused,
         search=search,
     )
-    identifiers = IdentifierPages(storage, reader=reader)
+    identifiers = IdentifierPages(storage, reader=reader, facts=facts)
     comparisons = ComparisonPages(
         storage,
         scopes=scopes,
@@ -103,6 +110,7 @@ def inspection_over(
         gate=records.gate,
         belongings=belongings,
         long=long,
+        facts=facts,
     )
     return Inspection(
         subjects=subjects,
@@ -114,9 +122,11 @@ def inspection_over(
             belongings=belongings,
             long=long,
             search=search,
+            facts=facts,
         ),
         identifiers=identifiers,
         comparisons=comparisons,
         decoding=DecodingPages(storage, scopes=scopes, reader=reader, comparisons=comparisons, long=long),
         refusals=refused,
+        facts=facts,
     )

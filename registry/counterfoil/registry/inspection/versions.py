@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final, TypeAlias
-from uuid import UUID
+from typing import Final
 
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.access.rights import Viewer
 from counterfoil.registry.inspection.belongings import SubjectBelongings
+from counterfoil.registry.inspection.facts import DerivedFacts, Versions, weight_of_life, weight_of_table
 from counterfoil.registry.inspection.identifiers import IdentifierPages
 from counterfoil.registry.inspection.subjects import SubjectPages, reference_names
 from counterfoil.registry.judges.judging import LongJudgements, Pauses
@@ -17,16 +17,19 @@ from counterfoil.registry.search.searching import Searching
 from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.subjects.reading import LANGUAGE_CODE, SchemaReader
 from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionEntry, subject_not_found
-from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.element_tables import (
     MAX_ELEMENTS,
+    ElementPlace,
     ElementTable,
     NumberedSource,
     element_history,
     element_table,
     element_window,
     page_of,
+    place_in,
+    place_of,
+    table_after,
 )
 from counterfoil.schema.errors import InvalidSchema, JudgementEnded, NotFound
 from counterfoil.schema.model import Metadata, RuleSet
@@ -39,8 +42,6 @@ from counterfoil.schema.rest.inspection import (
     VersionInspection,
 )
 
-_MEMORY_BYTES: Final = 16 * 1024 * 1024
-_ROW_BYTES: Final = 800
 _QUICK_CHARS: Final = 4 * 1024
 """The characters of all texts of a table that is made in the event loop."""
 
@@ -51,9 +52,11 @@ _HISTORY_CHARS: Final = 2 * 1024 * 1024
 """The characters of all earlier versions that are read to find out since when elements are there."""
 
 _HISTORY_VERSIONS: Final = 200
-_TOO_LARGE: Final = "The schema is too large for its elements to be listed within the limits of this server"
+_KEY_BYTES: Final = 120
+"""The memory of a version in the key of what is cached."""
 
-_Key: TypeAlias = "tuple[str, tuple[UUID, ...], tuple[int, ...]]"
+_NO_TABLE: Final = ElementTable("", ElementRows((), 0))
+_TOO_LARGE: Final = "The schema is too large for its elements to be listed within the limits of this server"
 
 
 class VersionPages:
@@ -69,6 +72,7 @@ class VersionPages:
         belongings: SubjectBelongings | None,
         long: LongJudgements,
         search: Searching,
+        facts: DerivedFacts,
     ) -> None:
         self._storage = storage
         self._reader = reader
@@ -77,8 +81,7 @@ class VersionPages:
         self._belongings = belongings
         self._long = long
         self._search = search
-        self._tables: RecentValues[_Key, ElementTable] = RecentValues(_MEMORY_BYTES)
-        self._windows: RecentValues[tuple[object, ...], ElementTable] = RecentValues(_MEMORY_BYTES)
+        self._facts = facts
 
     async def version(
         self,
@@ -88,18 +91,23 @@ class VersionPages:
         prefix: str = "",
         after: str = "",
         limit: int = MAX_ELEMENTS,
+        lists_elements: bool = True,
         viewer: Viewer,
     ) -> VersionInspection:
         """Return a version of a subject that the caller may read; None is the latest; soft-deleted ones are there.
 
-        Its elements are those with a prefix, after one of them, ``limit`` at most. Raises ``SubjectNotFound``,
+        Its elements are those with a prefix, after one of them, ``limit`` at most. Without ``lists_elements``, what
+        follows from reading the schema is left out where that takes long. Raises ``SubjectNotFound``,
         ``VersionNotFound``, ``BadRequest``.
         """
         history = await self._storage.history(subject)
         entry = history.pick(subject, version, deleted=True)
         content = await self._reader.content(entry.guid)
-        table = await self._page(subject, history, entry, prefix=prefix, after=after, limit=limit)
-        [step] = await self._subjects.steps(subject, history, [entry])
+        is_read = lists_elements or len(content.text) <= _LARGE_CHARS
+        table = _NO_TABLE
+        if is_read:
+            table = await self._page(subject, history, entry, prefix=prefix, after=after, limit=limit)
+        [step] = await self._subjects.steps(subject, history, [entry], are_compared=is_read)
         numbers = [each.version for each in history.entries]
         place = numbers.index(entry.version)
         uses = () if self._belongings is None else await self._identifiers.uses_of_guid(entry.guid, viewer=viewer)
@@ -145,8 +153,7 @@ class VersionPages:
         if not history.entries:
             raise subject_not_found(subject, history)
         entries = {each.version: each for each in history.entries}
-        sources = await self._sources(subject, history.entries)
-        found = await self._long.run(element_history, tuple(sources), path)
+        found = await self._life(subject, history, path)
         if not any(each.element is not None for each in found):
             raise NotFound(f"No version of subject {str(subject)!r} has an element {path[:200]!r}")
         steps = tuple(_dated(each, entries[each.version]) for each in found)
@@ -160,6 +167,32 @@ class VersionPages:
             await self._search.namesakes(subject, path, visible=viewer.visible(AccessOperation.READ)),
             await self._belongings.owner(subject, viewer=viewer),
         )
+
+    async def place(self, subject: QualifiedSubject, version: int | None, at: str) -> tuple[int, ElementPlace | None]:
+        """Return the number of a version, and the place of its element with a path or a pointer, None if it has none.
+
+        Raises ``SubjectNotFound``, ``VersionNotFound``.
+        """
+        history = await self._storage.history(subject)
+        entry = history.pick(subject, version, deleted=True)
+        try:
+            own = await self._numbered(subject, entry, await self._reader.content(entry.guid))
+            if own.source.chars > _LARGE_CHARS:
+                return entry.version, await self._long.run(place_of, own, at)
+            table = await self._table(subject, history, entry, own)
+        except InvalidSchema:  # no element of it is listed
+            return entry.version, None
+        return entry.version, place_in(table.elements.elements, at)
+
+    async def _life(self, subject: QualifiedSubject, history: SubjectHistory, path: str) -> tuple[ElementStep, ...]:
+        """Return the life of the element at a path over the newest versions of a subject."""
+        sources = await self._sources(subject, history.entries)
+        key = _key(subject, history, sources), path
+        found = self._facts.lives.get(key)
+        if found is None:
+            found = await self._long.run(element_history, tuple(sources), path)
+            self._facts.lives.put(key, found, weight=weight_of_life(found) + _KEY_BYTES * len(sources) + 4 * len(path))
+        return found
 
     # --- tables of elements
 
@@ -192,16 +225,18 @@ class VersionPages:
         earlier = [each for each in history.active if each.version < entry.version]
         before = await self._sources(subject, earlier, most_chars=_HISTORY_CHARS)
         is_whole = len(before) == len(earlier)
-        guids = {each.version: each.guid for each in history.entries}
-        numbers = tuple(each.version for each in (*before, own))
-        key = (subject.context, tuple(guids[number] for number in numbers), numbers)
-        found = self._tables.get(key)
+        tables, versions = self._facts.tables, (*before, own)
+        key = _key(subject, history, versions)
+        found = tables.get(key)
         if found is None:
-            found = await self._made(own, before)
-            if not is_whole:
-                found = _with_known_since(found, numbers[0])
-            weight = _ROW_BYTES * (1 + len(found.elements.elements) + len(found.types)) + 24 * len(numbers)
-            self._tables.put(key, found, weight=weight)
+            last = tables.get(_key(subject, history, before)) if before else None
+            if last is not None:  # only what is new has to be walked
+                found = table_after(await self._made(own, ()), last)
+            else:
+                found = await self._made(own, before)
+                if not is_whole:
+                    found = _with_known_since(found, versions[0].version)
+            tables.put(key, found, weight=weight_of_table(found) + _KEY_BYTES * len(versions))
         return found
 
     async def _window(
@@ -216,12 +251,11 @@ class VersionPages:
     ) -> ElementTable:
         """Return a page of the elements of a version with a large schema."""
         key = (subject.context, (entry.guid,), (entry.version,), prefix, after, limit)
-        found = self._windows.get(key)
+        found = self._facts.windows.get(key)
         if found is None:
             found = await self._long.run(element_window, own, prefix, after, limit)
-            chars = sum(len(each.doc) + len(each.type) + len(each.default or "") for each in found.elements.elements)
-            rows = 1 + len(found.elements.elements) + len(found.types)
-            self._windows.put(key, found, weight=_ROW_BYTES * rows + 4 * (chars + len(prefix) + len(after)))
+            weight = weight_of_table(found) + 4 * (len(prefix) + len(after))
+            self._facts.windows.put(key, found, weight=weight)
         return found
 
     async def _made(self, own: NumberedSource, before: Sequence[NumberedSource]) -> ElementTable:
@@ -256,6 +290,13 @@ class VersionPages:
         source = await self._reader.source(subject.context, content)
         tags = {} if content.metadata is None else content.metadata.tags
         return NumberedSource(entry.version, source, tuple((path, tuple(names)) for path, names in tags.items()))
+
+
+def _key(subject: QualifiedSubject, history: SubjectHistory, versions: Sequence[NumberedSource]) -> Versions:
+    """Return what tables and lives of some versions of a history are cached by."""
+    guids = {each.version: each.guid for each in history.entries}
+    numbers = tuple(each.version for each in versions)
+    return subject.context, tuple(guids[number] for number in numbers), numbers
 
 
 def _with_known_since(table: ElementTable, first: int) -> ElementTable:

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from counterfoil.schema.errors import TooManyJudgements
+from counterfoil.schema.errors import JudgementUndecided, TooManyJudgements
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Generator
 
 
 # Judgements that take long, beside the event loop: a bounded number of them, and of each caller.
@@ -276,3 +276,22 @@ class Pauses:
             self.worked_s += worked_s
             await asyncio.sleep(0)
             self._resumed_s = self._clock()
+
+
+async def in_event_loop(parts: Generator[None, None, _T], *, most_s: float) -> _T:
+    """Return the result of work in parts, between which other requests are handled.
+
+    Raises ``JudgementUndecided`` if it has taken longer than ``most_s`` after a part.
+    """
+    pauses = Pauses()
+    try:
+        while True:
+            next(parts)
+            await pauses.pause_if_due()
+            if pauses.worked_s > most_s:
+                raise JudgementUndecided("The work takes too long for the event loop")
+    except StopIteration as end:
+        found: _T = end.value
+        return found
+    finally:
+        parts.close()

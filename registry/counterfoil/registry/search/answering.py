@@ -21,7 +21,7 @@ from counterfoil.registry.search.matching import FoundRow, QueryMatcher, Rank
 from counterfoil.registry.search.questions import WordScope, in_parts
 from counterfoil.registry.search.rows import LAST_KEY, MAX_COUNTED, IndexRows, RankedRow, RoleCount, rank_of
 from counterfoil.registry.search.texts import marks_in
-from counterfoil.schema.rest.inspection import HitKind, SearchHit, SearchResult
+from counterfoil.schema.rest.search_index import HitKind, SearchHit, SearchResult
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:

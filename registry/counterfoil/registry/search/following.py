@@ -31,7 +31,7 @@ from counterfoil.registry.store.name_ranges import SubjectRange
 from counterfoil.registry.store.writes import StaleWrite
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable, TooManyJudgements
-from counterfoil.schema.rest.inspection import HitKind
+from counterfoil.schema.rest.search_index import HitKind
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.schema.searchable import SearchableFacts, SearchFact, schema_facts
 

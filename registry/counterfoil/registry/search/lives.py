@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from counterfoil.registry.search.texts import MAX_DOC_CHARS, bare, fold, folded_beginning, storable
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
 from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.rest.inspection import HitKind
+from counterfoil.schema.rest.search_index import HitKind
 from counterfoil.schema.searchable import SearchFact, element_name
 
 MAX_SCOPE_CHARS: Final = 600

@@ -13,7 +13,7 @@ from uuid import UUID
 from counterfoil.registry.search.texts import fold, parts_of_name, storable
 from counterfoil.schema import wire
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.rest.inspection import HitKind
+from counterfoil.schema.rest.search_index import HitKind
 
 # The words of a query, and what else it may be. No query is an error: what cannot be read is listed as unknown.
 

@@ -10,7 +10,7 @@ from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.http.access import FOUND, CallerOfRequest, CasesOfRequest
 from counterfoil.registry.http.route import ValidatedRoute
 from counterfoil.registry.search.questions import DEFAULT_LIMIT, MAX_LIMIT, SearchExtent, SearchQuestion
-from counterfoil.schema.rest.inspection import SEARCH_RESULT, HitKind
+from counterfoil.schema.rest.search_index import SEARCH_RESULT, HitKind
 
 Text = Annotated[
     str,

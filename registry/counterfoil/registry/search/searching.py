@@ -19,7 +19,8 @@ from counterfoil.registry.search.rows import LAST_KEY
 from counterfoil.registry.store.name_ranges import ALL_NAMES, SubjectRange, intersection, of_prefix
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
-from counterfoil.schema.rest.inspection import ElementElsewhere, HitKind, IndexState, SearchHit, SearchResult
+from counterfoil.schema.rest.inspection import ElementElsewhere, IndexState
+from counterfoil.schema.rest.search_index import HitKind, SearchHit, SearchResult
 from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.search.dialects import REFUSAL_TABLES
 from counterfoil.registry.search.protocol import IndexUnusable
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
-from counterfoil.schema.rest.inspection import ReferenceName, RefusalRow
+from counterfoil.schema.rest.inspection import ReferenceName
+from counterfoil.schema.rest.search_index import RefusalRow
 
 if TYPE_CHECKING:
     from counterfoil.registry.search.index import SearchIndex

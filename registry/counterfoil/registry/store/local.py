@@ -119,6 +119,7 @@ class Reads(Protocol):
         *,
         versions: range | None = None,
         kind: JournalChangeKind | None = None,
+        newest: int | None = None,
     ) -> Sequence[JournalChange]:
         """Return the changes of one scope up to a number."""
 
@@ -468,9 +469,10 @@ class LocalStorage:
         *,
         versions: range | None = None,
         kind: JournalChangeKind | None = None,
+        newest: int | None = None,
     ) -> Sequence[JournalChange]:
         """Return the changes of one scope up to a number."""
-        return self._reads.changes_of(subject, until, versions=versions, kind=kind)
+        return self._reads.changes_of(subject, until, versions=versions, kind=kind, newest=newest)
 
     async def totals(self) -> StoreTotals:
         """Return the numbers of subjects and versions."""

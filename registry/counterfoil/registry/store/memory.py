@@ -327,15 +327,17 @@ class MemoryTables:
         *,
         versions: range | None = None,
         kind: JournalChangeKind | None = None,
+        newest: int | None = None,
     ) -> Sequence[JournalChange]:
         """Return the changes of one scope up to a number."""
-        return [
+        found = [
             change
             for change in self._changes[: max(until, 0)]
             if change.subject == subject
             and (versions is None or change.version in versions)
             and kind in {None, change.kind}
         ]
+        return found if newest is None else found[max(len(found) - newest, 0) :]
 
     def has_changed(self, scope: QualifiedSubject, since: int) -> bool:
         """Return whether config or mode of a scope, or a record noted there, was written to."""

@@ -244,10 +244,12 @@ class Storage(Protocol):
         *,
         versions: range | None = None,
         kind: JournalChangeKind | None = None,
+        newest: int | None = None,
     ) -> Sequence[JournalChange]:
         """Return the changes of one subject or scope up to the one with the number ``until``, in order.
 
-        Of some ``versions`` alone, or of one ``kind``, if they are given; others are not read as values then.
+        Of some ``versions`` alone, or of one ``kind``, if they are given; others are not read as values then. With
+        ``newest``, so many of them at most, from the end.
         """
 
     async def last_change(self, until_ts: int | None = None) -> int:

@@ -214,6 +214,9 @@ _LARGE_CHARS: Final = 8 * 1024
 MAX_TEXTS: Final = 1024
 """The largest number of such texts that are parsed or wait for it."""
 
+_PAST_CHARS: Final = 16 * 1024 * 1024
+"""The characters of contents that one request for an earlier moment keeps in memory."""
+
 _MAX_REFERENCE_DEPTH: Final = 100
 _LATEST: Final = -1
 _SHOWN_VERSIONS: Final = 10
@@ -266,6 +269,15 @@ class SchemaReader:
         """Return a reader of another storage with the same contents, which shares the caches of this one."""
         other = SchemaReader(storage, memory_chars=0, large=self._large)
         other._contents, other._parsed = self._contents, self._parsed
+        return other
+
+    def over_past(self, storage: Storage) -> SchemaReader:
+        """Return a reader of an earlier moment, which shares the parsed schemas of this one.
+
+        It reads contents by itself: those that were deleted since are refused.
+        """
+        other = SchemaReader(storage, memory_chars=_PAST_CHARS, large=self._large)
+        other._parsed = self._parsed
         return other
 
     async def content(self, guid: UUID) -> Content:
@@ -345,9 +357,14 @@ class SchemaReader:
 
     async def about(self, parsed: ParsedSchema, work: Callable[..., _T], *given: object) -> _T:
         """Return ``work(parsed, *given)``, for a function of the schema room; beside the loop for a large text."""
-        if len(parsed.text) + parsed.referenced_chars <= _LARGE_CHARS:
-            return await self._large.here(work, parsed, *given)
-        return await self.beside(work, parsed, *given)
+        if self.is_large(parsed):
+            return await self.beside(work, parsed, *given)
+        return await self._large.here(work, parsed, *given)
+
+    @staticmethod
+    def is_large(parsed: ParsedSchema) -> bool:
+        """Return whether a schema is so large that work on all of it would hold the event loop for long."""
+        return len(parsed.text) + parsed.referenced_chars > _LARGE_CHARS
 
     async def of_text(self, text: str, work: Callable[..., _T], *given: object) -> _T:
         """Return ``work(text, *given)``, for a function of the schema room; beside the event loop for a large text."""

@@ -15,7 +15,7 @@ from counterfoil.registry.search.questions import SearchQuestion
 from counterfoil.registry.store.changes import JournalChangeKind
 from counterfoil.registry.web.answers import ErrorHelp
 from counterfoil.schema.errors import NotFound, RegistryError, SchemaNotFound, SubjectNotFound, VersionNotFound
-from counterfoil.schema.rest.inspection import HitKind
+from counterfoil.schema.rest.search_index import HitKind
 
 if TYPE_CHECKING:
     from counterfoil.registry.use_cases import UseCases
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.contexts import QualifiedSubject
 
 _MOST_NAMES: Final = 5
+_MAX_DIGITS: Final = 10
 _PARTS: Final = {"id": "schema id", "guid": "guid", "rule": "rule", "request_id": "request", "topic": "topic"}
 """The words for the segments of paths that may name what is not there."""
 
@@ -77,10 +78,14 @@ async def _help_with_subject(found: ErrorHelp, error: RegistryError, request: Pa
 
 async def _removal(cases: UseCases, subject: QualifiedSubject, version: str) -> tuple[int, int] | None:
     """Return the number and the time of the last change that removed a version, any one for an empty text."""
-    changes = await cases.storage.changes_of(subject, EVER)
-    for change in reversed(changes):
-        if change.kind is JournalChangeKind.REMOVED and version in {"", str(change.version)}:
-            return change.seq, change.ts
+    versions = None
+    if version:
+        if not (version.isascii() and version.isdigit() and len(version) <= _MAX_DIGITS):
+            return None
+        versions = range(int(version), int(version) + 1)
+    kind = JournalChangeKind.REMOVED
+    for change in await cases.storage.changes_of(subject, EVER, versions=versions, kind=kind, newest=1):
+        return change.seq, change.ts
     return None
 
 

@@ -20,7 +20,7 @@ from counterfoil.pages.frame import Crumb, EarlierState, Notice, PageFrame, Prin
 from counterfoil.pages.links import Section, ServerLinks
 from counterfoil.registry.access.resources import AccessResource, subject_resource
 from counterfoil.registry.access.rights import CALLER, Caller
-from counterfoil.registry.changes.as_of import AsOf, resolve_moment
+from counterfoil.registry.changes.as_of import resolve_moment
 from counterfoil.registry.http.access import Access, RequestCaller, Services, request_of, services_of
 from counterfoil.registry.http.answers import Answer, error_answer
 from counterfoil.registry.http.envelope import ROUTE_HOLDER
@@ -29,7 +29,7 @@ from counterfoil.registry.http.route import Endpoint
 from counterfoil.registry.http.shapes import AS_OF
 from counterfoil.registry.search.searching import Searching
 from counterfoil.registry.store.changes import JournalChange
-from counterfoil.registry.use_cases import UseCases, use_cases
+from counterfoil.registry.use_cases import UseCases, use_cases_as_of
 from counterfoil.registry.web.answers import (
     ERROR_HELP,
     ErrorHelp,
@@ -208,8 +208,7 @@ class PageRequest:
 
     def cases_as_of(self, seq: int) -> UseCases:
         """Return the use cases over the state after a change."""
-        storage = self.cases.storage
-        return use_cases(AsOf(storage, seq), long=self.cases.long)
+        return use_cases_as_of(self.cases, seq)
 
     @property
     def is_printed(self) -> bool:
@@ -379,7 +378,7 @@ def site_of_app(scope: Scope) -> PageSite:
     return site
 
 
-_ATTEMPTS: Final = 3
+_ATTEMPTS: Final = 2
 
 
 class PageEndpoint(Endpoint):
@@ -446,11 +445,9 @@ class FramedPage:
 async def _built(request: PageRequest, build: Builder) -> Answer:
     """Return the page with its frame, which names the last change that it rests on.
 
-    It is built again while changes come in between. After some times it names none: what it shows would not be certain
-    to be true of one.
+    It is built again if a change came in meanwhile. If that happens each time, the frame says that the page may rest on
+    later changes, too: everything up to the one that it names is certain to be in it.
     """
-    change: int | None
-    built: BuiltPage
     for _ in range(_ATTEMPTS):
         change = await request.last_change()
         await request.catch_up()  # what is kept in memory may be older than that change
@@ -458,14 +455,14 @@ async def _built(request: PageRequest, build: Builder) -> Answer:
         if isinstance(found, Elsewhere):
             return Answer(found)
         built = found
-        if request.as_of or not await request.changes(change, 1):
+        has_more = not request.as_of and bool(await request.changes(change, 1))
+        if not has_more:
             break
-    else:
-        change = None
-    return Answer(FramedPage(built, await _frame(request, built, change)), texts=built.texts)
+    frame = await _frame(request, built, change, change_is_least=has_more)
+    return Answer(FramedPage(built, frame), texts=built.texts)
 
 
-async def _frame(request: PageRequest, built: BuiltPage, change: int | None) -> PageFrame:
+async def _frame(request: PageRequest, built: BuiltPage, change: int, *, change_is_least: bool) -> PageFrame:
     """Return the frame of a page."""
     member = request.sender
     is_found = built.status == HTTPStatus.OK  # what is not there and what is denied have no number
@@ -482,6 +479,7 @@ async def _frame(request: PageRequest, built: BuiltPage, change: int | None) -> 
         search=built.search,
         index=await request.index_state() if is_found else None,
         change=change if is_found else None,
+        change_is_least=change_is_least,
         json_url=built.json,
         command=built.command,
         canonical=built.canonical,
@@ -497,7 +495,7 @@ def _printed(request: PageRequest) -> PrintedFoot:
     return PrintedFoot(request.whole_address(), time.time_ns() // 1_000_000)
 
 
-async def _earlier_state(request: PageRequest, built: BuiltPage, change: int | None) -> EarlierState:
+async def _earlier_state(request: PageRequest, built: BuiltPage, change: int) -> EarlierState:
     found = await request.changes(change - 1, 1) if change else ()
     ts = found[0].ts if found else None
     return EarlierState(request.as_of, request.here(), seq=change, ts=ts, missing=built.missing)

@@ -18,7 +18,7 @@ from counterfoil.pages.models import (
     RefusalPage,
     TryPage,
 )
-from counterfoil.registry.inspection.comparisons import OperandText
+from counterfoil.registry.inspection.comparisons import QUICK, OperandText
 from counterfoil.registry.inspection.decoding import BytesGiven
 from counterfoil.registry.web.drafts import (
     curl_command,
@@ -28,11 +28,13 @@ from counterfoil.registry.web.drafts import (
     unpack_draft,
 )
 from counterfoil.registry.web.endpoint import BuiltPage, PageRequest, quoted
+from counterfoil.schema.comparing import ComparisonLimits
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.errors import BadRequest, Forbidden, RegistryError
 from counterfoil.schema.model import Reference, SchemaType
 from counterfoil.schema.rest.comparisons import DraftVerdict, Operand, SchemaComparison
-from counterfoil.schema.rest.inspection import RefusedText, SourceWindow, VersionName
+from counterfoil.schema.rest.inspection import SourceWindow, VersionName
+from counterfoil.schema.rest.search_index import RefusedText
 
 _T = TypeVar("_T")
 
@@ -68,8 +70,11 @@ async def build_compare(request: PageRequest) -> BuiltPage:
     earlier, later, policy = request.text("from"), request.text("to"), request.text("policy")
     view = request.choice("view", {each.value: each for each in CompareView})
     show = request.choice("show", {"all": "all", "breaking": "breaking"})
+    proof = request.choice("proof", {each: each for each in ("", "full")})
     request.viewer.filters()
-    empty = ComparePage(earlier=earlier, later=later, policy=policy, view=view, show=show, policies=_POLICIES)
+    empty = ComparePage(
+        earlier=earlier, later=later, policy=policy, view=view, show=show, proof=proof, policies=_POLICIES
+    )
     if not (earlier and later):
         faults = () if not (earlier or later) else (_missing("from" if later else "to"),)
         return _compare_page(request, replace(empty, faults=faults, versions=await _versions(request, later)))
@@ -78,7 +83,8 @@ async def build_compare(request: PageRequest) -> BuiltPage:
     try:
         chosen = _chosen("policy", policy, _BY_POLICY)
         operands = comparisons.operand(earlier), comparisons.operand(later)
-        compared = await comparisons.verdict(*operands, policy=chosen, viewer=request.viewer)
+        limits = ComparisonLimits() if proof else QUICK
+        compared = await comparisons.verdict(*operands, policy=chosen, limits=limits, viewer=request.viewer)
     except RegistryError as error:
         if not _is_fault(error):
             raise
@@ -329,7 +335,7 @@ async def _verdict_then(request: PageRequest, refused: RefusedText) -> tuple[Dra
     try:
         subject = request.subject_named(row.subject)
         inspection = request.cases_as_of(refused.seq).inspection
-        return await inspection.comparisons.draft(subject, text, viewer=request.viewer), ""
+        return await inspection.comparisons.draft(subject, text, limits=QUICK, viewer=request.viewer), ""
     except Forbidden:
         raise
     except RegistryError as error:

@@ -39,18 +39,16 @@ from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix, parse_p
 from counterfoil.schema.element_tables import MAX_ELEMENTS
 from counterfoil.schema.errors import BadRequest, NotFound
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.rest.inspection import (
-    HitKind,
-    ReferenceGraph,
-    SubjectRows,
-    VersionInspection,
-)
+from counterfoil.schema.rest.inspection import ReferenceGraph, SubjectRows
+from counterfoil.schema.rest.search_index import HitKind
 
 _LAST_CHANGES: Final = 20
 _PAGE: Final = 100
+_MOST_READS: Final = 20
+"""How many times a page of changes is read, of which the viewer may see few."""
+
 _LINES: Final = 500
 _RAW_CHARS: Final = 200_000
-_MAX_PAGES: Final = 1000
 _SHOWN: Final = 80
 _MAX_TITLE: Final = 200
 _DAY: Final = timedelta(days=1)
@@ -288,12 +286,18 @@ def _known_then(request: PageRequest, direction: ReferenceDirection) -> Referenc
 
 
 async def _changes_of(request: PageRequest, subject: QualifiedSubject) -> tuple[ChangeLine, ...]:
-    """Return the last changes of a subject, the newest first."""
+    """Return the last changes of a subject that the viewer may see, the newest first; no others are read."""
+    storage, caller = request.cases.storage, request.viewer.authenticated
     wanted = request.viewer.visible_changes(ChangeFilter())
-    changes: list[JournalChange] = [
-        each for each in await request.cases.storage.changes_of(subject, EVER) if wanted.wants(each)
-    ]
-    return tuple(change_line(each, request.viewer.authenticated) for each in reversed(changes[-_PAGE:]))
+    found: list[JournalChange] = []
+    until = EVER
+    for _ in range(_MOST_READS):
+        changes = await storage.changes_of(subject, until, newest=_PAGE)
+        found += [each for each in reversed(changes) if wanted.wants(each)]
+        if len(changes) < _PAGE or len(found) >= _PAGE:
+            break
+        until = changes[0].seq - 1
+    return tuple(change_line(each, caller) for each in found[:_PAGE])
 
 
 async def build_version(request: PageRequest) -> BuiltPage | Elsewhere:
@@ -302,12 +306,17 @@ async def build_version(request: PageRequest) -> BuiltPage | Elsewhere:
     version = parse_version(_version_text(request))
     view = request.choice("view", {each.value: each for each in VersionView})
     prefix, after, at = request.text("prefix"), request.text("after"), request.text("at")
-    versions = request.cases.inspection.versions
-    found = await versions.version(
-        subject, version, prefix=prefix, after=after, limit=request.window(MAX_ELEMENTS), viewer=request.viewer
-    )
     if at:
-        return Elsewhere(await _place(request, found, at))
+        return Elsewhere(await _place(request, subject, version, at))
+    found = await request.cases.inspection.versions.version(
+        subject,
+        version,
+        prefix=prefix,
+        after=after,
+        limit=request.window(MAX_ELEMENTS),
+        lists_elements=view is VersionView.FIELDS,
+        viewer=request.viewer,
+    )
     source = raw = None
     cut = 0
     if view is VersionView.SOURCE:
@@ -335,25 +344,16 @@ async def build_version(request: PageRequest) -> BuiltPage | Elsewhere:
     )
 
 
-async def _place(request: PageRequest, found: VersionInspection, at: str) -> str:
+async def _place(request: PageRequest, subject: QualifiedSubject, wanted: int | None, at: str) -> str:
     """Return the address of the window and the anchor of an element or a pointer; raise ``NotFound``."""
     named, links = str(request.named_subject()), request.links
-    subject = await request.subject()
-    after = ""
-    for _ in range(_MAX_PAGES):
-        rows = await request.cases.inspection.versions.elements(
-            subject, found.version, after=after, viewer=request.viewer
-        )
-        for row in rows.elements:
-            if at == row.path:
-                return f"{links.version(named, found.version, after=after)}#{anchor('e', row.path)}"
-            if at == row.pointer and row.line is not None:
-                first = (row.line - 1) // _LINES * _LINES + 1
-                return f"{links.version(named, found.version, view='source', lines=str(first))}#L{row.line}"
-        after = rows.next
-        if not after:
-            break
-    raise NotFound(f"Version {found.version} of {named} has no element and no place {at[:200]!r}")
+    version, place = await request.cases.inspection.versions.place(subject, wanted, at)
+    if place is None:
+        raise NotFound(f"Version {version} of {named} has no element and no place {at[:200]!r}")
+    if place.line is None:
+        return f"{links.version(named, version, after=place.after)}#{anchor('e', place.path or '')}"
+    first = (place.line - 1) // _LINES * _LINES + 1
+    return f"{links.version(named, version, view='source', lines=str(first))}#L{place.line}"
 
 
 async def build_element(request: PageRequest) -> BuiltPage:

@@ -12,12 +12,19 @@ from counterfoil.schema.comparing.changes import place_changes
 from counterfoil.schema.comparing.findings import place_findings
 from counterfoil.schema.comparing.grid import Grid
 from counterfoil.schema.comparing.levels import answer_levels
+from counterfoil.schema.comparing.parts import Parts, finished
 from counterfoil.schema.comparing.question import ComparedSide, ComparisonLimits, ComparisonQuestion
 from counterfoil.schema.comparing.sides import LaidOutSides
 from counterfoil.schema.compatibility import Steps
 from counterfoil.schema.rest.comparisons import CellAnswer, SchemaComparison
 
-__all__ = ["ComparedSide", "ComparisonLimits", "ComparisonQuestion", "compare_schemas"]
+__all__ = [
+    "ComparedSide",
+    "ComparisonLimits",
+    "ComparisonQuestion",
+    "compare_schemas",
+    "comparison_in_parts",
+]
 
 _DEFAULT_LIMITS: Final = ComparisonLimits()
 
@@ -27,18 +34,27 @@ def compare_schemas(question: ComparisonQuestion, limits: ComparisonLimits = _DE
 
     Raises ``JudgementUndecided`` only if the limits ask for a whole answer and something ended by its steps.
     """
+    return finished(comparison_in_parts(question, limits))
+
+
+def comparison_in_parts(question: ComparisonQuestion, limits: ComparisonLimits) -> Parts[SchemaComparison]:
+    """Do what :func:`compare_schemas` does, in parts of a few milliseconds for small schemas."""
     grid = Grid(question, limits)
+    yield from grid.fill()
     history_steps = Steps(limits.history_steps)
-    levels = answer_levels(question, limits, history_steps)
+    levels = yield from answer_levels(question, limits, history_steps)
     lines = LaidOutSides(question)
-    findings = place_findings(grid, lines, limits)
-    changes = place_changes(question, grid, lines, history_steps)
+    if question.are_of_one_language and not question.have_one_text:
+        yield from lines.lay_out_both()
+    findings = yield from place_findings(grid, lines, limits)
+    changes = yield from place_changes(question, grid, lines, history_steps, is_whole=limits.is_whole)
+    cells = yield from grid.cells(findings.counts)
     return SchemaComparison(
         earlier=question.earlier.operand,
         later=question.later.operand,
         policy=question.policy.value,
         level=question.level.value,
-        cells=grid.cells(findings.counts),
+        cells=cells,
         levels=levels,
         changes=tuple(changes[: limits.changes]),
         findings=findings.listed,

@@ -7,11 +7,12 @@ from typing import Final, TypeAlias
 
 from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.comparing.grid import Grid, name_of
+from counterfoil.schema.comparing.parts import Parts
 from counterfoil.schema.comparing.question import ComparisonQuestion
 from counterfoil.schema.comparing.sides import LaidOutSides
 from counterfoil.schema.compatibility import Direction, Steps
 from counterfoil.schema.compatibility.findings import Difference, without_message
-from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.languages.table import find_changes
 from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.paths import FieldPath
@@ -31,19 +32,23 @@ _ChangeKey: TypeAlias = tuple[ChangeKind, FieldPath]
 """What identifies a change between other versions: its kind and its place."""
 
 
-def place_changes(question: ComparisonQuestion, grid: Grid, lines: LaidOutSides, steps: Steps) -> list[PlacedChange]:
+def place_changes(
+    question: ComparisonQuestion, grid: Grid, lines: LaidOutSides, steps: Steps, *, is_whole: bool
+) -> Parts[list[PlacedChange]]:
     """Return all changes in the order of the later schema; none for schemas that cannot be compared.
 
-    ``steps`` are spent for the versions between the two.
+    ``steps`` are spent for the versions between the two. With ``is_whole``, raises ``JudgementUndecided`` if they do
+    not suffice.
     """
-    if not question.are_of_one_language:
+    if not question.are_of_one_language or question.have_one_text:
         return []
     earlier, later = question.earlier.schema, question.later.schema
     try:
         changes = find_changes(earlier, later)
     except InvalidSchema:
         return []
-    came_in = versions_of_changes(question, changes, steps)
+    yield
+    came_in = yield from versions_of_changes(question, changes, steps, is_whole=is_whole)
     breaks = _BrokenPlaces(grid)
     return [
         PlacedChange(
@@ -86,11 +91,12 @@ def _key(change: Change) -> _ChangeKey:
 
 
 def versions_of_changes(
-    question: ComparisonQuestion, changes: Sequence[Change], steps: Steps
-) -> Mapping[_ChangeKey, int]:
+    question: ComparisonQuestion, changes: Sequence[Change], steps: Steps, *, is_whole: bool = False
+) -> Parts[Mapping[_ChangeKey, int]]:
     """Return the version that each change came in with; those that a draft makes, or that are unknown, are left out.
 
-    ``steps`` are spent for each version between the two; without any left, the rest is unknown.
+    ``steps`` are spent for each version between the two; without any left, the rest is unknown, or, with ``is_whole``,
+    ``JudgementUndecided`` is raised.
     """
     between = question.between
     if between is None:
@@ -101,7 +107,8 @@ def versions_of_changes(
     for version in between:
         if not waiting:
             break
-        left = _left_to_do(version.schema, question.later.schema, steps)
+        left = _left_to_do(version.schema, question.later.schema, steps, is_whole=is_whole)
+        yield
         if left is None:
             return found
         if done_in is not None:
@@ -113,10 +120,12 @@ def versions_of_changes(
     return found
 
 
-def _left_to_do(version: ParsedSchema, later: ParsedSchema, steps: Steps) -> set[_ChangeKey] | None:
+def _left_to_do(version: ParsedSchema, later: ParsedSchema, steps: Steps, *, is_whole: bool) -> set[_ChangeKey] | None:
     """Return the changes from a version to the later schema; None if that is unknown."""
     cost = sum(len(each.text) + each.referenced_chars for each in (version, later)) // _CHARS_A_STEP
     if steps.left < cost:
+        if is_whole:
+            raise JudgementUndecided("The versions that made the changes need more steps to be found")
         return None
     steps.spend(cost)
     try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from counterfoil.schema.comparing.grid import Grid, name_of
+from counterfoil.schema.comparing.parts import Parts
 from counterfoil.schema.comparing.question import ComparisonLimits
 from counterfoil.schema.comparing.sides import LaidOutSides
 from counterfoil.schema.compatibility import STEPS_A_CHARACTER, CompatibilityPolicy, Direction, Steps
@@ -70,17 +71,20 @@ class PlacedFindings:
     counts: dict[tuple[CompatibilityPolicy, Direction], int]
 
 
-def place_findings(grid: Grid, lines: LaidOutSides, limits: ComparisonLimits) -> PlacedFindings:
+def place_findings(grid: Grid, lines: LaidOutSides, limits: ComparisonLimits) -> Parts[PlacedFindings]:
     """Return the findings of all cells, those of the policy in force first, with a witness for the first ones."""
     in_force = {cell.policy for cell in grid.in_force()}
     folded = sorted(_folded(grid), key=lambda each: in_force.isdisjoint(each.policies))
     search = _WitnessSearch(grid, limits)
-    listed = tuple(_placed(each, grid, lines, search) for each in folded[: limits.findings])
+    listed: list[PlacedFinding] = []
+    for each in folded[: limits.findings]:
+        listed.append(_placed(each, grid, lines, search))
+        yield
     counts: dict[tuple[CompatibilityPolicy, Direction], int] = {}
     for each in folded:
         for policy in each.policies:
             counts[policy, each.direction] = counts.get((policy, each.direction), 0) + 1
-    return PlacedFindings(listed, len(folded) - len(listed), len(folded) - search.searched, counts)
+    return PlacedFindings(tuple(listed), len(folded) - len(listed), len(folded) - search.searched, counts)
 
 
 def _folded(grid: Grid) -> list[FoldedFinding]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from counterfoil.schema.comparing.parts import Parts
 from counterfoil.schema.comparing.question import ComparisonLimits, ComparisonQuestion
 from counterfoil.schema.compatibility import CompatibilityPolicy, Direction, Steps, steps_for
 from counterfoil.schema.compatibility.findings import Difference, Earlier
@@ -51,15 +52,22 @@ class GridCell:
 class Grid:
     """All cells of a comparison; ``problem`` says why some cannot be compared, such as schemas that are too deep.
 
-    Raises ``JudgementUndecided`` where a comparison ends at its steps and the limits ask for a whole answer.
+    :meth:`fill` finds them; it raises ``JudgementUndecided`` where a comparison ends at its steps and the limits ask for
+    a whole answer.
     """
 
     def __init__(self, question: ComparisonQuestion, limits: ComparisonLimits) -> None:
         self.question = question
         self.problem = ""
         self._limits = limits
-        policies = policies_of(question.later.schema.schema_type)
-        self._cells = [self._cell(policy, direction) for policy in policies for direction in DIRECTIONS]
+        self._cells: list[GridCell] = []
+
+    def fill(self) -> Parts[None]:
+        """Compare the schemas under each policy, in each direction."""
+        for policy in policies_of(self.question.later.schema.schema_type):
+            for direction in DIRECTIONS:
+                self._cells.append(self._cell(policy, direction))
+                yield
 
     def __iter__(self) -> Iterator[GridCell]:
         return iter(self._cells)
@@ -82,19 +90,29 @@ class Grid:
         policy = self.question.policy
         return policy if policy in policies_of(self.question.later.schema.schema_type) else CompatibilityPolicy.STRICT
 
-    def cells(self, counts: dict[tuple[CompatibilityPolicy, Direction], int]) -> tuple[VerdictCell, ...]:
+    def cells(self, counts: dict[tuple[CompatibilityPolicy, Direction], int]) -> Parts[tuple[VerdictCell, ...]]:
         """Return the cells as values; ``counts`` are the numbers of findings, each cause once."""
-        return tuple(
-            VerdictCell(
-                cell.policy.value,
-                name_of(cell.direction),
-                cell.answer,
-                findings=counts.get((cell.policy, cell.direction), 0),
-                proof=self._proof(cell),
-                in_force=cell.policy is self._policy_in_force,
+        found: list[VerdictCell] = []
+        proofs: dict[str, str] = {}
+        for cell in self._cells:
+            proof = ""
+            if self._has_proof(cell):
+                sides = "" if self.question.have_one_text else name_of(cell.direction)
+                if sides not in proofs:
+                    proofs[sides] = self._proof(cell)
+                    yield
+                proof = proofs[sides]
+            found.append(
+                VerdictCell(
+                    cell.policy.value,
+                    name_of(cell.direction),
+                    cell.answer,
+                    findings=counts.get((cell.policy, cell.direction), 0),
+                    proof=proof,
+                    in_force=cell.policy is self._policy_in_force,
+                )
             )
-            for cell in self._cells
-        )
+        return tuple(found)
 
     def _cell(self, policy: CompatibilityPolicy, direction: Direction) -> GridCell:
         question = self.question
@@ -114,14 +132,15 @@ class Grid:
             return GridCell(policy, direction, CellAnswer.IMPOSSIBLE)
         return GridCell(policy, direction, CellAnswer.BREAKS if found else CellAnswer.READS, found)
 
+    def _has_proof(self, cell: GridCell) -> bool:
+        """Return whether values are written and read to show the answer of a cell."""
+        is_proved = cell.policy is CompatibilityPolicy.SOUND and cell.answer is CellAnswer.READS
+        return is_proved and bool(self._limits.confirmed)
+
     def _proof(self, cell: GridCell) -> str:
         """Return what shows that a direction can be read under SOUND: values that were written and read."""
-        if cell.policy is not CompatibilityPolicy.SOUND or cell.answer is not CellAnswer.READS:
-            return ""
         reader, writer = self.sides(cell.direction)
         chars = sum(len(each.text) + each.referenced_chars for each in (reader, writer))
         count = min(self._limits.confirmed, max(1, _CONFIRMED_CHARS // max(1, chars)))
-        if not self._limits.confirmed:
-            return ""
         said = str(confirm_compatible(reader, writer, count))
         return said if count == self._limits.confirmed else f"{said}; fewer than usual, since the schemas are large"

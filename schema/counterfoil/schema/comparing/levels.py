@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import Enum
 from typing import Final
 
 from counterfoil.schema.comparing.grid import DIRECTIONS, name_of
+from counterfoil.schema.comparing.parts import Parts
 from counterfoil.schema.comparing.question import ComparisonLimits, ComparisonQuestion
 from counterfoil.schema.compatibility import CompatibilityLevel, Direction, Steps, steps_for
 from counterfoil.schema.compatibility.findings import Earlier
@@ -25,12 +25,15 @@ class _Outcome(Enum):
     UNKNOWN = "unknown"
 
 
-def answer_levels(question: ComparisonQuestion, limits: ComparisonLimits, steps: Steps) -> tuple[LevelAnswer, ...]:
+def answer_levels(
+    question: ComparisonQuestion, limits: ComparisonLimits, steps: Steps
+) -> Parts[tuple[LevelAnswer, ...]]:
     """Return the answer of each of the seven levels, as a registration under it would be judged.
 
     ``steps`` are those of all versions together. What they do not suffice for is not decided.
     """
     history = _JudgedHistory(question, limits, steps)
+    yield from history.judge()
     return tuple(history.answer(level) for level in CompatibilityLevel)
 
 
@@ -41,7 +44,16 @@ class _JudgedHistory:
         self._question = question
         self._limits = limits
         self._steps = steps
-        self._outcomes: dict[Direction, Sequence[_Outcome]] = {each: [*self._judged(each)] for each in DIRECTIONS}
+        self._outcomes: dict[Direction, list[_Outcome]] = {each: [] for each in DIRECTIONS}
+
+    def judge(self) -> Parts[None]:
+        """Compare with the versions, as far as a level needs it."""
+        for direction, outcomes in self._outcomes.items():
+            for earlier in self._question.history:
+                outcomes.append(self._outcome(earlier, direction))
+                yield
+                if outcomes[-1] is not _Outcome.READS:
+                    break
 
     def answer(self, level: CompatibilityLevel) -> LevelAnswer:
         """Return the answer of one level."""
@@ -63,14 +75,6 @@ class _JudgedHistory:
         """Return what is known; behind the first failure of a direction, which no level asks, nothing is."""
         outcomes = self._outcomes[direction]
         return outcomes[number] if number < len(outcomes) else _Outcome.UNKNOWN
-
-    def _judged(self, direction: Direction) -> Sequence[_Outcome]:
-        outcomes: list[_Outcome] = []
-        for earlier in self._question.history:
-            outcomes.append(self._outcome(earlier, direction))
-            if outcomes[-1] is not _Outcome.READS:
-                break
-        return outcomes
 
     def _outcome(self, earlier: Earlier, direction: Direction) -> _Outcome:
         later = self._question.later.schema

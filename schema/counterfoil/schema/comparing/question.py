@@ -45,6 +45,12 @@ class ComparisonQuestion:
         return self.earlier.schema.schema_type is self.later.schema.schema_type
 
     @property
+    def have_one_text(self) -> bool:
+        """Whether the two are the same, letter by letter, so that no change lies between them."""
+        earlier, later = self.earlier, self.later
+        return (earlier.schema.text, earlier.operand.references) == (later.schema.text, later.operand.references)
+
+    @property
     def are_equal(self) -> bool:
         """Whether the two are one text, with the same references."""
         earlier, later = self.earlier, self.later

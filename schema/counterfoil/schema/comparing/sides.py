@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from counterfoil.schema.comparing.parts import Parts
 from counterfoil.schema.comparing.question import ComparisonQuestion
 from counterfoil.schema.layout import SchemaLayout, lay_out
 from counterfoil.schema.parsed import ParsedSchema
@@ -15,6 +16,13 @@ class LaidOutSides:
 
     def __init__(self, question: ComparisonQuestion) -> None:
         self._question = question
+
+    def lay_out_both(self) -> Parts[None]:
+        """Lay out both texts, each in a part of its own."""
+        self._earlier.line_of(())
+        yield
+        self._later.line_of(())
+        yield
 
     def line_in(self, schema: ParsedSchema, pointer: Pointer) -> int | None:
         """Return the line of a place in one of the two schemas."""

@@ -132,7 +132,7 @@ def test_a_judgement_that_is_ended_leaves_a_page_without_what_it_would_say() -> 
         storage = MemoryStorage()
         whole = InProcessRegistry(storage)
         for number in range(4):
-            fields = [{"name": f"f{each}", "type": "int", "default": 0, "doc": "d" * 99} for each in range(20 + number)]
+            fields = [{"name": f"f{each}", "type": "int", "default": 0, "doc": "d" * 99} for each in range(80 + number)]
             await whole.register("s", {"type": "record", "name": "R", "fields": fields})
         registry = InProcessRegistry(storage, judges=EndingJudges())
         steps = (await registry.get("/inspect/v1/subjects/s")).json["versions"]

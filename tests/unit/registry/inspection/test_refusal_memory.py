@@ -12,7 +12,7 @@ from counterfoil.registry.store.writes import Author, Requester
 from counterfoil.registry.subjects.versions import SchemaRequest
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import InvalidSchema, OperationNotPermitted
-from counterfoil.schema.rest.inspection import RefusalRow
+from counterfoil.schema.rest.search_index import RefusalRow
 from strategies.access.callers import access
 from strategies.registry.driver import InProcessRegistry
 

@@ -12,7 +12,7 @@ from counterfoil.registry.search.matching import FoundRow, QueryMatcher
 from counterfoil.registry.search.questions import SearchExtent, SearchQuestion, read_query
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
 from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.rest.inspection import HitKind
+from counterfoil.schema.rest.search_index import HitKind
 from counterfoil.schema.searchable import SearchFact
 
 TEXTS = st.text(alphabet='abK_-. "\\\n/1éß\u212a', max_size=12)

@@ -18,7 +18,7 @@ from counterfoil.registry.search.lives import (
 )
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
 from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.rest.inspection import HitKind
+from counterfoil.schema.rest.search_index import HitKind
 from counterfoil.schema.searchable import SearchFact
 
 SUBJECT = QualifiedSubject(".eu", "orders")

@@ -14,7 +14,7 @@ from counterfoil.registry.access.rules import AccessRule, allow, deny, parse_pat
 from counterfoil.registry.search.questions import SearchExtent, SearchQuestion
 from counterfoil.registry.search.searching import Searching
 from counterfoil.schema.contexts import parse_subject
-from counterfoil.schema.rest.inspection import SearchResult
+from counterfoil.schema.rest.search_index import SearchResult
 from strategies.access.visible import play, reader, registered
 from strategies.search.indexed import Indexed, indexed
 

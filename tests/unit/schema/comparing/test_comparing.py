@@ -114,6 +114,24 @@ def test_the_cells_of_generated_pairs_say_what_the_check_says():
     check_each(generated_pairs(), check_cells)
 
 
+@pytest.mark.slow
+def test_a_comparison_with_few_steps_is_the_whole_one_or_none():
+    few = ComparisonLimits(confirmed=10, comparison_steps=15_000, search_steps=2_000, is_whole=True)
+    decided = 0
+
+    def check(pair: tuple[ParsedSchema, ParsedSchema]) -> None:
+        nonlocal decided
+        asked = question(*pair)
+        with suppress(JudgementUndecided):
+            found = compare_schemas(asked, few)
+            decided += 1
+            assert found == compare_schemas(asked, ComparisonLimits(confirmed=10))
+
+    pairs = [each for each in (*rule_pairs(), *generated_pairs()) if each[1][0].schema_type is not SchemaType.JSON]
+    check_each(iter(pairs), check)
+    assert decided > len(pairs) // 2
+
+
 def check_findings(pair: tuple[ParsedSchema, ParsedSchema]) -> None:
     """Check that each difference is in one finding, with its text, its lines, and its record."""
     earlier, later = pair

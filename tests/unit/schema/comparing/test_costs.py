@@ -9,6 +9,7 @@ import pytest
 from counterfoil.schema.comparing import ComparedSide, ComparisonLimits, ComparisonQuestion, compare_schemas
 from counterfoil.schema.comparing.changes import versions_of_changes
 from counterfoil.schema.comparing.levels import answer_levels
+from counterfoil.schema.comparing.parts import finished
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy, Steps
 from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.languages.table import find_changes, parse_schema
@@ -35,9 +36,9 @@ def test_a_history_takes_steps_in_proportion_to_its_versions():
     spent = []
     for versions in (5, 10):
         asked, steps = question(versions, 50), Steps(10**7)
-        answer_levels(asked, ComparisonLimits(), steps)
+        finished(answer_levels(asked, ComparisonLimits(), steps))
         changes = find_changes(asked.earlier.schema, asked.later.schema)
-        versions_of_changes(asked, changes, steps)
+        finished(versions_of_changes(asked, changes, steps))
         spent.append(10**7 - steps.left)
     assert spent[0] < spent[1] < 3 * spent[0]
     assert spent[1] < 100_000

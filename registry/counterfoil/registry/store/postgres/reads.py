@@ -520,14 +520,17 @@ class PostgresReads:
         *,
         versions: range | None = None,
         kind: JournalChangeKind | None = None,
+        newest: int | None = None,
     ) -> Sequence[JournalChange]:
         """Return the changes of one scope up to a number."""
         statement = (
             f"{_CHANGES} WHERE context = $1 AND name = $2 AND seq <= $3 AND ($4::text IS NULL OR kind = $4)"
-            " AND ($5::bigint IS NULL OR version >= $5 AND version < $6::bigint) ORDER BY seq"
+            " AND ($5::bigint IS NULL OR version >= $5 AND version < $6::bigint)"
+            " ORDER BY seq DESC LIMIT $7::bigint"
         )
-        given = name_of(subject.context), name_of(subject.name), until, kind and kind.value, *bounds(versions)
-        return [change_of(row, row[_GUID]) for row in await self._connections.rows(statement, *given)]
+        given = name_of(subject.context), name_of(subject.name), until, kind and kind.value, *bounds(versions), newest
+        rows = await self._connections.rows(statement, *given)
+        return [change_of(row, row[_GUID]) for row in reversed(rows)]
 
     async def journal(self, after: int | None) -> Journal:
         """Return the stamps, and the changes after one; None stands for none of them.

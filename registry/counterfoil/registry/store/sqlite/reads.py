@@ -181,6 +181,9 @@ _SUMMARY_GUID: Final = 5
 _ABOVE_ALL_TEXTS: Final = b""
 """In SQLite's order every blob comes after every text."""
 _NOTHING = SubjectHistory()
+_EVERY: Final = -1
+"""SQLite's limit for all rows."""
+
 _CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document, author, request_id FROM changes"
 
 
@@ -380,14 +383,16 @@ class SqliteReads:
         *,
         versions: range | None = None,
         kind: JournalChangeKind | None = None,
+        newest: int | None = None,
     ) -> Sequence[JournalChange]:
         """Return the changes of one scope up to a number."""
+        most = _EVERY if newest is None else newest
         rows = self._all(
             f"{_CHANGES} WHERE context = ?1 AND name = ?2 AND seq <= ?3 AND (?4 IS NULL OR kind = ?4)"
-            " AND (?5 IS NULL OR version >= ?5 AND version < ?6) ORDER BY seq",
-            (subject.context, subject.name, until, kind and kind.value, *bounds(versions)),
+            " AND (?5 IS NULL OR version >= ?5 AND version < ?6) ORDER BY seq DESC LIMIT ?7",
+            (subject.context, subject.name, until, kind and kind.value, *bounds(versions), most),
         )
-        return [_change(row) for row in rows]
+        return [_change(row) for row in reversed(rows)]
 
     def journal_head(self) -> tuple[int, bytes]:
         """Return the number of the last change and the chain up to it; 0 and an empty one if there is none."""
