@@ -3,9 +3,9 @@
     python benchmarks/pages/common_names.py sqlite:///big.db --subjects 100000 --versions 10
 
 Four of five subjects have Avro records, the others Protobuf messages and JSON Schemas. A record has 5 to 60 fields,
-12 in the middle, before each version adds one; each third version changes a sentence of documentation. Some names (``id``, ``status``,
-``created_at`` …) are in nearly every record, most are made of two of a few hundred words. Each text is a function of
-the numbers of its subject and version.
+12 in the middle, before each version adds one; each third version changes a sentence of documentation. Some names
+(``id``, ``status``, ``created_at`` …) are in nearly every record, most are made of two of a few hundred words. Each
+text is a function of the numbers of its subject and version.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ def _fields(chosen: random.Random, size: int) -> list[_Field]:
         at = number()
         if len(found) < MIN_FIELDS - 1:
             name = EVERYWHERE[int(at * len(EVERYWHERE))]
-        elif at < 0.3:  # noqa: PLR2004 - a part of the names is common
+        elif at < 0.3:
             name = f"{NOUNS[int(number() * _MOST_COMMON)]}_{NOUNS[int(number() * _MOST_COMMON)]}"
-        elif at < 0.6:  # noqa: PLR2004
+        elif at < 0.6:
             name = f"{QUALITIES[int(number() * len(QUALITIES))]}_{NOUNS[int(number() * len(NOUNS))]}"
         else:
             name = f"{NOUNS[int(number() * len(NOUNS))]}_{NOUNS[int(number() * len(NOUNS))]}"
         doc = ""
-        if number() < 0.4:  # noqa: PLR2004
+        if number() < 0.4:
             quality, noun = QUALITIES[int(number() * len(QUALITIES))], NOUNS[int(number() * len(NOUNS))]
             doc = f"The {quality} {name.replace('_', ' ')} of the {noun}, as the {NOUNS[int(number() * 60)]} has it."
         found[name] = _Field(name, int(number() * 1000), doc)
@@ -136,7 +136,10 @@ def _protobuf(name: str, package: str, fields: list[_Field]) -> str:
 
 def _json_schema(name: str, package: str, fields: list[_Field]) -> str:
     properties = {
-        each.name: {"type": _JSON_TYPES[each.type % len(_JSON_TYPES)], **({"description": each.doc} if each.doc else {})}
+        each.name: {
+            "type": _JSON_TYPES[each.type % len(_JSON_TYPES)],
+            **({"description": each.doc} if each.doc else {}),
+        }
         for each in fields
     }
     given: dict[str, Any] = {"title": name, "description": f"A value of {package}.", "type": "object"}
