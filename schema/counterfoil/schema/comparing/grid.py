@@ -52,8 +52,8 @@ class GridCell:
 class Grid:
     """All cells of a comparison; ``problem`` says why some cannot be compared, such as schemas that are too deep.
 
-    :meth:`fill` finds them; it raises ``JudgementUndecided`` where a comparison ends at its steps and the limits ask for
-    a whole answer.
+    :meth:`fill` finds them; it raises ``JudgementUndecided`` where a comparison ends at its steps and the limits ask
+    for a whole answer.
     """
 
     def __init__(self, question: ComparisonQuestion, limits: ComparisonLimits) -> None:
