@@ -27,9 +27,9 @@ from counterfoil.schema.plans.formulas import (
 from counterfoil.schema.plans.model import (
     MAX_LEVELS,
     Arithmetic,
+    BranchChoice,
     BuildRecord,
     Cast,
-    Choose,
     Constant,
     ConversionPlan,
     Define,
@@ -417,7 +417,7 @@ def leaves_out(op: Op) -> bool:
             return True
         case MapBranches() | MapTagged():
             return any(leaves_out(branch) for _, branch in op.branches)
-        case Choose():
+        case BranchChoice():
             parts = [*(case for _, case in op.cases), op.otherwise]
             return any(part is not None and leaves_out(part) for part in parts)
     return isinstance(op, RequireValue) and leaves_out(op.of)
@@ -458,7 +458,7 @@ def _map_tagged(op: MapTagged, field: str) -> Step:
     return _through(op.of, field, turn)
 
 
-def _choose(op: Choose, field: str) -> Step:
+def _branch_choice(op: BranchChoice, field: str) -> Step:
     key = compile_op(op.of, field)
     steps = {value: None if case is None else compile_op(case, field) for value, case in op.cases}
     otherwise = None if op.otherwise is None else compile_op(op.otherwise, field)
@@ -540,7 +540,7 @@ _COMPILER_BY_OP: dict[type, Callable[[Datum, str], Step]] = {
     MapTagged: _map_tagged,
     Tag: _tag,
     FirstSet: _first_set,
-    Choose: _choose,
+    BranchChoice: _branch_choice,
     LeaveOut: _leave_out,
     Define: _define,
     Repeat: _repeat,

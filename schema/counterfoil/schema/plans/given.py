@@ -13,9 +13,9 @@ from counterfoil.schema.plans.evaluate import compile_op
 from counterfoil.schema.plans.formulas import Binary, Call, Negate, Number, Path, paths_of, result_of, spell
 from counterfoil.schema.plans.model import (
     Arithmetic,
+    BranchChoice,
     BuildRecord,
     Cast,
-    Choose,
     Constant,
     Define,
     FirstSet,
@@ -127,7 +127,7 @@ def may_be_null(op: Op, is_nullable: Callable[[Path], bool]) -> bool:
             return any(may_be_null(each, is_nullable) for each in results)
         case Arithmetic():
             return any(map(is_nullable, paths_of(op.expression)))
-        case FirstSet() | MapBranches() | MapTagged() | Choose() | LeaveOut():
+        case FirstSet() | MapBranches() | MapTagged() | BranchChoice() | LeaveOut():
             return True
     return may_be_null(op.of, is_nullable)
 
@@ -148,7 +148,7 @@ def _source(op: Op, oneof_at: Callable[[Path], object]) -> object:
             return None if op.guard is None else _source(op.guard, oneof_at)
         case Constant() | FirstSet() | Arithmetic() | Join() | Lookup() | ReplaceNull() | RequireValue():
             return None
-        case Choose() | LeaveOut():
+        case BranchChoice() | LeaveOut():
             return None
     return _source(op.of, oneof_at)
 
@@ -261,7 +261,7 @@ class _Walk:
                 yield from self._value(op.value, node, place, "null" if self._how(place) in _RULES else "default")
             case RequireValue() | Tag():
                 yield from self.of(op.of, _branch(op, node), place)
-            case MapBranches() | MapTagged() | FirstSet() | Choose():
+            case MapBranches() | MapTagged() | FirstSet() | BranchChoice():
                 yield from self._each_part(op, node, place)
             case Define():
                 self._inside += 1
@@ -286,12 +286,12 @@ class _Walk:
             yield from self.of(op.otherwise, node, place)
 
     def _each_part(
-        self, op: MapBranches | MapTagged | FirstSet | Choose, node: Node, place: Place
+        self, op: MapBranches | MapTagged | FirstSet | BranchChoice, node: Node, place: Place
     ) -> Iterator[RefusedValue]:
         match op:
             case FirstSet():
                 parts = [*op.parts]
-            case Choose():
+            case BranchChoice():
                 parts = [part for part in (*(case for _, case in op.cases), op.otherwise) if part is not None]
             case _:
                 parts = [branch for _, branch in op.branches]

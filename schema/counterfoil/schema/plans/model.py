@@ -235,7 +235,7 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True)
-class Choose:
+class BranchChoice:
     """The operation for the value of ``of`` in ``cases``, else ``otherwise``; all have the same scope.
 
     Without an operation the result is ``union-branch-missing``.
@@ -287,7 +287,7 @@ class FirstSet:
 
 Op: TypeAlias = (
     Read | Constant | Widen | Cast | Format | Parse | Lookup | ReplaceNull | RequireValue | Split | Join | Arithmetic
-    | BuildRecord | MapItems | MapValues | MapBranches | MapTagged | Tag | FirstSet | Choose | LeaveOut
+    | BuildRecord | MapItems | MapValues | MapBranches | MapTagged | Tag | FirstSet | BranchChoice | LeaveOut
     | Define | Repeat
 )  # fmt: skip
 

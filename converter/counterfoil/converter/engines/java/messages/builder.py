@@ -18,9 +18,9 @@ from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.schema.plans.branches import shapes_of
 from counterfoil.schema.plans.evaluate import leaves_out
 from counterfoil.schema.plans.model import (
+    BranchChoice,
     BuildRecord,
     Cast,
-    Choose,
     Constant,
     Define,
     FirstSet,
@@ -320,7 +320,7 @@ class Builder:
         body = [*block("switch (((Tagged) given).index)", cases), _no_branch(where)]
         return self._by_method(op.of, place, where, body)
 
-    def _choose(self, op: Choose, target: Node, place: JavaPlace, where: str) -> Made:
+    def _branch_choice(self, op: BranchChoice, target: Node, place: JavaPlace, where: str) -> Made:
         key = self._operations.scalar(op.of, place, where)  # type: ignore[arg-type]  # a place is the scope here
         if key.kind in {OBJECT, "real"}:
             raise EngineCannot(ENGINE, field=where, why="a choice by numbers of any size")
@@ -393,7 +393,7 @@ class Builder:
         MapTagged: _tagged,
         Tag: _tag,
         FirstSet: _first_set,
-        Choose: _choose,
+        BranchChoice: _branch_choice,
         LeaveOut: _leave_out,
         Define: _define,
         Repeat: _repeat,
