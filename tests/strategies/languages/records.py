@@ -268,10 +268,8 @@ class Protobuf(Language):
         if written is None or read is None:  # one side knows whether the field is there, and the other its default
             default = read if written is None else written
             return default in {None, 0, ""} or (isinstance(default, str) and default.startswith("NONE_"))
-        if isinstance(written, str) != isinstance(
-            read, str
-        ):  # an enum's values are numbers
-            return self._number(written) == self._number(read)
+        if isinstance(written, str) != isinstance(read, str):  # an enum's values are numbers
+            return bool(self._number(written) == self._number(read))
         return super().is_same(written, read)
 
     @staticmethod

@@ -159,9 +159,14 @@ class _Counted:
     def __init__(self, inner: InnerType) -> None:
         self.key = inner.key
         self.size = 0
-        self.parts: Iterator[ElementEntry | InnerType] = (
-            part for entry in inner.entries() for part in (entry, *entry.inner)
-        )
+        self.parts = _parts_of(inner)
+
+
+def _parts_of(inner: InnerType) -> Iterator[ElementEntry | InnerType]:
+    """Yield each entry of a type, and after it the types inside it."""
+    for entry in inner.entries():
+        yield entry
+        yield from entry.inner
 
 
 def _unfolded(
