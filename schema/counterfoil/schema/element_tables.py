@@ -154,7 +154,7 @@ def page_of(rows: ElementRows, prefix: str, after: str, *, limit: int = MAX_ELEM
 
 
 @dataclass(frozen=True, slots=True)
-class ElementPlace:
+class TablePlace:
     """The place of an element: ``after`` is that of the page of elements that has it.
 
     It is of the element itself if the ``path`` is given, or else of the ``line`` in the laid-out text.
@@ -165,18 +165,18 @@ class ElementPlace:
     line: int | None = None
 
 
-def place_in(rows: Sequence[ElementRow], at: str) -> ElementPlace | None:
+def place_in(rows: Sequence[ElementRow], at: str) -> TablePlace | None:
     """Return the place of the first of all elements of a version with a path, or a pointer; None if there is none."""
     for number, row in enumerate(rows):
         if at == row.path:
             first = number // MAX_ELEMENTS * MAX_ELEMENTS
-            return ElementPlace(_keys(rows)[first - 1] if first else "", row.path)
+            return TablePlace(_keys(rows)[first - 1] if first else "", row.path)
         if at == row.pointer and row.line is not None:
-            return ElementPlace(line=row.line)
+            return TablePlace(line=row.line)
     return None
 
 
-def place_of(version: NumberedSource, at: str) -> ElementPlace | None:
+def place_of(version: NumberedSource, at: str) -> TablePlace | None:
     """Return what :func:`place_in` does, of a version with a large schema; raise ``InvalidSchema``."""
     schema = version.parsed()
     rows = find_elements(schema, tags_by_path=version.tags_by_path)

@@ -20,9 +20,9 @@ from counterfoil.registry.subjects.versions import Content, SubjectHistory, Vers
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.element_tables import (
     MAX_ELEMENTS,
-    ElementPlace,
     ElementTable,
     NumberedSource,
+    TablePlace,
     element_history,
     element_table,
     element_windows,
@@ -171,7 +171,7 @@ class VersionPages:
             await self._belongings.owner(subject, viewer=viewer),
         )
 
-    async def place(self, subject: QualifiedSubject, version: int | None, at: str) -> tuple[int, ElementPlace | None]:
+    async def place(self, subject: QualifiedSubject, version: int | None, at: str) -> tuple[int, TablePlace | None]:
         """Return the number of a version, and the place of its element with a path or a pointer, None if it has none.
 
         Raises ``SubjectNotFound``, ``VersionNotFound``.
