@@ -145,6 +145,25 @@ def test_the_next_pages_of_a_large_schema_are_made_with_the_first() -> None:
     asyncio.run(story())
 
 
+@pytest.mark.slow
+def test_very_large_texts_are_not_compared_for_a_list() -> None:
+    async def story() -> None:
+        judges = CountingJudges()
+        registry = InProcessRegistry(judges=judges)
+        for chars in (600_000, 600_001):
+            schema = json.dumps({"type": "record", "name": "R", "fields": [], "doc": "d" * chars})
+            assert (await registry.post("/subjects/s/versions", {"schema": schema})).status == 200
+        judges.works.clear()
+        steps = (await registry.get("/inspect/v1/subjects/s")).json["versions"]
+        assert "too large to be compared" in steps[1]["change"]
+        assert "strictBackward" not in steps[1]
+        assert judges.works == []
+        compared = (await registry.get("/inspect/v1/diff?from=s@1&to=s@2")).json
+        assert [each["kind"] for each in compared["changes"]] == ["doc-changed"]
+
+    asyncio.run(story())
+
+
 def test_small_schemas_are_compared_in_the_event_loop_and_others_by_a_judge() -> None:
     async def works(schemas: tuple[str, str], **more: str) -> list[str]:
         judges = CountingJudges()
