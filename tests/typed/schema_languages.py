@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     )
     from counterfoil.schema.languages.byte_walk import ByteWalk, ReadValue, ValueTree, WalkedBytes
     from counterfoil.schema.languages.references import FileReferences, Outline
-    from counterfoil.schema.languages.table_types import Column
+    from counterfoil.schema.languages.table_types import Column, ColumnCount
     from counterfoil.schema.marks import Entity, FieldTags, TagEdit, TaggedPlace
     from counterfoil.schema.model import ResolvedReference
 
@@ -80,7 +80,7 @@ class Language(Generic[S]):
         confirm_compatible: Callable[[S, S, int], Confirmation],
         decode_body: Callable[[S, ByteWalk, Sequence[int]], ValueTree],
         read_as: Callable[[S, S, WalkedBytes], ReadValue],
-        table_column: Callable[[S], Column],
+        table_column: Callable[[S, ColumnCount], Column],
         find_tags: Callable[[S], list[tuple[Entity, tuple[str, ...]]]],
         edit_tags: Callable[[S, TagEdit], str],
         places: Callable[[S, FieldTags], Iterator[TaggedPlace]],

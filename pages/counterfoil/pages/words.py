@@ -14,6 +14,7 @@ from counterfoil.schema import texts
 from counterfoil.schema.compatibility import CompatibilityLevel
 from counterfoil.schema.rest.comparisons import (
     CellAnswer,
+    DecodedBytes,
     DecodedNode,
     FrameKind,
     Operand,
@@ -236,6 +237,17 @@ def frame_words(frame: FrameKind) -> str:
     return _FRAMES[frame]
 
 
+_FRAME_PARTS: Final = MappingProxyType({FrameKind.ID: 2, FrameKind.GUID: 2, FrameKind.SINGLE_OBJECT: 2})
+"""How many parts the frames have before the record, which are listed first."""
+
+
+def is_frame(decoded: DecodedBytes, number: int) -> bool:
+    """Return whether the part with a number from 0 is of the frame; Protobuf's has message indexes, too."""
+    parts = _FRAME_PARTS.get(decoded.frame, 0) + (decoded.schema_type == "PROTOBUF" and decoded.frame != FrameKind.NONE)
+    node = decoded.nodes[number]
+    return number < parts and not node.path and node.depth == 0 and node.value is not None
+
+
 def hidden_bytes(nodes: Sequence[DecodedNode]) -> tuple[tuple[int, int], ...]:
     """Return the ranges of bytes that are hidden: those of masked nodes."""
     return tuple((each.first, each.end) for each in nodes if each.is_masked)
@@ -337,6 +349,7 @@ WORDS: Final[Mapping[str, object]] = MappingProxyType(
         "split_findings": split_findings,
         "frame": frame_words,
         "hidden_bytes": hidden_bytes,
+        "is_frame": is_frame,
         "is_hidden": is_hidden,
         "clock": clock,
         "figure": figure,

@@ -94,15 +94,23 @@ def table_after(table: ElementTable, before: ElementTable) -> ElementTable:
     return replace(table, elements=replace(table.elements, elements=rows))
 
 
-def element_window(version: NumberedSource, prefix: str, after: str, limit: int = MAX_ELEMENTS) -> ElementTable:
-    """Return a page of the elements of a version with a large schema, without the versions since which they are there.
+def element_windows(
+    version: NumberedSource, prefix: str, after: str, limit: int = MAX_ELEMENTS, pages: int = 1
+) -> tuple[ElementTable, ...]:
+    """Return consecutive pages of the elements of a version with a large schema.
 
-    Raises ``InvalidSchema``, and ``BadRequest`` for an ``after`` that no element has.
+    They are without the versions since which the elements are there. Raises ``InvalidSchema``, and ``BadRequest`` for
+    an ``after`` that no element has.
     """
     schema = version.parsed()
     rows = find_elements(schema, tags_by_path=version.tags_by_path)
-    page = page_of(ElementRows(rows, len(rows)), prefix, after, limit=limit)
-    return _table(version, schema, rows, page)
+    every = ElementRows(rows, len(rows))
+    first = _table(version, schema, rows, page_of(every, prefix, after, limit=limit))
+    found, layout = [first], lay_out(schema)
+    while len(found) < pages and found[-1].elements.next:
+        page = page_of(every, prefix, found[-1].elements.next, limit=limit)
+        found.append(replace(first, elements=replace(page, elements=number_lines(page.elements, layout))))
+    return tuple(found)
 
 
 def _table(
@@ -121,9 +129,11 @@ def _table(
     )
 
 
-def source_window(schema: ParsedSchema, first: int, count: int) -> SourceWindow:
-    """Return some lines of the laid-out text of a schema."""
-    return lay_out(schema).window(first, count)
+def source_windows(schema: ParsedSchema, first: int, count: int, windows: int = 1) -> tuple[SourceWindow, ...]:
+    """Return consecutive windows of ``count`` lines of the laid-out text of a schema, as far as it has them."""
+    layout = lay_out(schema)
+    starts = range(first, first + windows * count, count)
+    return tuple(layout.window(each, count) for each in starts if each == first or each <= layout.total)
 
 
 def page_of(rows: ElementRows, prefix: str, after: str, *, limit: int = MAX_ELEMENTS) -> ElementRows:
@@ -144,7 +154,7 @@ def page_of(rows: ElementRows, prefix: str, after: str, *, limit: int = MAX_ELEM
 
 
 @dataclass(frozen=True, slots=True)
-class ElementPlace:
+class TablePlace:
     """The place of an element: ``after`` is that of the page of elements that has it.
 
     It is of the element itself if the ``path`` is given, or else of the ``line`` in the laid-out text.
@@ -155,18 +165,18 @@ class ElementPlace:
     line: int | None = None
 
 
-def place_in(rows: Sequence[ElementRow], at: str) -> ElementPlace | None:
+def place_in(rows: Sequence[ElementRow], at: str) -> TablePlace | None:
     """Return the place of the first of all elements of a version with a path, or a pointer; None if there is none."""
     for number, row in enumerate(rows):
         if at == row.path:
             first = number // MAX_ELEMENTS * MAX_ELEMENTS
-            return ElementPlace(_keys(rows)[first - 1] if first else "", row.path)
+            return TablePlace(_keys(rows)[first - 1] if first else "", row.path)
         if at == row.pointer and row.line is not None:
-            return ElementPlace(line=row.line)
+            return TablePlace(line=row.line)
     return None
 
 
-def place_of(version: NumberedSource, at: str) -> ElementPlace | None:
+def place_of(version: NumberedSource, at: str) -> TablePlace | None:
     """Return what :func:`place_in` does, of a version with a large schema; raise ``InvalidSchema``."""
     schema = version.parsed()
     rows = find_elements(schema, tags_by_path=version.tags_by_path)

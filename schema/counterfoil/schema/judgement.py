@@ -157,7 +157,7 @@ def find_breaking(
     reader, writer = reader_and_writer(candidate, Earlier(earlier), direction)
     found = list(language_for(candidate.schema_type).find_differences(reader, writer, policy=policy, steps=steps))
     if policy is CompatibilityPolicy.LOGICAL:
-        found += find_logical_differences(reader, writer, candidate=candidate)
+        found += find_logical_differences(reader, writer, candidate=candidate, steps=steps)
     if direction is Direction.FORWARD:  # the earlier schema takes nothing away from the later one
         found = [each for each in found if not each.kind.is_of_change]
     of_candidate = "reader" if direction is Direction.BACKWARD else "writer"
@@ -398,23 +398,24 @@ def _unsound(reader: ParsedSchema, writer: ParsedSchema) -> tuple[Difference, ..
 
 
 def find_logical_differences(
-    reader: ParsedSchema, writer: ParsedSchema, *, candidate: ParsedSchema
+    reader: ParsedSchema, writer: ParsedSchema, *, candidate: ParsedSchema, steps: Steps | None = None
 ) -> list[Difference]:
     """Return what breaks a table with the columns of ``reader`` and rows of ``writer``, in the order of the columns.
 
     ``candidate`` is the new one of the two schemas: if it has no table type, that is the only difference. With an
-    earlier schema without a table type the result is empty. Raises ``InvalidSchema`` for schemas that are nested too
-    deep.
+    earlier schema without a table type the result is empty. ``steps`` are spent for the columns, if there are some.
+    Raises ``InvalidSchema`` for schemas that are nested too deep, and ``JudgementUndecided`` where the steps do not
+    suffice.
     """
     from counterfoil.schema.languages.table_types import NotATable, compare_columns, not_a_table
 
     try:
-        new = _column(candidate)
+        new = _column(candidate, steps)
     except NotATable as fault:
         pointers = (fault.pointer, ()) if candidate is reader else ((), fault.pointer)
         return [not_a_table(fault.reason, candidate.path_at(fault.pointer), pointers)]
     try:
-        earlier = _column(writer if candidate is reader else reader)
+        earlier = _column(writer if candidate is reader else reader, steps)
     except NotATable:
         return []
     is_named = language_for(candidate.schema_type).pointers_are_names  # a column's path is then that of its pointer
@@ -422,8 +423,8 @@ def find_logical_differences(
     return compare_columns(*sides, path_at=reader.path_at if is_named else None)
 
 
-def _column(schema: ParsedSchema) -> Column:
+def _column(schema: ParsedSchema, steps: Steps | None) -> Column:
     try:
-        return language_for(schema.schema_type).table_column(schema)
+        return language_for(schema.schema_type).table_column(schema, steps=steps)
     except RecursionError:
         raise InvalidSchema("Invalid schema: its types are nested too deep to be compared; flatten them") from None

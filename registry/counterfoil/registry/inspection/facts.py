@@ -38,14 +38,14 @@ class DerivedFacts:
     """
 
     steps: RecentValues[tuple[str, UUID, UUID], StepFacts] = field(default_factory=partial(RecentValues, 4 * _MB))
-    tables: RecentValues[Versions, ElementTable] = field(default_factory=partial(RecentValues, 16 * _MB))
-    windows: RecentValues[tuple[object, ...], ElementTable] = field(default_factory=partial(RecentValues, 8 * _MB))
-    sources: RecentValues[tuple[object, ...], SourceWindow] = field(default_factory=partial(RecentValues, 16 * _MB))
+    tables: RecentValues[Versions, ElementTable] = field(default_factory=partial(RecentValues, 8 * _MB))
+    windows: RecentValues[tuple[object, ...], ElementTable] = field(default_factory=partial(RecentValues, 4 * _MB))
+    sources: RecentValues[tuple[object, ...], SourceWindow] = field(default_factory=partial(RecentValues, 8 * _MB))
     lives: RecentValues[tuple[Versions, str], tuple[ElementStep, ...]] = field(
-        default_factory=partial(RecentValues, 4 * _MB)
+        default_factory=partial(RecentValues, 2 * _MB)
     )
     comparisons: RecentValues[tuple[object, ...], SchemaComparison] = field(
-        default_factory=partial(RecentValues, 16 * _MB)
+        default_factory=partial(RecentValues, 8 * _MB)
     )
 
     def of_past(self) -> DerivedFacts:

@@ -16,7 +16,7 @@ from counterfoil.registry.subjects.catalog import schema_not_found
 from counterfoil.registry.subjects.reading import SchemaReader
 from counterfoil.registry.subjects.versions import VersionUse
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
-from counterfoil.schema.element_tables import source_window
+from counterfoil.schema.element_tables import source_windows
 from counterfoil.schema.errors import SchemaNotFound
 from counterfoil.schema.rest.inspection import (
     IdInspection,
@@ -28,6 +28,9 @@ from counterfoil.schema.rest.inspection import (
 
 MAX_LINES: Final = 500
 """The largest number of lines of a laid-out text on one page."""
+
+_WINDOWS_AHEAD: Final = 4
+"""The windows of a large text that are laid out at once: reading it takes longer."""
 
 MAX_DEPTH: Final = 5
 """The largest depth of references that a request may have."""
@@ -120,8 +123,11 @@ class IdentifierPages:
         found = self._sources.get(key)
         if found is None:
             parsed = await self._reader.parsed(subject.context, content)
-            found = await self._reader.about(parsed, source_window, first, count)
-            self._sources.put(key, found, weight=weight_of_source(found))
+            windows = _WINDOWS_AHEAD if self._reader.is_large(parsed) else 1
+            made = await self._reader.about(parsed, source_windows, first, count, windows)
+            for start, each in zip(range(first, first + count * windows, count), made, strict=False):
+                self._sources.put((subject.context, guid, start, count), each, weight=weight_of_source(each))
+            found = made[0]
         return found
 
     async def holder(self, guid: UUID, *, viewer: Viewer) -> VersionUse:

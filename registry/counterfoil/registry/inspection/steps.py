@@ -27,6 +27,10 @@ _FEW: Final = 2
 """So many steps are found in the event loop; more of them are found beside it, all in one call."""
 
 _A_CALL: Final = 25
+_MOST_CHARS: Final = 1_000_000
+"""The characters of two texts, with their references, that are compared for a list; it takes seconds beyond."""
+
+_LARGE_STEP: Final = StepFacts(change="The texts are too large to be compared for a list", is_whole=False)
 
 _Pair: TypeAlias = "tuple[VersionEntry, VersionEntry]"
 
@@ -98,8 +102,9 @@ class VersionSteps:
             contents = [await self._reader.content(each.guid) for each in pair]
             earlier, later = [await self._source(subject.context, each) for each in contents]
             sources.append(None if earlier is None or later is None else (earlier, later))
-        found = iter(await self._steps(tuple(each for each in sources if each is not None)))
-        return [UNKNOWN_STEP if each is None else next(found) for each in sources]
+        small = tuple(each for each in sources if each is not None and not _are_large(each))
+        found = iter(await self._steps(small))
+        return [UNKNOWN_STEP if each is None else _LARGE_STEP if _are_large(each) else next(found) for each in sources]
 
     async def _steps(self, sources: tuple[tuple[SchemaSource, SchemaSource], ...]) -> Sequence[StepFacts]:
         """Return the step of each pair of sources; where that takes too long for all, pairs are given up one by one."""
@@ -122,6 +127,10 @@ class VersionSteps:
     def _kept(self, subject: QualifiedSubject, pair: _Pair, step: StepFacts) -> StepFacts:
         self._known.put(_key(subject, pair), step, weight=weight_of_step(step))
         return step
+
+
+def _are_large(sources: tuple[SchemaSource, SchemaSource]) -> bool:
+    return sum(each.chars for each in sources) > _MOST_CHARS
 
 
 def _pairs(entries: Sequence[VersionEntry], wanted: Iterable[VersionEntry]) -> list[_Pair]:

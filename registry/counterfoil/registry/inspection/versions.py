@@ -20,12 +20,12 @@ from counterfoil.registry.subjects.versions import Content, SubjectHistory, Vers
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.element_tables import (
     MAX_ELEMENTS,
-    ElementPlace,
     ElementTable,
     NumberedSource,
+    TablePlace,
     element_history,
     element_table,
-    element_window,
+    element_windows,
     page_of,
     place_in,
     place_of,
@@ -54,6 +54,9 @@ _HISTORY_CHARS: Final = 2 * 1024 * 1024
 _HISTORY_VERSIONS: Final = 200
 _KEY_BYTES: Final = 120
 """The memory of a version in the key of what is cached."""
+
+_PAGES_AHEAD: Final = 5
+"""The pages of a large schema that are made at once: reading it takes longer than making them."""
 
 _NO_TABLE: Final = ElementTable("", ElementRows((), 0))
 _TOO_LARGE: Final = "The schema is too large for its elements to be listed within the limits of this server"
@@ -168,7 +171,7 @@ class VersionPages:
             await self._belongings.owner(subject, viewer=viewer),
         )
 
-    async def place(self, subject: QualifiedSubject, version: int | None, at: str) -> tuple[int, ElementPlace | None]:
+    async def place(self, subject: QualifiedSubject, version: int | None, at: str) -> tuple[int, TablePlace | None]:
         """Return the number of a version, and the place of its element with a path or a pointer, None if it has none.
 
         Raises ``SubjectNotFound``, ``VersionNotFound``.
@@ -252,11 +255,14 @@ class VersionPages:
         """Return a page of the elements of a version with a large schema."""
         key = (subject.context, (entry.guid,), (entry.version,), prefix, after, limit)
         found = self._facts.windows.get(key)
-        if found is None:
-            found = await self._long.run(element_window, own, prefix, after, limit)
-            weight = weight_of_table(found) + 4 * (len(prefix) + len(after))
-            self._facts.windows.put(key, found, weight=weight)
-        return found
+        if found is not None:
+            return found
+        first, *others = await self._long.run(element_windows, own, prefix, after, limit, _PAGES_AHEAD)
+        for each in (first, *others):
+            key = (*key[:-2], after, limit)
+            self._facts.windows.put(key, each, weight=weight_of_table(each) + 4 * (len(prefix) + len(after)))
+            after = each.elements.next
+        return first
 
     async def _made(self, own: NumberedSource, before: Sequence[NumberedSource]) -> ElementTable:
         if sum(each.source.chars for each in (own, *before)) <= _QUICK_CHARS:

@@ -114,7 +114,6 @@ def _compare_page(request: PageRequest, page: ComparePage, *, status: int = HTTP
         Section.COMPARE,
         (Crumb("Compare"),),
         json=request.api("/inspect/v1/diff", **{"from": page.earlier, "to": page.later}) if found is not None else "",
-        command=page.command,
         missing=_MISSING,
         texts=() if found is None else _texts(request, found),
         status=status,

@@ -8,7 +8,7 @@ from typing import Final
 
 from counterfoil.schema.comparing.parts import Parts
 from counterfoil.schema.comparing.question import ComparisonLimits, ComparisonQuestion
-from counterfoil.schema.compatibility import CompatibilityPolicy, Direction, Steps, steps_for
+from counterfoil.schema.compatibility import CompatibilityPolicy, Direction, Steps
 from counterfoil.schema.compatibility.findings import Difference, Earlier
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.judgement import confirm_compatible, find_breaking, reader_and_writer
@@ -120,7 +120,7 @@ class Grid:
             return GridCell(policy, direction, CellAnswer.IMPOSSIBLE)
         later, earlier = question.later.schema, question.earlier.schema
         most = self._limits.comparison_steps
-        steps = steps_for(later, earlier) if most is None else Steps(most)
+        steps = None if most is None else Steps(most)
         try:
             found = find_breaking(later, earlier, direction, policy=policy, steps=steps)
         except JudgementUndecided:

@@ -179,10 +179,18 @@ class SchemaLanguage:
         found: ReadValue = self._load("decoding", "read_as")(reader, writer, walked)
         return found
 
-    def table_column(self, schema: ParsedSchema) -> Column:
-        """Return the type of a table's rows as one column; raise ``NotATable`` for a schema that has none."""
+    def table_column(self, schema: ParsedSchema, *, steps: Steps | None = None) -> Column:
+        """Return the type of a table's rows as one column; raise ``NotATable`` for a schema that has none.
+
+        ``steps`` are spent, if there are some; raises ``JudgementUndecided`` if they do not suffice.
+        """
+        from counterfoil.schema.languages.table_types import ColumnCount
+
         self._check(schema)
-        column: Column = self._load("table_type", "table_column")(schema)
+        try:
+            column: Column = self._load("table_type", "table_column")(schema, ColumnCount(steps=steps))
+        except OutOfSteps:
+            raise _undecided() from None
         return column
 
     def find_tags(self, schema: ParsedSchema) -> list[tuple[Entity, tuple[str, ...]]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
+from counterfoil.schema.compatibility import Steps
 from counterfoil.schema.compatibility.findings import CompatibilityRule, Difference, DifferenceOrigin
 from counterfoil.schema.languages import logical_rules as rules
 from counterfoil.schema.paths import ITEMS, VALUES, FieldPath, member
@@ -105,15 +106,25 @@ MAX_COLUMNS: Final = 100_000
 """The most columns of a table, with those inside of others. A type that is used twice has its columns twice."""
 
 
-class ColumnCount:
-    """Counts the columns of one schema while they are made: types that use one another have no end of them."""
+STEPS_A_COLUMN: Final = 20
+"""The steps of a comparison for which a column is made and compared."""
 
-    def __init__(self, most: int = MAX_COLUMNS) -> None:
+
+class ColumnCount:
+    """Counts the columns of one schema while they are made: types that use one another have no end of them.
+
+    ``steps`` are spent for them.
+    """
+
+    def __init__(self, most: int = MAX_COLUMNS, *, steps: Steps | None = None) -> None:
         self._most = most
         self._left = most
+        self._steps = steps
 
     def take(self, pointer: Pointer) -> None:
-        """Count one column; raise ``NotATable`` for one too many."""
+        """Count one column; raise ``NotATable`` for one too many, ``OutOfSteps`` if the steps do not suffice."""
+        if self._steps is not None:
+            self._steps.spend(STEPS_A_COLUMN)
         self._left -= 1
         if self._left < 0:
             raise NotATable(f"more than {self._most} columns have no table type", pointer)

@@ -119,6 +119,51 @@ def test_one_that_was_shown_before_is_found_without_a_judge() -> None:
     asyncio.run(story())
 
 
+@pytest.mark.slow
+def test_the_next_pages_of_a_large_schema_are_made_with_the_first() -> None:
+    async def story() -> None:
+        judges, storage = CountingJudges(), MemoryStorage()
+        registry = InProcessRegistry(storage, judges=judges)
+        fields = [{"name": f"f{each}", "type": "int", "doc": "d" * 120} for each in range(2_000)]
+        schema = json.dumps({"type": "record", "name": "R", "fields": fields})
+        assert (await registry.post("/subjects/s/versions", {"schema": schema})).status == 200
+        after = ""
+        judges.works.clear()
+        for _ in range(5):
+            path = f"/inspect/v1/subjects/s/versions/1?after={quote(after)}"
+            page = (await registry.get(path)).json
+            assert page == (await InProcessRegistry(storage).get(path)).json
+            after = page["elements"]["next"]
+        assert judges.works.count("element_windows") == 1
+        guid = page["guid"]
+        for lines in (1, 501, 1001, 1501):
+            path = f"/inspect/v1/layout/{guid}?lines={lines}"
+            assert (await registry.get(path)).json == (await InProcessRegistry(storage).get(path)).json
+        raw = await registry.get("/ui/subjects/s/versions/1?view=raw")
+        assert "f1999" in raw.text or "more characters" in raw.text
+
+    asyncio.run(story())
+
+
+@pytest.mark.slow
+def test_very_large_texts_are_not_compared_for_a_list() -> None:
+    async def story() -> None:
+        judges = CountingJudges()
+        registry = InProcessRegistry(judges=judges)
+        for chars in (600_000, 600_001):
+            schema = json.dumps({"type": "record", "name": "R", "fields": [], "doc": "d" * chars})
+            assert (await registry.post("/subjects/s/versions", {"schema": schema})).status == 200
+        judges.works.clear()
+        steps = (await registry.get("/inspect/v1/subjects/s")).json["versions"]
+        assert "too large to be compared" in steps[1]["change"]
+        assert "strictBackward" not in steps[1]
+        assert judges.works == []
+        compared = (await registry.get("/inspect/v1/diff?from=s@1&to=s@2")).json
+        assert [each["kind"] for each in compared["changes"]] == ["doc-changed"]
+
+    asyncio.run(story())
+
+
 def test_small_schemas_are_compared_in_the_event_loop_and_others_by_a_judge() -> None:
     async def works(schemas: tuple[str, str], **more: str) -> list[str]:
         judges = CountingJudges()

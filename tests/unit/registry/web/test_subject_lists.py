@@ -67,3 +67,17 @@ def test_every_filter_over_a_thousand_subjects() -> None:
             await check(registry, *each)
 
     asyncio.run(story())
+
+
+def test_the_changes_of_a_subject_are_the_newest_hundred() -> None:
+    async def story() -> None:
+        registry = InProcessRegistry()
+        for number in range(130):
+            level = "FULL" if number % 2 else "NONE"
+            await registry.put("/config/s", {"compatibility": level})
+        await registry.post("/subjects/s/versions", {"schema": '"int"'})
+        page = (await registry.get("/ui/subjects/s?tab=changes")).text
+        rows = re.findall(r'data-label="change">(\d+)<', page)
+        assert [int(each) for each in rows] == list(range(131, 31, -1))
+
+    asyncio.run(story())

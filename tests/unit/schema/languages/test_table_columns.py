@@ -6,8 +6,11 @@ import json
 
 import pytest
 
+from counterfoil.schema.compatibility import CompatibilityPolicy, Direction, Steps
+from counterfoil.schema.errors import JudgementUndecided
+from counterfoil.schema.judgement import find_breaking
 from counterfoil.schema.languages.table import language_for, parse_schema
-from counterfoil.schema.languages.table_types import ColumnCount, NotATable
+from counterfoil.schema.languages.table_types import STEPS_A_COLUMN, ColumnCount, NotATable
 from counterfoil.schema.model import SchemaType
 
 LEVELS = 40
@@ -45,6 +48,21 @@ def json_schema() -> str:
 def test_a_schema_with_no_end_of_columns_is_no_table(schema_type: SchemaType, text: str) -> None:
     with pytest.raises(NotATable, match="more than 100000 columns"):
         language_for(schema_type).table_column(parse_schema(text, schema_type))
+
+
+@pytest.mark.parametrize(
+    ("schema_type", "text"),
+    [(SchemaType.AVRO, avro()), (SchemaType.PROTOBUF, protobuf()), (SchemaType.JSON, json_schema())],
+    ids=["avro", "protobuf", "json"],
+)
+def test_columns_take_steps_of_a_comparison(schema_type: SchemaType, text: str) -> None:
+    schema, steps = parse_schema(text, schema_type), Steps(1000 * STEPS_A_COLUMN)
+    with pytest.raises(JudgementUndecided):
+        language_for(schema_type).table_column(schema, steps=steps)
+    assert steps.left < 0
+    few = Steps(15_000)
+    with pytest.raises(JudgementUndecided):
+        find_breaking(schema, schema, Direction.BACKWARD, policy=CompatibilityPolicy.LOGICAL, steps=few)
 
 
 def test_columns_are_counted() -> None:

@@ -36,10 +36,10 @@ from counterfoil.schema.texts import Pointer
 _STRING: Final = TableScalar("string")
 
 
-def table_column(schema: AvroSchema) -> Column:
+def table_column(schema: AvroSchema, count: ColumnCount) -> Column:
     """Return the schema as one column; raise ``NotATable`` if it has no table type."""
     root = _Where((), (), DifferenceOrigin("", (), is_own=True), ())
-    return _Reader(schema).column("", schema.root, root, has_default=False)
+    return _Reader(schema, count).column("", schema.root, root, has_default=False)
 
 
 class _Where(NamedTuple):
@@ -64,9 +64,9 @@ class _Where(NamedTuple):
 
 
 class _Reader:
-    def __init__(self, schema: AvroSchema) -> None:
+    def __init__(self, schema: AvroSchema, count: ColumnCount) -> None:
         self._root = schema.root
-        self._count = ColumnCount()
+        self._count = count
 
     def column(self, name: str, node: AvroType, where: _Where, *, has_default: bool) -> Column:
         """Return the type ``node`` as a column."""

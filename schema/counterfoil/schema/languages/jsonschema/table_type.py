@@ -41,9 +41,9 @@ _SCALAR_BY_FORMAT: Final[Mapping[str, TableScalar]] = {
 }
 
 
-def table_column(schema: JsonSchema) -> Column:
+def table_column(schema: JsonSchema, count: ColumnCount) -> Column:
     """Return the schema as one column; raise ``NotATable`` if it has no table type."""
-    return _Reader(schema).column("", schema.document, schema.base, _Where(()), ())
+    return _Reader(schema, count).column("", schema.document, schema.base, _Where(()), ())
 
 
 class _Where(NamedTuple):
@@ -58,9 +58,9 @@ class _Where(NamedTuple):
 
 
 class _Reader:
-    def __init__(self, schema: JsonSchema) -> None:
+    def __init__(self, schema: JsonSchema, count: ColumnCount) -> None:
         self._schema = schema
-        self._count = ColumnCount()
+        self._count = count
 
     def column(self, name: str, value: object, base: Base, where: _Where, around: tuple[int, ...]) -> Column:
         """Return the schema ``value`` at the place ``where`` as a column."""

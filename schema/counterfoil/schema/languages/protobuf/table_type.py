@@ -46,7 +46,7 @@ class _Around(NamedTuple):
     columns: ColumnCount
 
 
-def table_column(schema: ProtobufSchema) -> Column:
+def table_column(schema: ProtobufSchema, count: ColumnCount) -> Column:
     """Return the schema's first message as one column; raise ``NotATable`` for a type that has no table type."""
     first = next(iter(schema.file.messages), None)
     message = None if first is None else schema.types.types_of(schema.file).message(first)
@@ -54,7 +54,7 @@ def table_column(schema: ProtobufSchema) -> Column:
         raise NotATable("a file without messages has no table type", ())
     return Column(
         "",
-        _row(message, _Around((), ColumnCount()), message.pointer),
+        _row(message, _Around((), count), message.pointer),
         pointer=message.pointer,
         type_pointer=message.pointer,
     )
