@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.registry.search.few_subjects import FewSubjectsRows
 from counterfoil.registry.search.lives import KIND_OF_ROLE, HitRole, LifeState, subject_of
 from counterfoil.registry.search.matching import FoundRow, QueryMatcher, Rank
 from counterfoil.registry.search.questions import WordScope, in_parts
-from counterfoil.registry.search.rows import LAST_KEY, IndexRows, RankedRow, RoleCount
+from counterfoil.registry.search.rows import LAST_KEY, IndexRows, RankedRow, RoleCount, WordFound
 from counterfoil.registry.search.texts import marks_in
 from counterfoil.schema.rest.inspection import HitKind, SearchHit, SearchResult
 from counterfoil.schema.texts import counted
@@ -161,7 +161,7 @@ class IndexSearch:
             )
             found: set[str] = set()
             async for ranked in rows.in_order([_RESTRICTING[word.scope]], None):
-                found.update(each.row.scope for each in ranked if readable.shows(each.row.scope))
+                found.update(each.scope for each in ranked if readable.shows(each.scope))
                 if len(found) > _MAX_SCOPES:
                     self._is_cut = True
                     break
@@ -227,9 +227,9 @@ class IndexSearch:
     # --- what is shown
 
     async def _hits(self, matcher: QueryMatcher, rows: Sequence[RankedRow]) -> list[SearchHit]:
-        scopes = list(dict.fromkeys(each.row.scope for each in rows))
+        scopes = list(dict.fromkeys(each.scope for each in rows))
         numbers = await self._index.version_numbers(self._found, self._g, scopes)
-        return [_hit(matcher, each.row, *numbers[each.row.scope]) for each in rows if each.row.scope in numbers]
+        return [_hit(matcher, each.row, *numbers[each.scope]) for each in rows if each.scope in numbers]
 
     async def _nearest(self, matcher: QueryMatcher, readable: ReadableRanges) -> list[str]:
         """Return names that the caller may read and that resemble the first word."""
@@ -272,17 +272,17 @@ class _Gathered:
     def takes(self, ranked: Sequence[RankedRow], *, counts_on: bool) -> bool:
         """Take rows in, and return whether no more are needed. Rows of hidden subjects are as if they were absent."""
         for each in ranked:
-            if not self._readable.shows(each.row.scope):
+            if not self._readable.shows(each.scope):
                 continue
             self._examined += 1
-            is_hit = self._matcher.is_simple or self._matcher.fits(each.row)
+            is_hit = self._matcher.is_simple or (each.may_fit and self._matcher.fits(each.row))
             if is_hit and len(self.rows) == self._limit and self.next is None:
                 self.next = self.rows[-1].rank
             if is_hit and len(self.rows) < self._limit:
                 self.rows.append(each)
             if is_hit:
-                self._counts[each.row.role] += 1
-                self._scopes.setdefault(each.row.role, set()).add(each.row.scope)
+                self._counts[each.role] += 1
+                self._scopes.setdefault(each.role, set()).add(each.scope)
             if self.next is not None and not counts_on:
                 return True
             if self._examined >= _EXAMINED:
@@ -313,11 +313,10 @@ def _by_kind(counts: Sequence[RoleCount]) -> list[RoleCount]:
     return list(found.values())
 
 
-def _listed(row: Sequence[object], state: LifeState) -> RankedRow:
+def _listed(row: Sequence[Any], state: LifeState) -> RankedRow:
     scope, _, language = row
-    name = subject_of(str(scope)).name
-    found = FoundRow(name, HitRole.SUBJECT, state, str(scope), 0, "", "", (), str(language), 0, None)
-    return RankedRow(Rank(0, state, HitRole.SUBJECT, "", "", str(scope), 0), found)
+    word = WordFound("", b"", 0, subject_of(scope).name)
+    return RankedRow(0, HitRole.SUBJECT, word, (0, state, scope, 0, "", "", "", language, 0, None))
 
 
 def _hit(matcher: QueryMatcher, row: FoundRow, latest: int | None, last: int) -> SearchHit:

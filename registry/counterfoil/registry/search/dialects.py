@@ -176,9 +176,7 @@ class IndexDialect(ABC):
 
         A text beyond ASCII may be folded in ways that the database does not know.
         """
-        text = "lower(text)"
-        for sign in "_-.":
-            text = f"replace({text}, '{sign}', '')"
+        text = bare("text")
         conditions = [self.is_beyond_ascii("text")]
         arguments: list[str] = []
         for parts in words:
@@ -186,6 +184,15 @@ class IndexDialect(ABC):
             conditions.append(f"({' AND '.join(both)})")
             arguments += parts
         return " OR ".join(conditions), tuple(arguments)
+
+    def mentions(self, words: Sequence[str], first: int) -> Statement:
+        """Return columns that say of each word whether a hit may have it in its path, its type or its subject."""
+        columns = []
+        for at in range(len(words)):
+            texts = ("h.path", "h.type", "h.scope")
+            inside = [self.contains(bare(each), f"${first + at}") for each in texts]
+            columns.append(f", ({' OR '.join((*inside, *map(self.is_beyond_ascii, texts)))})")
+        return "".join(columns), tuple(words)
 
     def words_among(
         self, g: int, *, numbers: Sequence[int], names: Sequence[str], docs: Sequence[Sequence[str]]
@@ -225,10 +232,11 @@ class IndexDialect(ABC):
     # --- hits
 
     @abstractmethod
-    def hits_in_order(self, g: int) -> str:
+    def hits_in_order(self, g: int, columns: str = "") -> str:
         """Return the query of hits of the words ``$1`` in the ranges ``$2``, with the state ``$3``.
 
         At most ``$4``, behind the key ``$5``, ``$6``; in the order of the words, the ranges, and then of their keys.
+        ``columns`` of :meth:`mentions` are returned as well.
         """
 
     @abstractmethod
@@ -271,6 +279,18 @@ def refusal_tables(schema: str, *, number: str, data: str) -> list[str]:
         f"CREATE TABLE IF NOT EXISTS {schema}{requests} (request text, digest text, PRIMARY KEY (request, digest))",
         f"CREATE INDEX IF NOT EXISTS {requests}_digest ON {schema}{requests} (digest)",
     ]
+
+
+def bare(text: str) -> str:
+    """Return the expression of a text in lower case without ``_``, ``-`` and ``.``, as far as it is ASCII.
+
+    >>> bare("path")
+    "replace(replace(replace(lower(path), '_', ''), '-', ''), '.', '')"
+    """
+    found = f"lower({text})"
+    for sign in "_-.":
+        found = f"replace({found}, '{sign}', '')"
+    return found
 
 
 def parts_of(word: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.registry.search.lives import HitRole, LifeState, posting_read
 from counterfoil.registry.search.matching import QueryMatcher, Rank, doc_parts
-from counterfoil.registry.search.rows import MAX_COUNTED, RankedRow, RoleCount, WordFound, limited, ranked
+from counterfoil.registry.search.rows import MAX_COUNTED, RankedRow, RoleCount, WordFound, limited
 
 if TYPE_CHECKING:
     from counterfoil.registry.search.index import SearchIndex
@@ -56,7 +56,7 @@ class FewSubjectsRows:
             dialect = self._index.database.dialect
             rows = await self._found.rows(dialect.hits_at(self._g), dialect.places([*some]))
             found = [(some[row[0], row[1], row[2]], row) for row in rows]
-            made = [ranked(place.tier, place.role, place.word, row) for place, row in found]
+            made = [RankedRow(place.tier, place.role, place.word, row) for place, row in found]
             yield [each for each in made if after is None or each.rank > after]
             at, size = at + size, min(2 * size, _MAX_CHUNK)
 

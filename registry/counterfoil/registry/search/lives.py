@@ -85,6 +85,11 @@ def subject_of(scope: str) -> QualifiedSubject:
     return QualifiedSubject(context, name)
 
 
+def name_in(scope: str) -> str:
+    """Return the name of the subject of a key."""
+    return scope.partition(_SEPARATOR)[2]
+
+
 def end_of_context(context: str) -> str:
     """Return the lowest key above those of a context's subjects."""
     return context + _AFTER_SEPARATOR

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from counterfoil.registry.search.lives import HitRole, HitRow, LifeState, subject_of
+from counterfoil.registry.search.lives import HitRole, HitRow, LifeState, name_in, subject_of
 from counterfoil.registry.search.questions import QueryWord, SearchExtent, SearchQuery, SearchQuestion, WordScope
-from counterfoil.registry.search.texts import closeness, contains, fold, storable, words_begin, words_of_doc
+from counterfoil.registry.search.texts import bare, closeness, contains, fold, storable, words_begin, words_of_doc
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import BadRequest
 from counterfoil.schema.searchable import element_name
@@ -109,6 +109,11 @@ class FoundRow(NamedTuple):
         return subject_of(self.scope)
 
     @property
+    def subject_name(self) -> str:
+        """The name of its subject."""
+        return name_in(self.scope)
+
+    @property
     def name(self) -> str:
         """The name of its element."""
         return self.text if self.role is HitRole.ELEMENT else element_name(self.path)
@@ -165,6 +170,19 @@ class QueryMatcher:
             return False
         return all(self._matches(row, each) for each in self.query.words)
 
+    def own_words(self, role: HitRole, text: str) -> tuple[bool, ...]:
+        """Return whether an own text matches each of the words that are looked for around it, too."""
+        matches = FoundRow(text, role, LifeState.LATEST, "", 0, "", "", (), "", 0, None)
+        return tuple(self._own_matches(matches, each) for each in self.mentioned)
+
+    @cached_property
+    def mentioned(self) -> tuple[str, ...]:
+        """The words that are compared with what is around the own text of a row, whatever its role.
+
+        A word of signs alone is not one of them: a text of signs is folded to itself.
+        """
+        return tuple(each.text for each in self.query.words if each.scope is WordScope.NAMES and bare(each.text))
+
     @cached_property
     def is_simple(self) -> bool:
         """Whether every row whose own text matches, and whose state is wanted, is a hit."""
@@ -173,11 +191,11 @@ class QueryMatcher:
     def _matches(self, row: FoundRow, word: QueryWord) -> bool:
         text = word.text
         if word.scope is WordScope.SUBJECT:
-            return contains(fold(row.subject.name), text)
+            return contains(fold(row.subject_name), text)
         if word.scope is _SCOPE_OF_ROLE[row.role]:
             return self._own_matches(row, text)
         if word.scope is WordScope.NAMES:
-            around = (row.path, row.type, row.subject.name)  # cheaper than a documentation text
+            around = (row.path, row.type, row.subject_name)  # cheaper than a documentation text
             return any(contains(fold(each), text) for each in around) or self._own_matches(row, text)
         if row.role not in _WITH_ELEMENT:
             return False

@@ -43,7 +43,8 @@ class PostgresDialect(IndexDialect):
             ),
             (
                 f"CREATE TABLE {self.table('hits', g)} (word bigint, place bigint, since integer, until integer,"
-                ' state smallint, scope text COLLATE "C", path text, type text, tags text, language text)'
+                ' state smallint, scope text COLLATE "C", path text COLLATE "C", type text COLLATE "C", tags text,'
+                " language text)"
             ),
             (
                 f'CREATE TABLE {self.table("subjects", g)} (scope text COLLATE "C" PRIMARY KEY, latest integer,'
@@ -157,11 +158,12 @@ class PostgresDialect(IndexDialect):
 
     # --- hits
 
-    def hits_in_order(self, g: int) -> str:
+    def hits_in_order(self, g: int, columns: str = "") -> str:
         """Return the query of hits in order."""
         condition = HIT_OF_RANGE.format(word="w.id", low=_LOW, high=_HIGH)
         return (
-            f"SELECT {qualified(HIT_COLUMNS, 'h')} FROM unnest($1::bigint[]) WITH ORDINALITY w (id, turn) CROSS JOIN "
+            f"SELECT {qualified(HIT_COLUMNS, 'h')}{columns} FROM "
+            "unnest($1::bigint[]) WITH ORDINALITY w (id, turn) CROSS JOIN "
             "jsonb_array_elements($2::text::jsonb) WITH ORDINALITY r (pair, turn) CROSS JOIN LATERAL ("
             f"SELECT * FROM {self.table('hits', g)} h WHERE {condition} "
             "AND (h.scope, h.place) > ($5::text, $6::bigint) ORDER BY h.scope, h.place LIMIT $4) h "

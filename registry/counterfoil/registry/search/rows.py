@@ -40,13 +40,10 @@ _MAX_CHUNK: Final = 512
 _ROWS_AT_ONCE: Final = 512
 _EVERYTHING: Final = ("", LAST_KEY)
 _BEHIND_NOTHING: Final = ("", -1)
-
-
-class RankedRow(NamedTuple):
-    """A row whose own text matches, with its rank."""
-
-    rank: Rank
-    row: FoundRow
+_SCOPE: Final = 2
+_LANGUAGE: Final = 7
+_AROUND: Final = 10
+"""The place of the first column after those of a hit: whether it has a word of the query around its own text."""
 
 
 class RoleCount(NamedTuple):
@@ -65,6 +62,36 @@ class WordFound(NamedTuple):
     key: bytes
     number: int
     text: str
+
+
+class RankedRow(NamedTuple):
+    """A row whose own text matches, as it was read; most of those with further conditions are no hits.
+
+    Unless ``may_fit``, the database has found that it is none.
+    """
+
+    tier: int
+    role: HitRole
+    word: WordFound
+    read: Any
+    may_fit: bool = True
+
+    @property
+    def scope(self) -> str:
+        """The key of its subject."""
+        found: str = self.read[_SCOPE]
+        return found
+
+    @property
+    def row(self) -> FoundRow:
+        """The row with the text of its word."""
+        return row_of(self.read, self.role, self.word.text)
+
+    @property
+    def rank(self) -> Rank:
+        """Its place among the hits."""
+        _, state, scope, place, *_ = self.read
+        return Rank(self.tier, LifeState(state), self.role, self.word.folded, self.word.key.hex(), scope, place)
 
 
 class _Complete(NamedTuple):
@@ -96,6 +123,8 @@ class IndexRows:
         self._matcher = matcher
         self._ranges = self._dialect.ranges(ranges)
         self._rows_at_once = max(_FIRST_CHUNK, min(wanted, _ROWS_AT_ONCE)) if matcher.is_simple else _ROWS_AT_ONCE
+        self._around = self._dialect.mentions([] if matcher.is_simple else matcher.mentioned, 7)
+        self._own: dict[int, tuple[bool, ...]] = {}
         self._of_parts: dict[HitRole, _Complete] = {}
         self.is_cut = False
         """Whether a word matches more names or texts than are looked at."""
@@ -275,7 +304,7 @@ class IndexRows:
             numbers = [each.number for each in (words[at : at + 1] if is_alone else words[at:])]
             statement, given = self._reading(numbers, state, *reached, limit=limit)
             rows = await self._found.rows(statement, *given)
-            yield [ranked(tier, role, words[by_number[row[0]]], row) for row in rows]
+            yield [self._ranked(tier, role, words[by_number[row[0]]], row) for row in rows]
             if len(rows) == limit:  # there may be more of the last word
                 at, reached = by_number[rows[-1][0]], (rows[-1][2], rows[-1][3])
                 limit = _ROWS_AT_ONCE
@@ -284,7 +313,16 @@ class IndexRows:
 
     def _reading(self, numbers: Sequence[int], state: LifeState, scope: str, place: int, *, limit: int) -> Statement:
         given = (self._dialect.numbers(numbers), self._ranges, int(state), limit, scope, place)
-        return self._dialect.hits_in_order(self._g), given
+        return self._dialect.hits_in_order(self._g, self._around[0]), (*given, *self._around[1])
+
+    def _ranked(self, tier: int, role: HitRole, word: WordFound, row: Any) -> RankedRow:
+        if not self._around[0]:
+            return RankedRow(tier, role, word, row)
+        own = self._own.get(word.number)
+        if own is None:
+            own = self._own[word.number] = self._matcher.own_words(role, word.text)
+        may_fit = all(each or row[_AROUND + at] for at, each in enumerate(own))
+        return RankedRow(tier, role, word, row, may_fit and self._matcher.query.language in {None, row[_LANGUAGE]})
 
 
 def words_found(rows: Sequence[Any]) -> list[WordFound]:
@@ -303,19 +341,13 @@ async def _sliced(words: Sequence[WordFound], start: tuple[str, bytes]) -> Async
 
 def row_of(row: Any, role: HitRole, text: str) -> FoundRow:
     """Return a row of the table of hits with the role and text of its word."""
-    _, state, scope, place, path, kind, tags, language, since, until = row
+    _, state, scope, place, path, kind, tags, language, since, until = row[:_AROUND]
     shown = tuple(tags.split("\x1f")) if tags else ()
     if role is HitRole.ELEMENT:
         path = path or text
     elif role is HitRole.TYPE:
         kind = text
     return FoundRow(text, role, LifeState(state), scope, place, path, kind, shown, language, since, until)
-
-
-def ranked(tier: int, role: HitRole, word: WordFound, row: Any) -> RankedRow:
-    """Return a row of the table of hits with its rank."""
-    found = row_of(row, role, word.text)
-    return RankedRow(Rank(tier, found.state, role, word.folded, word.key.hex(), found.scope, found.place), found)
 
 
 def limited(role: HitRole, hits: int, subjects: int, *, is_cut: bool) -> RoleCount:

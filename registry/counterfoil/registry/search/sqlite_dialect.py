@@ -47,7 +47,6 @@ class SqliteDialect(IndexDialect):
             (
                 f"CREATE TABLE {self.table('subjects', g)} (scope TEXT PRIMARY KEY, latest INTEGER,"
                 " last INTEGER NOT NULL, language TEXT NOT NULL, document BLOB NOT NULL, postings BLOB NOT NULL)"
-                " WITHOUT ROWID"
             ),
             (
                 f"CREATE TABLE {self.table('fingerprints', g)} (fingerprint BLOB, guid BLOB,"
@@ -215,14 +214,14 @@ class SqliteDialect(IndexDialect):
 
     # --- hits
 
-    def hits_in_order(self, g: int) -> str:
+    def hits_in_order(self, g: int, columns: str = "") -> str:
         """Return the query of hits in order.
 
         The joins are carried out as they are written (``CROSS JOIN``), so that the rows come in order without a sort.
         """
         condition = HIT_OF_RANGE.format(word="w.value", low=_LOW, high=_HIGH)
         return (
-            f"SELECT {qualified(HIT_COLUMNS, 'h')} FROM json_each($1) w CROSS JOIN json_each($2) r "
+            f"SELECT {qualified(HIT_COLUMNS, 'h')}{columns} FROM json_each($1) w CROSS JOIN json_each($2) r "
             f"CROSS JOIN {self.table('hits', g)} h WHERE {condition} AND (h.scope, h.place) > ($5, $6) LIMIT $4"
         )
 
