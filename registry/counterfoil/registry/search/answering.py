@@ -30,7 +30,8 @@ _EXAMINED: Final = 2_000
 """The rows of readable subjects that one request looks at."""
 
 _MAX_SCOPES: Final = 2000
-_CLOSE: Final = 400
+_CLOSE: Final = 100
+_ROLES_OF_NEAREST: Final = (HitRole.SUBJECT, HitRole.ELEMENT, HitRole.SYMBOL, HitRole.TAG)
 _NEAREST: Final = 5
 _CUTOFF: Final = 0.6
 _RESTRICTING: Final = {WordScope.TOPIC: HitRole.TOPIC, WordScope.PROPERTY: HitRole.PROPERTY}
@@ -120,7 +121,8 @@ class IndexSearch:
             page = await self._of_words(matcher, readable, after)
         hits = await self._hits(matcher, page.rows)
         nearest: Sequence[str] = ()
-        if not page.rows and page.next is None and after is None and not result.hits:
+        is_nothing = not page.rows and page.next is None and not result.hits
+        if is_nothing and after is None and self._question.counts:
             nearest = await self._nearest(matcher, readable)
         return replace(
             result,
@@ -173,17 +175,10 @@ class IndexSearch:
     # --- from the words of the index
 
     async def _of_words(self, matcher: QueryMatcher, readable: ReadableRanges, after: Rank | None) -> _Page:
-        few = None if readable.is_whole else await self._few(readable)
-        rows: IndexRows | FewSubjectsRows
-        if few is None:
-            wanted = self._question.limit + 1
-            rows = IndexRows(self._index, self._found, self._g, matcher, ranges=readable.ranges, wanted=wanted)
-        else:
-            readable = ReadableRanges([], readable.visible)
-            rows = FewSubjectsRows(self._index, self._found, self._g, matcher, scopes=few)
+        rows, readable = await self._rows(matcher, readable)
         gathered = _Gathered(matcher, readable, self._question.limit)
         counts_on = self._question.counts and after is None
-        is_all_counted = readable.is_all or few is not None
+        is_all_counted = readable.is_all or isinstance(rows, FewSubjectsRows)
         is_counted = is_all_counted and matcher.is_simple and len(matcher.states) == 1
         async for ranked in rows.in_order(self._roles, after):
             if gathered.takes(ranked, counts_on=counts_on and not is_counted):
@@ -195,6 +190,17 @@ class IndexSearch:
         return _Page(gathered.rows, gathered.next, counts)
 
     # --- subjects
+
+    async def _rows(
+        self, matcher: QueryMatcher, readable: ReadableRanges
+    ) -> tuple[IndexRows | FewSubjectsRows, ReadableRanges]:
+        """Return what finds the rows, and what may be read of these."""
+        few = None if readable.is_whole else await self._few(readable)
+        if few is not None:
+            rows = FewSubjectsRows(self._index, self._found, self._g, matcher, scopes=few)
+            return rows, ReadableRanges([], readable.visible)
+        wanted = self._question.limit + 1
+        return IndexRows(self._index, self._found, self._g, matcher, ranges=readable.ranges, wanted=wanted), readable
 
     async def _few(self, readable: ReadableRanges) -> list[str] | None:
         """Return the keys of the subjects that may be read; None if they are not few."""
@@ -240,16 +246,15 @@ class IndexSearch:
         ]
         if not words or not readable.ranges:
             return []
-        rows = IndexRows(self._index, self._found, self._g, matcher, ranges=readable.ranges)
-        texts: dict[str, dict[str, list[tuple[int, HitRole]]]] = {}
-        for role in (HitRole.SUBJECT, HitRole.ELEMENT, HitRole.SYMBOL, HitRole.TAG):
-            for each in await rows.like(role, words[0], _CLOSE):
-                texts.setdefault(each.folded, {}).setdefault(each.text, []).append((each.number, role))
+        rows, readable = await self._rows(matcher, readable)
+        texts: dict[str, dict[str, list[int]]] = {}
+        for _, each in await rows.like(_ROLES_OF_NEAREST, words[0], _CLOSE):
+            texts.setdefault(each.folded, {}).setdefault(each.text, []).append(each.number)
         found: list[str] = []
         for folded in get_close_matches(words[0], texts, n=_CLOSE, cutoff=_CUTOFF):
-            for text, places in sorted(texts[folded].items()):
-                shown = [row for place in places for row in await rows.has_row(*place) if readable.shows(row.scope)]
-                found += [text] if shown else []
+            for text, numbers in sorted(texts[folded].items()):
+                scopes = [scope for number in numbers for scope in await rows.scopes_of(number)]
+                found += [text] if any(map(readable.shows, scopes)) else []
                 if len(found) == _NEAREST:
                     return found
         return found

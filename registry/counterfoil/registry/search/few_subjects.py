@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from counterfoil.registry.search.dialects import parts_of
 from counterfoil.registry.search.lives import HitRole, LifeState, posting_read
 from counterfoil.registry.search.matching import QueryMatcher, Rank, doc_parts
-from counterfoil.registry.search.rows import MAX_COUNTED, RankedRow, RoleCount, WordFound, limited
+from counterfoil.registry.search.rows import MAX_COUNTED, RankedRow, RoleCount, WordFound, limited, words_found
 
 if TYPE_CHECKING:
     from counterfoil.registry.search.index import SearchIndex
@@ -72,6 +73,31 @@ class FewSubjectsRows:
             limited(role, number, len(subjects[role]), is_cut=number > MAX_COUNTED)
             for role, number in sorted(hits.items())
         ]
+
+    async def like(self, roles: Sequence[HitRole], word: str, limit: int) -> list[tuple[HitRole, WordFound]]:
+        """Return some names that resemble a word."""
+        dialect, states = self._index.database.dialect, self._matcher.states
+        parts = parts_of(word) if dialect.has_parts else []
+        numbers = {
+            number
+            for some in (await self._index.postings(self._found, self._g, self._scopes)).values()
+            for number, state in map(posting_read, some)
+            if state in states
+        }
+        statement, given = dialect.words_among(self._g, numbers=sorted(numbers), names=[word[:2], *parts], docs=[])
+        rows = await self._found.rows(statement, *given)
+        found = [(HitRole(row[4]), words_found([tuple(row)[:4]])[0]) for row in rows]
+        close = [
+            (role, each)
+            for role, each in found
+            if role in roles and (each.folded.startswith(word[:2]) or any(part in each.folded for part in parts))
+        ]
+        return sorted(close, key=lambda each: (each[0], each[1]))[:limit]
+
+    async def scopes_of(self, number: int) -> list[str]:
+        """Return one of the subjects: each of the words is in one."""
+        del number
+        return list(self._scopes[:1])
 
     async def _found_places(self, roles: Sequence[HitRole]) -> list[_Place]:
         if self._places is None:

@@ -170,10 +170,11 @@ class QueryMatcher:
             return False
         return all(self._matches(row, each) for each in self.query.words)
 
-    def own_words(self, role: HitRole, text: str) -> tuple[bool, ...]:
+    def own_words(self, role: HitRole, text: str, folded: str) -> list[bool]:
         """Return whether an own text matches each of the words that are looked for around it, too."""
-        matches = FoundRow(text, role, LifeState.LATEST, "", 0, "", "", (), "", 0, None)
-        return tuple(self._own_matches(matches, each) for each in self.mentioned)
+        if role is HitRole.DOC:
+            return [self._is_in_doc(text, each) for each in self.mentioned]
+        return [contains(folded, each) for each in self.mentioned]
 
     @cached_property
     def mentioned(self) -> tuple[str, ...]:
