@@ -96,6 +96,7 @@ class IndexSearch:
         self._query = query
         self._most_of_few = few
         self._is_cut = False
+        self._known_few: dict[tuple[tuple[str, str], ...], dict[str, Sequence[int]] | None] = {}
 
     async def result(self, result: SearchResult, readable: ReadableRanges, after: Rank | None) -> SearchResult:
         """Return ``result`` with the hits of the index.
@@ -180,8 +181,9 @@ class IndexSearch:
         counts_on = self._question.counts and after is None
         is_all_counted = readable.is_all or isinstance(rows, FewSubjectsRows)
         is_counted = is_all_counted and matcher.is_simple and len(matcher.states) == 1
+        counts_further = counts_on and not is_counted and is_all_counted  # else the rows of others would take time
         async for ranked in rows.in_order(self._roles, after):
-            if gathered.takes(ranked, counts_on=counts_on and not is_counted):
+            if gathered.takes(ranked, counts_on=counts_further):
                 break
         if not counts_on:
             return _Page(gathered.rows, gathered.next)
@@ -195,9 +197,14 @@ class IndexSearch:
         self, matcher: QueryMatcher, readable: ReadableRanges
     ) -> tuple[IndexRows | FewSubjectsRows, ReadableRanges]:
         """Return what finds the rows, and what may be read of these."""
-        few = None if readable.is_whole else await self._few(readable)
-        if few is not None:
-            rows = FewSubjectsRows(self._index, self._found, self._g, matcher, scopes=few)
+        ranges = tuple(readable.ranges)
+        if not readable.is_whole and ranges not in self._known_few:
+            few = await self._few(readable)
+            known = None if few is None else await self._index.postings(self._found, self._g, few)
+            self._known_few[ranges] = known
+        postings = self._known_few.get(ranges)
+        if postings is not None:
+            rows = FewSubjectsRows(self._index.database.dialect, self._found, self._g, matcher, postings=postings)
             return rows, ReadableRanges([], readable.visible)
         wanted = self._question.limit + 1
         return IndexRows(self._index, self._found, self._g, matcher, ranges=readable.ranges, wanted=wanted), readable
@@ -289,6 +296,7 @@ class _Gathered:
                 self._counts[each.role] += 1
                 self._scopes.setdefault(each.role, set()).add(each.scope)
             if self.next is not None and not counts_on:
+                self._is_cut = True
                 return True
             if self._examined >= _EXAMINED:
                 self._is_cut = True

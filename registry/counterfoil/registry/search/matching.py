@@ -13,7 +13,16 @@ from typing import Final, NamedTuple
 
 from counterfoil.registry.search.lives import HitRole, HitRow, LifeState, name_in, subject_of
 from counterfoil.registry.search.questions import QueryWord, SearchExtent, SearchQuery, SearchQuestion, WordScope
-from counterfoil.registry.search.texts import bare, closeness, contains, fold, storable, words_begin, words_of_doc
+from counterfoil.registry.search.texts import (
+    MAX_DOC_CHARS,
+    bare,
+    closeness,
+    contains,
+    fold,
+    storable,
+    words_begin,
+    words_of_doc,
+)
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import BadRequest
 from counterfoil.schema.searchable import element_name
@@ -212,7 +221,14 @@ class QueryMatcher:
         return contains(fold(row.text), text)
 
     def _is_in_doc(self, doc: str, word: str) -> bool:
-        """Return whether a documentation text has a word; its words are found once, for all its rows."""
+        """Return whether a documentation text has a word; its words are found once, and only where that is needed."""
+        parts = doc_parts(word)
+        if doc.isascii() and len(doc) <= MAX_DOC_CHARS:
+            plain = doc.lower()
+            if parts and all(_begins_a_word(plain, part) for part in parts):
+                return True
+            if not all(part in bare(plain) for part in parts):
+                return False
         words = self._words_by_doc.get(doc)
         if words is None:
             words = self._words_by_doc[doc] = words_of_doc(doc)
@@ -226,6 +242,14 @@ class QueryMatcher:
 def doc_parts(word: str) -> list[str]:
     """Return the parts of a word of a query with which words of a documentation text have to begin."""
     return _WORDS.findall(word)
+
+
+def _begins_a_word(plain: str, part: str) -> bool:
+    """Return whether a word of an ASCII text in lower case certainly begins with a part of a word of a query."""
+    at = plain.find(part)
+    while at > 0 and plain[at - 1].isalnum():
+        at = plain.find(part, at + 1)
+    return at >= 0
 
 
 def _is_in_doc(words: list[str], word: str) -> bool:
