@@ -15,7 +15,7 @@ import resource
 import statistics
 import sys
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -34,11 +34,13 @@ from counterfoil.registry.search.questions import SearchExtent, SearchQuestion  
 from counterfoil.registry.search.reindexing import reindex  # noqa: E402
 from counterfoil.registry.search.searching import Searching  # noqa: E402
 from counterfoil.registry.store.opening import open_store, sqlite_path  # noqa: E402
+from counterfoil.registry.store.postgres.connections import connect, parse_address  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
 TIMES: Final = 7
+_LONG_S: Final = 60.0
 MAX_SEARCH_MS: Final = 20
 MAX_SUGGESTIONS_MS: Final = 10
 MAX_SHARE: Final = 0.6
@@ -72,24 +74,39 @@ SUGGESTIONS: Final = ("id", "cu", "cust", "team-0", "status", "ord", "a", "va", 
 
 
 class Processes:
-    """The CPU time of this process, and of the processes of PostgreSQL if the store is in one."""
+    """The CPU time of this process, and of the server if the store is in PostgreSQL."""
 
-    def __init__(self, url: str) -> None:
-        self._names = () if sqlite_path(url) is not None else ("postgres",)
+    def __init__(self, server: int | None) -> None:
+        self._server = server
         self._tick_s = 1 / os.sysconf("SC_CLK_TCK")
 
-    def cpu_s(self) -> float:
-        """Return the CPU time until now."""
-        return time.process_time() + sum(self._others())
+    @classmethod
+    async def of(cls, url: str) -> Processes:
+        """Return the processes that work for a store; a server of PostgreSQL is on this machine."""
+        if sqlite_path(url) is not None:
+            return cls(None)
+        connection = await connect(parse_address(url), command_timeout_s=_LONG_S)
+        try:
+            backend = await connection.fetchval("SELECT pg_backend_pid()")
+            return cls(int(_stat(Path(f"/proc/{backend}"))[1]))
+        finally:
+            await connection.close()
 
-    def _others(self) -> Iterable[float]:
-        for folder in Path("/proc").iterdir() if self._names else ():
-            try:
-                if folder.name.isdigit() and (folder / "comm").read_text().strip() in self._names:
-                    fields = (folder / "stat").read_text().rpartition(")")[2].split()
-                    yield (int(fields[11]) + int(fields[12])) * self._tick_s
-            except OSError:
-                continue
+    def cpu_s(self) -> float:
+        """Return the CPU time until now, that of processes of the server which have ended included."""
+        return time.process_time() + sum(self._of_server()) * self._tick_s
+
+    def _of_server(self) -> Iterable[int]:
+        for folder in Path("/proc").glob("[0-9]*") if self._server is not None else ():
+            with suppress(OSError):
+                found = _stat(folder)
+                if self._server in {int(found[1]), int(folder.name)}:
+                    yield sum(map(int, found[11:15] if int(folder.name) == self._server else found[11:13]))
+
+
+def _stat(folder: Path) -> list[str]:
+    """Return what the kernel says of a process, from its state on."""
+    return (folder / "stat").read_text().rpartition(")")[2].split()
 
 
 class Caller(NamedTuple):
@@ -133,7 +150,7 @@ async def measured(
     search: Searching, url: str, questions: list[SearchQuestion], visible: Visible | None
 ) -> list[float]:
     """Return the median CPU time (ms) of each question, which are asked in turns."""
-    processes = Processes(url)
+    processes = await Processes.of(url)
     batch = 1 if sqlite_path(url) is not None else 5  # ticks of the kernel are 10 ms
     found: list[list[float]] = [[] for _ in questions]
     for turn in range(TIMES):
@@ -188,7 +205,7 @@ async def sizes(url: str) -> tuple[int, int]:
 def score_rebuild(url: str, shape: CommonNames, scores: Scores) -> None:
     """Build the index anew, and compare time and size with their goals."""
     scores.begin("Building the index anew")
-    processes = Processes(url)
+    processes = asyncio.run(Processes.of(url))
     begun_s, cpu_s = time.monotonic(), processes.cpu_s()
     built = reindex(url)
     cpu_s, wall_s = processes.cpu_s() - cpu_s, time.monotonic() - begun_s

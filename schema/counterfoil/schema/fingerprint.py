@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.languages.avro.printing import print_canonical_form
@@ -24,6 +24,7 @@ _VERSION_SIZE_BYTES: Final = 4
 _RABIN_EMPTY: Final = 0xC15D213AA4D7A795
 _BYTE_VALUES: Final = 256
 _BYTES_AT_ONCE: Final = 8
+_REMEMBERED_BYTES: Final = 64
 
 
 def content_guid(
@@ -119,19 +120,29 @@ def _pairs(values: Mapping[str, str]) -> Iterator[str]:
 
 
 def _rabin(data: bytes) -> int:
-    """Return the fingerprint as the specification defines it, byte by byte, computed for eight bytes at a time.
+    """Return the fingerprint as the specification defines it.
 
-    That takes a quarter of the time: a step of a byte is linear, so that the steps of eight bytes are one look-up each.
+    Versions of a schema begin with the same bytes, mostly: what those lead to is remembered.
     """
-    fingerprint, whole = _RABIN_EMPTY, len(data) - len(data) % _BYTES_AT_ONCE
-    if whole:
-        t7, t6, t5, t4, t3, t2, t1, t0 = _rabin_tables()
-        for at in range(0, whole, _BYTES_AT_ONCE):
-            given = fingerprint ^ int.from_bytes(data[at : at + _BYTES_AT_ONCE], "little")
-            a, b, c, d, e, f, g, h = given.to_bytes(_BYTES_AT_ONCE, "little")
-            fingerprint = t7[a] ^ t6[b] ^ t5[c] ^ t4[d] ^ t3[e] ^ t2[f] ^ t1[g] ^ t0[h]
+    fingerprint, whole = _RABIN_EMPTY, len(data) - len(data) % _REMEMBERED_BYTES
+    for at in range(0, whole, _REMEMBERED_BYTES):
+        fingerprint = _rabin_after(fingerprint, data[at : at + _REMEMBERED_BYTES])
     for byte in data[whole:]:
         fingerprint = (fingerprint >> 8) ^ _RABIN_TABLE[(fingerprint ^ byte) & 0xFF]
+    return fingerprint
+
+
+@lru_cache(maxsize=4096)
+def _rabin_after(fingerprint: int, data: bytes) -> int:
+    """Return the fingerprint after further bytes, whose number is a multiple of eight.
+
+    Eight at a time take a quarter of the time: a step of a byte is linear, so that eight steps are one look-up each.
+    """
+    t7, t6, t5, t4, t3, t2, t1, t0 = _rabin_tables()
+    for at in range(0, len(data), _BYTES_AT_ONCE):
+        given = fingerprint ^ int.from_bytes(data[at : at + _BYTES_AT_ONCE], "little")
+        a, b, c, d, e, f, g, h = given.to_bytes(_BYTES_AT_ONCE, "little")
+        fingerprint = t7[a] ^ t6[b] ^ t5[c] ^ t4[d] ^ t3[e] ^ t2[f] ^ t1[g] ^ t0[h]
     return fingerprint
 
 

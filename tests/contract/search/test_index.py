@@ -157,7 +157,7 @@ def test_what_is_found_is_what_a_plain_scan_finds(
             texts[subject] = json.dumps(schema)
         await opened.follow()
         for query in queries:
-            expected = scan(texts, query)
+            expected = scan(texts, query) or scan(texts, query.replace("_", " "))  # the parts, where nothing else is
             hits = (await opened.search(query, limit=200)).hits
             found = [(hit.kind.value, hit.subject, hit.path, hit.text) for hit in hits]
             assert len(found) == len(set(found))

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.registry.search.few_subjects import FewSubjectsRows
 from counterfoil.registry.search.lives import KIND_OF_ROLE, HitRole, LifeState, subject_of
 from counterfoil.registry.search.matching import FoundRow, QueryMatcher, Rank
 from counterfoil.registry.search.questions import WordScope, in_parts
-from counterfoil.registry.search.rows import LAST_KEY, IndexRows, RankedRow, RoleCount
+from counterfoil.registry.search.rows import LAST_KEY, IndexRows, RankedRow, RoleCount, WordFound
 from counterfoil.registry.search.texts import marks_in
 from counterfoil.schema.rest.search_index import HitKind, SearchHit, SearchResult
 from counterfoil.schema.texts import counted
@@ -30,7 +30,8 @@ _EXAMINED: Final = 2_000
 """The rows of readable subjects that one request looks at."""
 
 _MAX_SCOPES: Final = 2000
-_CLOSE: Final = 400
+_CLOSE: Final = 100
+_ROLES_OF_NEAREST: Final = (HitRole.SUBJECT, HitRole.ELEMENT, HitRole.SYMBOL, HitRole.TAG)
 _NEAREST: Final = 5
 _CUTOFF: Final = 0.6
 _RESTRICTING: Final = {WordScope.TOPIC: HitRole.TOPIC, WordScope.PROPERTY: HitRole.PROPERTY}
@@ -95,6 +96,7 @@ class IndexSearch:
         self._query = query
         self._most_of_few = few
         self._is_cut = False
+        self._known_few: dict[tuple[tuple[str, str], ...], dict[str, Sequence[int]] | None] = {}
 
     async def result(self, result: SearchResult, readable: ReadableRanges, after: Rank | None) -> SearchResult:
         """Return ``result`` with the hits of the index.
@@ -120,7 +122,8 @@ class IndexSearch:
             page = await self._of_words(matcher, readable, after)
         hits = await self._hits(matcher, page.rows)
         nearest: Sequence[str] = ()
-        if not page.rows and page.next is None and after is None and not result.hits:
+        is_nothing = not page.rows and page.next is None and not result.hits
+        if is_nothing and after is None and self._question.counts:
             nearest = await self._nearest(matcher, readable)
         return replace(
             result,
@@ -161,7 +164,7 @@ class IndexSearch:
             )
             found: set[str] = set()
             async for ranked in rows.in_order([_RESTRICTING[word.scope]], None):
-                found.update(each.row.scope for each in ranked if readable.shows(each.row.scope))
+                found.update(each.scope for each in ranked if readable.shows(each.scope))
                 if len(found) > _MAX_SCOPES:
                     self._is_cut = True
                     break
@@ -173,20 +176,14 @@ class IndexSearch:
     # --- from the words of the index
 
     async def _of_words(self, matcher: QueryMatcher, readable: ReadableRanges, after: Rank | None) -> _Page:
-        few = None if readable.is_whole else await self._few(readable)
-        rows: IndexRows | FewSubjectsRows
-        if few is None:
-            wanted = self._question.limit + 1
-            rows = IndexRows(self._index, self._found, self._g, matcher, ranges=readable.ranges, wanted=wanted)
-        else:
-            readable = ReadableRanges([], readable.visible)
-            rows = FewSubjectsRows(self._index, self._found, self._g, matcher, scopes=few)
+        rows, readable = await self._rows(matcher, readable)
         gathered = _Gathered(matcher, readable, self._question.limit)
         counts_on = self._question.counts and after is None
-        is_all_counted = readable.is_all or few is not None
+        is_all_counted = readable.is_all or isinstance(rows, FewSubjectsRows)
         is_counted = is_all_counted and matcher.is_simple and len(matcher.states) == 1
+        counts_further = counts_on and not is_counted and is_all_counted  # else the rows of others would take time
         async for ranked in rows.in_order(self._roles, after):
-            if gathered.takes(ranked, counts_on=counts_on and not is_counted):
+            if gathered.takes(ranked, counts_on=counts_further):
                 break
         if not counts_on:
             return _Page(gathered.rows, gathered.next)
@@ -195,6 +192,22 @@ class IndexSearch:
         return _Page(gathered.rows, gathered.next, counts)
 
     # --- subjects
+
+    async def _rows(
+        self, matcher: QueryMatcher, readable: ReadableRanges
+    ) -> tuple[IndexRows | FewSubjectsRows, ReadableRanges]:
+        """Return what finds the rows, and what may be read of these."""
+        ranges = tuple(readable.ranges)
+        if not readable.is_whole and ranges not in self._known_few:
+            few = await self._few(readable)
+            known = None if few is None else await self._index.postings(self._found, self._g, few)
+            self._known_few[ranges] = known
+        postings = self._known_few.get(ranges)
+        if postings is not None:
+            rows = FewSubjectsRows(self._index.database.dialect, self._found, self._g, matcher, postings=postings)
+            return rows, ReadableRanges([], readable.visible)
+        wanted = self._question.limit + 1
+        return IndexRows(self._index, self._found, self._g, matcher, ranges=readable.ranges, wanted=wanted), readable
 
     async def _few(self, readable: ReadableRanges) -> list[str] | None:
         """Return the keys of the subjects that may be read; None if they are not few."""
@@ -227,9 +240,9 @@ class IndexSearch:
     # --- what is shown
 
     async def _hits(self, matcher: QueryMatcher, rows: Sequence[RankedRow]) -> list[SearchHit]:
-        scopes = list(dict.fromkeys(each.row.scope for each in rows))
+        scopes = list(dict.fromkeys(each.scope for each in rows))
         numbers = await self._index.version_numbers(self._found, self._g, scopes)
-        return [_hit(matcher, each.row, *numbers[each.row.scope]) for each in rows if each.row.scope in numbers]
+        return [_hit(matcher, each.row, *numbers[each.scope]) for each in rows if each.scope in numbers]
 
     async def _nearest(self, matcher: QueryMatcher, readable: ReadableRanges) -> list[str]:
         """Return names that the caller may read and that resemble the first word."""
@@ -240,16 +253,15 @@ class IndexSearch:
         ]
         if not words or not readable.ranges:
             return []
-        rows = IndexRows(self._index, self._found, self._g, matcher, ranges=readable.ranges)
-        texts: dict[str, dict[str, list[tuple[int, HitRole]]]] = {}
-        for role in (HitRole.SUBJECT, HitRole.ELEMENT, HitRole.SYMBOL, HitRole.TAG):
-            for each in await rows.like(role, words[0], _CLOSE):
-                texts.setdefault(each.folded, {}).setdefault(each.text, []).append((each.number, role))
+        rows, readable = await self._rows(matcher, readable)
+        texts: dict[str, dict[str, list[int]]] = {}
+        for _, each in await rows.like(_ROLES_OF_NEAREST, words[0], _CLOSE):
+            texts.setdefault(each.folded, {}).setdefault(each.text, []).append(each.number)
         found: list[str] = []
         for folded in get_close_matches(words[0], texts, n=_CLOSE, cutoff=_CUTOFF):
-            for text, places in sorted(texts[folded].items()):
-                shown = [row for place in places for row in await rows.has_row(*place) if readable.shows(row.scope)]
-                found += [text] if shown else []
+            for text, numbers in sorted(texts[folded].items()):
+                scopes = [scope for number in numbers for scope in await rows.scopes_of(number)]
+                found += [text] if any(map(readable.shows, scopes)) else []
                 if len(found) == _NEAREST:
                     return found
         return found
@@ -272,18 +284,19 @@ class _Gathered:
     def takes(self, ranked: Sequence[RankedRow], *, counts_on: bool) -> bool:
         """Take rows in, and return whether no more are needed. Rows of hidden subjects are as if they were absent."""
         for each in ranked:
-            if not self._readable.shows(each.row.scope):
+            if not self._readable.shows(each.scope):
                 continue
             self._examined += 1
-            is_hit = self._matcher.is_simple or self._matcher.fits(each.row)
+            is_hit = self._matcher.is_simple or (each.may_fit and self._matcher.fits(each.row))
             if is_hit and len(self.rows) == self._limit and self.next is None:
                 self.next = self.rows[-1].rank
             if is_hit and len(self.rows) < self._limit:
                 self.rows.append(each)
             if is_hit:
-                self._counts[each.row.role] += 1
-                self._scopes.setdefault(each.row.role, set()).add(each.row.scope)
+                self._counts[each.role] += 1
+                self._scopes.setdefault(each.role, set()).add(each.scope)
             if self.next is not None and not counts_on:
+                self._is_cut = True
                 return True
             if self._examined >= _EXAMINED:
                 self._is_cut = True
@@ -313,11 +326,10 @@ def _by_kind(counts: Sequence[RoleCount]) -> list[RoleCount]:
     return list(found.values())
 
 
-def _listed(row: Sequence[object], state: LifeState) -> RankedRow:
+def _listed(row: Sequence[Any], state: LifeState) -> RankedRow:
     scope, _, language = row
-    name = subject_of(str(scope)).name
-    found = FoundRow(name, HitRole.SUBJECT, state, str(scope), 0, "", "", (), str(language), 0, None)
-    return RankedRow(Rank(0, state, HitRole.SUBJECT, "", "", str(scope), 0), found)
+    word = WordFound("", b"", 0, subject_of(scope).name)
+    return RankedRow(0, HitRole.SUBJECT, word, (0, state, scope, 0, "", "", "", language, 0, None))
 
 
 def _hit(matcher: QueryMatcher, row: FoundRow, latest: int | None, last: int) -> SearchHit:

@@ -45,6 +45,18 @@ def qualified(columns: str, table: str) -> str:
     return ", ".join(f"{table}.{each.strip()}" for each in columns.split(","))
 
 
+def bare(text: str) -> str:
+    """Return the expression of a text in lower case without ``_``, ``-`` and ``.``, as far as it is ASCII.
+
+    >>> bare("path")
+    "replace(replace(replace(lower(path), '_', ''), '-', ''), '.', '')"
+    """
+    found = f"lower({text})"
+    for sign in "_-.":
+        found = f"replace({found}, '{sign}', '')"
+    return found
+
+
 class IndexDialect(ABC):
     """The statements of one kind of database.
 
@@ -176,9 +188,7 @@ class IndexDialect(ABC):
 
         A text beyond ASCII may be folded in ways that the database does not know.
         """
-        text = "lower(text)"
-        for sign in "_-.":
-            text = f"replace({text}, '{sign}', '')"
+        text = bare("text")
         conditions = [self.is_beyond_ascii("text")]
         arguments: list[str] = []
         for parts in words:
@@ -207,9 +217,16 @@ class IndexDialect(ABC):
     def _numbered(self, g: int) -> str:
         """Return the query of word and role of the words with the numbers ``$1``."""
 
+    def words_numbered(self, g: int, numbers: Sequence[int]) -> Statement:
+        """Return the query of word and role of the words with some numbers."""
+        return self._numbered(g), (self.numbers(numbers),)
+
     @abstractmethod
     def names_with_part(self, g: int, role: HitRole, word: str, limit: int) -> Statement:
-        """Return the query of words of a role with ``word`` inside, in any order; only where ``has_parts``."""
+        """Return the query of numbers of words, in any order: those of a role that may have ``word`` inside.
+
+        Only where ``has_parts``; there may be words of other roles.
+        """
 
     @abstractmethod
     def names_like(self, g: int, role: HitRole, word: str, limit: int) -> Statement | None:
@@ -220,15 +237,19 @@ class IndexDialect(ABC):
 
     @abstractmethod
     def docs_with_words(self, g: int, words: Sequence[str], limit: int) -> Statement:
-        """Return the query of texts that have words which begin with ``words``; only where ``has_doc_words``."""
+        """Return the query of numbers of texts that have words which begin with ``words``.
+
+        Only where ``has_doc_words``.
+        """
 
     # --- hits
 
     @abstractmethod
-    def hits_in_order(self, g: int) -> str:
+    def hits_in_order(self, g: int, more: str = "") -> str:
         """Return the query of hits of the words ``$1`` in the ranges ``$2``, with the state ``$3``.
 
         At most ``$4``, behind the key ``$5``, ``$6``; in the order of the words, the ranges, and then of their keys.
+        ``more`` are further columns, such as :data:`AROUND`.
         """
 
     @abstractmethod
@@ -240,7 +261,7 @@ class IndexDialect(ABC):
         """Return the query of the numbers of hits and of their subjects, of words with the role ``$1``.
 
         Those with the numbers ``$5``, and those from ``$2`` on and below ``$3`` that fulfil a ``condition``; with the
-        state ``$4``. At most ``$6`` hits are counted.
+        state ``$4``. At most ``$6`` hits are counted. No word is to be in both.
         """
 
     @abstractmethod
@@ -254,6 +275,9 @@ class IndexDialect(ABC):
             f"WHERE scope >= $1 AND scope < $2 {condition} ORDER BY scope LIMIT $3"
         )
 
+
+AROUND: Final = ", " + bare("h.path || '|' || h.type || '|' || h.scope")
+"""The column with the path, the type and the subject of a hit, as they are compared if they are ASCII."""
 
 HIT_OF_RANGE: Final = "h.word = {word} AND h.state = $3 AND h.scope >= {low} AND h.scope < {high}"
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counterfoil.registry.search.lives import HitRole, LifeState, posting_read
+from counterfoil.registry.search.dialects import parts_of
+from counterfoil.registry.search.lives import STATES, HitRole, LifeState, posting_read
 from counterfoil.registry.search.matching import QueryMatcher, Rank, doc_parts
-from counterfoil.registry.search.rows import MAX_COUNTED, RankedRow, RoleCount, WordFound, limited, ranked
+from counterfoil.registry.search.rows import MAX_COUNTED, RankedRow, RoleCount, WordFound, limited, words_found
 
 if TYPE_CHECKING:
-    from counterfoil.registry.search.index import SearchIndex
+    from counterfoil.registry.search.dialects import IndexDialect
     from counterfoil.registry.search.protocol import IndexTransaction
 
 _FIRST_CHUNK: Final = 64
@@ -32,16 +33,22 @@ class _Place(NamedTuple):
 
 
 class FewSubjectsRows:
-    """The rows of one query in some subjects, in order."""
+    """The rows of one query in some subjects, in order; ``postings`` are their words, by the keys of the subjects."""
 
     def __init__(
-        self, index: SearchIndex, found: IndexTransaction, g: int, matcher: QueryMatcher, *, scopes: Sequence[str]
+        self,
+        dialect: IndexDialect,
+        found: IndexTransaction,
+        g: int,
+        matcher: QueryMatcher,
+        *,
+        postings: Mapping[str, Sequence[int]],
     ) -> None:
-        self._index = index
+        self._dialect = dialect
         self._found = found
         self._g = g
         self._matcher = matcher
-        self._scopes = scopes
+        self._postings = postings
         self._places: list[_Place] | None = None
 
     async def in_order(self, roles: Sequence[HitRole], after: Rank | None) -> AsyncIterator[list[RankedRow]]:
@@ -53,10 +60,9 @@ class FewSubjectsRows:
         at, size = 0, _FIRST_CHUNK
         while at < len(places):
             some = {(each.word.number, each.state, each.scope): each for each in places[at : at + size]}
-            dialect = self._index.database.dialect
-            rows = await self._found.rows(dialect.hits_at(self._g), dialect.places([*some]))
+            rows = await self._found.rows(self._dialect.hits_at(self._g), self._dialect.places([*some]))
             found = [(some[row[0], row[1], row[2]], row) for row in rows]
-            made = [ranked(place.tier, place.role, place.word, row) for place, row in found]
+            made = [RankedRow(place.tier, place.role, place.word, row) for place, row in found]
             yield [each for each in made if after is None or each.rank > after]
             at, size = at + size, min(2 * size, _MAX_CHUNK)
 
@@ -73,15 +79,38 @@ class FewSubjectsRows:
             for role, number in sorted(hits.items())
         ]
 
+    async def like(self, roles: Sequence[HitRole], word: str, limit: int) -> list[tuple[HitRole, WordFound]]:
+        """Return some names that resemble a word."""
+        states = self._matcher.states
+        parts = parts_of(word) if self._dialect.has_parts else []
+        wanted = {
+            value // STATES for some in self._postings.values() for value in some if LifeState(value % STATES) in states
+        }
+        statement, given = self._dialect.words_among(self._g, numbers=sorted(wanted), names=[word[:2], *parts], docs=[])
+        rows = await self._found.rows(statement, *given)
+        found = [(HitRole(row[4]), words_found([tuple(row)[:4]])[0]) for row in rows]
+        close = [
+            (role, each)
+            for role, each in found
+            if role in roles and (each.folded.startswith(word[:2]) or any(part in each.folded for part in parts))
+        ]
+        return sorted(close, key=lambda each: (each[0], each[1]))[:limit]
+
+    async def scopes_of(self, number: int) -> list[str]:
+        """Return one of the subjects: each of the words is in one."""
+        del number
+        return list(self._postings)[:1]
+
     async def _found_places(self, roles: Sequence[HitRole]) -> list[_Place]:
         if self._places is None:
-            postings = await self._index.postings(self._found, self._g, self._scopes)
-            words = await self._words(roles, {posting_read(each)[0] for some in postings.values() for each in some})
+            numbers = {value // STATES for some in self._postings.values() for value in some}
+            words = await self._words(roles, numbers)
             self._places = sorted(
                 _Place(tier, state, role, word.folded, word.key, scope, word, rows)
-                for scope, some in postings.items()
-                for (number, state), rows in Counter(map(posting_read, some)).items()
-                if number in words and state in self._matcher.states
+                for scope, some in self._postings.items()
+                for value, rows in Counter([value for value in some if value // STATES in words]).items()
+                for number, state in [posting_read(value)]
+                if state in self._matcher.states
                 for tier, role, word in [words[number]]
             )
         return self._places
@@ -90,7 +119,7 @@ class FewSubjectsRows:
         """Return those of some words that match, with their role and how well they do."""
         names = {each for role in roles if role is not HitRole.DOC for each in self._matcher.drivers(role)}
         docs = [parts for each in self._matcher.drivers(HitRole.DOC) if (parts := doc_parts(each))]
-        statement, given = self._index.database.dialect.words_among(
+        statement, given = self._dialect.words_among(
             self._g, numbers=sorted(numbers), names=sorted(names), docs=docs if HitRole.DOC in roles else []
         )
         found: dict[int, tuple[int, HitRole, WordFound]] = {}

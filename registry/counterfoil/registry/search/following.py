@@ -31,13 +31,7 @@ from counterfoil.registry.store.name_ranges import SubjectRange
 from counterfoil.registry.store.writes import StaleWrite
 from counterfoil.registry.subjects.reading import LARGE_CHARS
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
-from counterfoil.schema.errors import (
-    JudgementEnded,
-    RegistryError,
-    StoreTimeout,
-    StoreUnavailable,
-    TooManyJudgements,
-)
+from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable, TooManyJudgements
 from counterfoil.schema.rest.search_index import HitKind
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.schema.searchable import (
@@ -129,11 +123,15 @@ class SubjectSource:
 
     async def _found_apart(self, contents: Sequence[Content]) -> None:
         sources = [SearchableSource(each.text, each.schema_type, _tags_of(each)) for each in contents]
-        with suppress(JudgementEnded):  # then each is looked at by itself
+        try:
             found = await self._reader.beside(facts_of_sources, sources)
-            self._ahead.update(
-                (content.guid, facts) for content, facts in zip(contents, found, strict=True) if facts is not None
-            )
+        except _TRANSIENT:
+            raise
+        except Exception:  # noqa: BLE001 - one text must not stop the index of all others: each is read by itself
+            LOGGER.warning("schemas cannot be read together for the search index", exc_info=True)
+            return
+        known = zip(contents, found, strict=True)
+        self._ahead.update((content.guid, facts) for content, facts in known if facts is not None)
 
     async def _update(self, begun: _Begun, pauses: Pauses) -> SubjectUpdate:
         subject, before, history, topics = begun

@@ -85,6 +85,11 @@ def subject_of(scope: str) -> QualifiedSubject:
     return QualifiedSubject(context, name)
 
 
+def name_in(scope: str) -> str:
+    """Return the name of the subject of a key."""
+    return scope.partition(_SEPARATOR)[2]
+
+
 def end_of_context(context: str) -> str:
     """Return the lowest key above those of a context's subjects."""
     return context + _AFTER_SEPARATOR
@@ -315,7 +320,8 @@ def _rows_of(life: FactLife, scope: str, state: LifeState) -> Iterator[HitRow]:
 
 # Postings: which words a subject has, as numbers, so that a caller who may read few subjects is answered from these.
 
-_STATES: Final = 4
+STATES: Final = 4
+"""A posting is a number of a word times this, and the number of a state."""
 
 
 def posting(number: int, state: LifeState) -> int:
@@ -324,12 +330,12 @@ def posting(number: int, state: LifeState) -> int:
     >>> posting_read(posting(12, LifeState.EARLIER))
     (12, <LifeState.EARLIER: 1>)
     """
-    return number * _STATES + state
+    return number * STATES + state
 
 
 def posting_read(value: int) -> tuple[int, LifeState]:
     """Return the number of the word and the state in a posting."""
-    return value // _STATES, LifeState(value % _STATES)
+    return value // STATES, LifeState(value % STATES)
 
 
 def postings_packed(postings: Iterable[int]) -> bytes:

@@ -11,9 +11,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from counterfoil.registry.search.lives import HitRole, HitRow, LifeState, subject_of
+from counterfoil.registry.search.lives import HitRole, HitRow, LifeState, name_in, subject_of
 from counterfoil.registry.search.questions import QueryWord, SearchExtent, SearchQuery, SearchQuestion, WordScope
-from counterfoil.registry.search.texts import closeness, contains, fold, storable, words_begin, words_of_doc
+from counterfoil.registry.search.texts import (
+    MAX_DOC_CHARS,
+    bare,
+    closeness,
+    contains,
+    fold,
+    storable,
+    words_begin,
+    words_of_doc,
+)
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import BadRequest
 from counterfoil.schema.searchable import element_name
@@ -109,6 +118,11 @@ class FoundRow(NamedTuple):
         return subject_of(self.scope)
 
     @property
+    def subject_name(self) -> str:
+        """The name of its subject."""
+        return name_in(self.scope)
+
+    @property
     def name(self) -> str:
         """The name of its element."""
         return self.text if self.role is HitRole.ELEMENT else element_name(self.path)
@@ -165,6 +179,20 @@ class QueryMatcher:
             return False
         return all(self._matches(row, each) for each in self.query.words)
 
+    def own_words(self, role: HitRole, text: str, folded: str) -> list[bool]:
+        """Return whether an own text matches each of the words that are looked for around it, too."""
+        if role is HitRole.DOC:
+            return [self._is_in_doc(text, each) for each in self.mentioned]
+        return [contains(folded, each) for each in self.mentioned]
+
+    @cached_property
+    def mentioned(self) -> tuple[str, ...]:
+        """The words that are compared with what is around the own text of a row, whatever its role.
+
+        A word of signs alone is not one of them: a text of signs is folded to itself.
+        """
+        return tuple(each.text for each in self.query.words if each.scope is WordScope.NAMES and bare(each.text))
+
     @cached_property
     def is_simple(self) -> bool:
         """Whether every row whose own text matches, and whose state is wanted, is a hit."""
@@ -173,11 +201,11 @@ class QueryMatcher:
     def _matches(self, row: FoundRow, word: QueryWord) -> bool:
         text = word.text
         if word.scope is WordScope.SUBJECT:
-            return contains(fold(row.subject.name), text)
+            return contains(fold(row.subject_name), text)
         if word.scope is _SCOPE_OF_ROLE[row.role]:
             return self._own_matches(row, text)
         if word.scope is WordScope.NAMES:
-            around = (row.path, row.type, row.subject.name)  # cheaper than a documentation text
+            around = (row.path, row.type, row.subject_name)  # cheaper than a documentation text
             return any(contains(fold(each), text) for each in around) or self._own_matches(row, text)
         if row.role not in _WITH_ELEMENT:
             return False
@@ -193,7 +221,14 @@ class QueryMatcher:
         return contains(fold(row.text), text)
 
     def _is_in_doc(self, doc: str, word: str) -> bool:
-        """Return whether a documentation text has a word; its words are found once, for all its rows."""
+        """Return whether a documentation text has a word; its words are found once, and only where that is needed."""
+        parts = doc_parts(word)
+        if doc.isascii() and len(doc) <= MAX_DOC_CHARS:
+            plain = doc.lower()
+            if parts and all(_begins_a_word(plain, part) for part in parts):
+                return True
+            if not all(part in bare(plain) for part in parts):
+                return False
         words = self._words_by_doc.get(doc)
         if words is None:
             words = self._words_by_doc[doc] = words_of_doc(doc)
@@ -207,6 +242,14 @@ class QueryMatcher:
 def doc_parts(word: str) -> list[str]:
     """Return the parts of a word of a query with which words of a documentation text have to begin."""
     return _WORDS.findall(word)
+
+
+def _begins_a_word(plain: str, part: str) -> bool:
+    """Return whether a word of an ASCII text in lower case certainly begins with a part of a word of a query."""
+    at = plain.find(part)
+    while at > 0 and plain[at - 1].isalnum():
+        at = plain.find(part, at + 1)
+    return at >= 0
 
 
 def _is_in_doc(words: list[str], word: str) -> bool:

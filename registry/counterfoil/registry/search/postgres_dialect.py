@@ -43,7 +43,8 @@ class PostgresDialect(IndexDialect):
             ),
             (
                 f"CREATE TABLE {self.table('hits', g)} (word bigint, place bigint, since integer, until integer,"
-                ' state smallint, scope text COLLATE "C", path text, type text, tags text, language text)'
+                ' state smallint, scope text COLLATE "C", path text COLLATE "C", type text COLLATE "C", tags text,'
+                " language text)"
             ),
             (
                 f'CREATE TABLE {self.table("subjects", g)} (scope text COLLATE "C" PRIMARY KEY, latest integer,'
@@ -128,40 +129,37 @@ class PostgresDialect(IndexDialect):
         return f"SELECT {_WORD}, role FROM {self.table('words', g)} WHERE id = ANY ($1::bigint[])"
 
     def names_with_part(self, g: int, role: HitRole, word: str, limit: int) -> Statement:
-        """Return the query of words of a role with ``word`` inside."""
-        return f"{self._of_role(g, role)} AND folded LIKE $2 LIMIT $3", (int(role), f"%{_escaped(word)}%", limit)
+        """Return the query of numbers of words of a role with ``word`` inside."""
+        given = (int(role), f"%{_escaped(word)}%", limit)
+        return f"SELECT id FROM {self._of_role(g, role)} AND folded LIKE $2 LIMIT $3", given
 
     def names_like(self, g: int, role: HitRole, word: str, limit: int) -> Statement | None:
         """Return the query of some words of a role that have three characters in common with ``word``."""
         parts = parts_of(word)
         if not (self.has_parts and parts):
             return None
-        given = [f"%{_escaped(part)}%" for part in parts]
-        return f"{self._of_role(g, role)} AND folded LIKE ANY ($2::text[]) LIMIT $3", (int(role), given, limit)
+        given = (int(role), [f"%{_escaped(part)}%" for part in parts], limit)
+        return f"SELECT {_WORD} FROM {self._of_role(g, role)} AND folded LIKE ANY ($2::text[]) LIMIT $3", given
 
     def _of_role(self, g: int, role: HitRole) -> str:
-        """Return the query of words of a role, with the condition of the index of parts that has them."""
+        """Return the words of the role ``$1``, with the condition of the index of parts that has them."""
         partial = f"role > 0 AND role < {_DOC}" if role else "role = 0"
-        return f"SELECT {_WORD} FROM {self.table('words', g)} WHERE {partial} AND role = $1"
+        return f"{self.table('words', g)} WHERE {partial} AND role = $1"
 
     def docs_with_words(self, g: int, words: Sequence[str], limit: int) -> Statement:
-        """Return the query of documentation texts that have words which begin with ``words``."""
+        """Return the query of numbers of texts that have words which begin with ``words``."""
         wanted = " & ".join(f"'{word}':*" for word in words)  # they are letters and digits alone
-        return (
-            (
-                f"SELECT {_WORD} FROM {self.table('words', g)} "
-                f"WHERE role = {_DOC} AND lexemes @@ $1::text::tsquery LIMIT $2"
-            ),
-            (wanted, limit),
-        )
+        docs = f"{self.table('words', g)} WHERE role = {_DOC}"
+        return f"SELECT id FROM {docs} AND lexemes @@ $1::text::tsquery LIMIT $2", (wanted, limit)
 
     # --- hits
 
-    def hits_in_order(self, g: int) -> str:
+    def hits_in_order(self, g: int, more: str = "") -> str:
         """Return the query of hits in order."""
         condition = HIT_OF_RANGE.format(word="w.id", low=_LOW, high=_HIGH)
         return (
-            f"SELECT {qualified(HIT_COLUMNS, 'h')} FROM unnest($1::bigint[]) WITH ORDINALITY w (id, turn) CROSS JOIN "
+            f"SELECT {qualified(HIT_COLUMNS, 'h')}{more} FROM "
+            "unnest($1::bigint[]) WITH ORDINALITY w (id, turn) CROSS JOIN "
             "jsonb_array_elements($2::text::jsonb) WITH ORDINALITY r (pair, turn) CROSS JOIN LATERAL ("
             f"SELECT * FROM {self.table('hits', g)} h WHERE {condition} "
             "AND (h.scope, h.place) > ($5::text, $6::bigint) ORDER BY h.scope, h.place LIMIT $4) h "

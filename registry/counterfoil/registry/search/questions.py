@@ -80,7 +80,8 @@ KIND_OF_SCOPE: Final = {
 class SearchQuestion:
     """A search: the query, and what limits it. ``after`` is the ``next`` of the page before.
 
-    ``counts``: how many hits there are is wanted, too, which may take longer than the hits.
+    ``counts``: it is wanted, too, how many hits there are, and which names are similar where there are none; that may
+    take longer than the hits.
     """
 
     q: str

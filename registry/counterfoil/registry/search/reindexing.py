@@ -163,6 +163,8 @@ def _progress(state: StoredState) -> str:
     building = state.building
     if building is None:
         return "The index is complete"
+    if building.is_filled and not building.is_complete:
+        return f"All subjects are read; step {building.completed + 1} of making their keys"
     if building.is_filled:
         return f"All subjects are indexed; the journal is followed to change {building.mark.change:,}"
     return f"Indexed up to subject {building.name!r} of context {building.context or '.'!r}"

@@ -28,7 +28,12 @@ Extent = Annotated[
 Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="The most hits of a page.")]
 After = Annotated[str, Query(description="The `next` of the page before.")]
 
-Counts = Annotated[bool, Query(description="Whether hits are counted. Without it, suggestions are found sooner.")]
+Counts = Annotated[
+    bool,
+    Query(
+        description="Whether hits are counted, and similar names found where there are none. Without, hits come sooner."
+    ),
+]
 
 
 async def search(

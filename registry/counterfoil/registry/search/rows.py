@@ -10,9 +10,10 @@ a search returns and counts does not depend on subjects that are hidden from the
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from counterfoil.registry.search.dialects import AROUND
 from counterfoil.registry.search.lives import HitRole, LifeState
 from counterfoil.registry.search.matching import DOC_TIER, FoundRow, QueryMatcher, Rank, doc_parts
 from counterfoil.registry.search.texts import TRIGRAM, Closeness
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 LAST_KEY: Final = "\U0010ffff"
 """A text above all keys of subjects."""
 
-MAX_COUNTED: Final = 10_000
+MAX_COUNTED: Final = 1_000
+"""The rows that are counted: more would take longer than to find the hits."""
 
 MAX_CANDIDATES: Final = 2_000
 """The names or texts that an index of parts is asked for; of more, those are read that come next in order."""
@@ -39,14 +41,13 @@ _FIRST_CHUNK: Final = 64
 _MAX_CHUNK: Final = 512
 _ROWS_AT_ONCE: Final = 512
 _EVERYTHING: Final = ("", LAST_KEY)
+_NOTHING: Final = ("", "")
+_WITH_MANY_WORDS: Final = frozenset({HitRole.SUBJECT, HitRole.ELEMENT, HitRole.DOC})
 _BEHIND_NOTHING: Final = ("", -1)
-
-
-class RankedRow(NamedTuple):
-    """A row whose own text matches, with its rank."""
-
-    rank: Rank
-    row: FoundRow
+_SCOPE: Final = 2
+_LANGUAGE: Final = 7
+_AROUND: Final = 10
+"""The place of the column after those of a hit: what is around its own text."""
 
 
 class RoleCount(NamedTuple):
@@ -67,14 +68,45 @@ class WordFound(NamedTuple):
     text: str
 
 
-class _Complete(NamedTuple):
-    """The words of an index of parts; unless ``is_whole`` there are more."""
+class RankedRow(NamedTuple):
+    """A row whose own text matches, as it was read; most of those with further conditions are no hits.
+
+    Unless ``may_fit``, the database has found that it is none.
+    """
+
+    tier: int
+    role: HitRole
+    word: WordFound
+    read: Any
+    may_fit: bool = True
+
+    @property
+    def scope(self) -> str:
+        """The key of its subject."""
+        found: str = self.read[_SCOPE]
+        return found
+
+    @property
+    def row(self) -> FoundRow:
+        """The row with the text of its word."""
+        return row_of(self.read, self.role, self.word.text)
+
+    @property
+    def rank(self) -> Rank:
+        """Its place among the hits."""
+        _, state, scope, place, *_ = self.read
+        return Rank(self.tier, LifeState(state), self.role, self.word.folded, self.word.key.hex(), scope, place)
+
+
+class _OfParts(NamedTuple):
+    """The words of an index of parts; unless ``is_whole`` there are more, and only some numbers are known."""
 
     words: Sequence[WordFound]
+    numbers: Sequence[int]
     is_whole: bool
 
 
-_NOT_KNOWN: Final = _Complete((), is_whole=False)
+_NOT_KNOWN: Final = _OfParts((), (), is_whole=False)
 
 
 class IndexRows:
@@ -96,12 +128,21 @@ class IndexRows:
         self._matcher = matcher
         self._ranges = self._dialect.ranges(ranges)
         self._rows_at_once = max(_FIRST_CHUNK, min(wanted, _ROWS_AT_ONCE)) if matcher.is_simple else _ROWS_AT_ONCE
-        self._of_parts: dict[HitRole, _Complete] = {}
+        self._around = "" if matcher.is_simple else AROUND
+        self._missing: dict[int, list[str]] = {}
+        self._language = None if matcher.query.language is None else matcher.query.language.value
+        self._first: dict[tuple[HitRole, str, str], Sequence[Any]] = {}
+        self._by_statements: dict[
+            tuple[Statement, ...], tuple[Sequence[int], bool, Mapping[HitRole, Sequence[WordFound]]]
+        ] = {}
+        self._of_parts: dict[HitRole, _OfParts] = {}
         self.is_cut = False
         """Whether a word matches more names or texts than are looked at."""
 
     async def in_order(self, roles: Sequence[HitRole], after: Rank | None) -> AsyncIterator[list[RankedRow]]:
         """Yield the rows whose own text matches by their ranks, some at a time, behind ``after``."""
+        if after is None:
+            await self._read_first(roles)
         for tier in _TIERS:
             for state in self._matcher.states:
                 for role in sorted(roles):
@@ -119,43 +160,60 @@ class IndexRows:
 
     async def _counted(self, role: HitRole, state: LifeState, word: str = "") -> RoleCount:
         if not word or (role is HitRole.DOC and not doc_parts(word)):
-            return RoleCount(role, 0, 0, is_cut=False)
-        (low, high), condition, given, numbers, is_cut = ("", ""), "", (), [], False
-        if role is HitRole.DOC and self._dialect.has_doc_words:
-            docs = await self._parts(role)
-            numbers, is_cut = [each.number for each in docs.words], not docs.is_whole
-        elif role is HitRole.DOC:
-            numbers = [each.number async for some in self._docs_in_order(("", b"")) for each in some]
-        elif len(word) < TRIGRAM:
-            low, high = word, above(word) or LAST_KEY
-        elif self._dialect.has_parts and (inside := await self._parts(role)).is_whole:
-            low, high = word, above(word) or LAST_KEY
-            numbers = [each.number for each in inside.words if not each.folded.startswith(word)]
-        else:
-            (low, high), (condition, given) = _EVERYTHING, self._dialect.with_part([word], 7)
-        rows = await self._found.rows(
-            self._dialect.hits_counted(self._g, f" AND ({condition})" if condition else ""),
-            *(int(role), low, high, int(state), self._dialect.numbers(numbers), MAX_COUNTED + 1, *given),
-        )
-        hits, subjects = rows[0]
-        return limited(role, hits, subjects, is_cut=is_cut or hits > MAX_COUNTED)
+            return limited(role, 0, 0)
+        if role is HitRole.DOC:
+            return await self._docs_counted(state)
+        beginnings = (word, above(word) or LAST_KEY)
+        found = await self._counted_of(role, state, beginnings)
+        if found.is_cut or len(word) < TRIGRAM:
+            return found
+        parts = await self._parts(role) if self._dialect.has_parts else _NOT_KNOWN
+        if not parts.is_whole:
+            return await self._counted_of(role, state, _EVERYTHING, condition=self._dialect.with_part([word], 7))
+        inside = [each.number for each in parts.words if word in each.folded and not each.folded.startswith(word)]
+        return await self._counted_of(role, state, beginnings, inside) if inside else found
 
-    async def has_row(self, number: int, role: HitRole) -> list[FoundRow]:
-        """Return a row of a word for each state that is there."""
+    async def _docs_counted(self, state: LifeState) -> RoleCount:
+        if self._dialect.has_doc_words:
+            docs = await self._parts(HitRole.DOC)
+            found = await self._counted_of(HitRole.DOC, state, _NOTHING, docs.numbers)
+            return found if docs.is_whole else limited(HitRole.DOC, found.hits, 0, is_cut=True)
+        numbers = [each.number async for some in self._docs_in_order(("", b"")) for each in some]
+        return await self._counted_of(HitRole.DOC, state, _NOTHING, numbers)
+
+    async def _counted_of(
+        self,
+        role: HitRole,
+        state: LifeState,
+        words: tuple[str, str],
+        numbers: Sequence[int] = (),
+        *,
+        condition: Statement = ("", ()),
+    ) -> RoleCount:
+        """Count the rows of the words in a range that fulfil a condition, and of those with some numbers."""
+        statement = self._dialect.hits_counted(self._g, f" AND ({condition[0]})" if condition[0] else "")
+        given = (int(role), *words, int(state), self._dialect.numbers(numbers), MAX_COUNTED + 1, *condition[1])
+        [(hits, subjects)] = await self._found.rows(statement, *given)
+        return limited(role, hits, subjects, is_cut=hits > MAX_COUNTED)
+
+    async def like(self, roles: Sequence[HitRole], word: str, limit: int) -> list[tuple[HitRole, WordFound]]:
+        """Return some names that resemble a word, a few of each role."""
+        dialect, low = self._dialect, word[:2]
+        found: dict[int, tuple[HitRole, WordFound]] = {}
+        for role in roles:
+            given = (int(role), low, b"", above(low) or LAST_KEY, limit)
+            statements: list[Statement] = [(dialect.words_from(self._g), given)]
+            like = dialect.names_like(self._g, role, word, limit)
+            rows = await self._found.rows_of_all([*statements, *([] if like is None else [like])])
+            found.update((each.number, (role, each)) for some in rows for each in words_found(some))
+        return list(found.values())
+
+    async def scopes_of(self, number: int) -> list[str]:
+        """Return the subjects of some rows of a word, one for each state."""
         found = await self._found.rows_of_all(
             [self._reading([number], state, *_BEHIND_NOTHING, limit=1) for state in self._matcher.states]
         )
-        return [row_of(row, role, "") for rows in found for row in rows]
-
-    async def like(self, role: HitRole, word: str, limit: int) -> list[WordFound]:
-        """Return some names that resemble a word."""
-        dialect, low = self._dialect, word[:2]
-        given = (int(role), low, b"", above(low) or LAST_KEY, limit)
-        rows = [*await self._found.rows(dialect.words_from(self._g), *given)]
-        like = dialect.names_like(self._g, role, word, limit)
-        if like is not None:
-            rows += await self._found.rows(like[0], *like[1])
-        return words_found(rows)
+        return [row[_SCOPE] for rows in found for row in rows]
 
     # --- words
 
@@ -170,13 +228,38 @@ class IndexRows:
             return
         if tier == Closeness.INSIDE:
             source = await self._inside(role, [each for each in drivers if len(each) >= TRIGRAM], start)
-        elif tier == Closeness.EXACT:
-            source = self._walk(role, [(each, each + "\x01") for each in sorted(set(drivers))], start)
         else:
-            beginnings = union((each + "\x01", above(each)) for each in drivers)
-            source = self._walk(role, [(low, high or LAST_KEY) for low, high in beginnings], start)
+            source = self._walk(role, self._ranges_of(tier, role), start)
         async for some in source:
             yield [each for each in some if self._matcher.tier(role, each.text, each.folded) == tier]
+
+    def _ranges_of(self, tier: int, role: HitRole) -> list[tuple[str, str]]:
+        """Return the ranges of the words of a role that are equal to words of the query, or begin with them."""
+        drivers = self._matcher.drivers(role)
+        if tier == Closeness.EXACT:
+            return [(each, each + "\x01") for each in sorted(set(drivers))]
+        return [(low, high or LAST_KEY) for low, high in union((each + "\x01", above(each)) for each in drivers)]
+
+    async def _read_first(self, roles: Sequence[HitRole]) -> None:
+        """Read the first words of each role and range, all in one go: each turn of a thread takes its time.
+
+        Of roles that have few words, all are read.
+        """
+        places: list[tuple[HitRole, str, str]] = [
+            (role, *each)
+            for tier in (Closeness.EXACT, Closeness.BEGINNING)
+            for role in roles
+            if role is not HitRole.DOC
+            for each in self._ranges_of(tier, role)
+        ]
+        places += [(role, *_EVERYTHING) for role in roles if role not in _WITH_MANY_WORDS]
+        statement = self._dialect.words_from(self._g)
+        given = [(statement, (int(role), low, b"", high, _FIRST_CHUNK)) for role, low, high in places]
+        self._first = dict(zip(places, await self._found.rows_of_all(given), strict=True))
+        for role, low, high in places:
+            rows = self._first[role, low, high]
+            if (low, high) == _EVERYTHING and len(rows) < _FIRST_CHUNK:  # then these are all that the role has
+                self._of_parts[role] = _OfParts(words_found(rows), (), is_whole=True)
 
     async def _inside(
         self, role: HitRole, drivers: Sequence[str], start: tuple[str, bytes]
@@ -201,17 +284,33 @@ class IndexRows:
         async for some in self._walk(HitRole.DOC, [_EVERYTHING], start, self._dialect.with_doc_words(parts, 6)):
             yield [each for each in some if self._matcher.tier(HitRole.DOC, each.text) is not None]
 
-    async def _parts(self, role: HitRole) -> _Complete:
+    async def _parts(self, role: HitRole) -> _OfParts:
         """Return the words of a role that an index of parts finds, in order; not all if they are very many."""
         known = self._of_parts.get(role)
         if known is None:
-            words: dict[int, WordFound] = {}
-            is_whole = True
-            for statement, given in self._parts_of(role):
-                rows = await self._found.rows(statement, *given)
-                is_whole = is_whole and len(rows) <= MAX_CANDIDATES
-                words.update((each.number, each) for each in words_found(rows))
-            known = self._of_parts[role] = _Complete(sorted(words.values()), is_whole)
+            numbers, is_whole, words = await self._found_parts(tuple(self._parts_of(role)))
+            known = self._of_parts[role] = _OfParts(words.get(role, ()), numbers, is_whole)
+        return known
+
+    async def _found_parts(
+        self, statements: tuple[Statement, ...]
+    ) -> tuple[Sequence[int], bool, Mapping[HitRole, Sequence[WordFound]]]:
+        """Return the numbers that an index of parts finds, whether they are all, and their words by role if so.
+
+        Most roles have one index together, which is asked once.
+        """
+        known = self._by_statements.get(statements)
+        if known is None:
+            found = await self._found.rows_of_all(statements) if statements else []
+            numbers = list(dict.fromkeys(number for rows in found for (number,) in rows))
+            is_whole = all(len(rows) <= MAX_CANDIDATES for rows in found)
+            words: dict[HitRole, list[WordFound]] = {}
+            if is_whole and numbers:
+                statement, given = self._dialect.words_numbered(self._g, numbers)
+                for number, text, folded, key, role in await self._found.rows(statement, *given):
+                    words.setdefault(HitRole(role), []).append(WordFound(folded, bytes(key), number, text))
+            ordered = {role: sorted(each) for role, each in words.items()}
+            known = self._by_statements[statements] = numbers, is_whole, ordered
         return known
 
     def _parts_of(self, role: HitRole) -> Iterable[Statement]:
@@ -235,10 +334,14 @@ class IndexRows:
         for low, high in ranges:
             reached = max((low, b""), start)
             while reached[0] < high:
-                rows = await self._found.rows(statement, int(role), *reached, high, size, *condition[1])
+                is_first = not condition[0] and reached == (low, b"")
+                rows = self._first.get((role, low, high)) if is_first else None
+                limit = size if rows is None else _FIRST_CHUNK
+                if rows is None:
+                    rows = await self._found.rows(statement, int(role), *reached, high, limit, *condition[1])
                 yield words_found(rows)
                 walked += len(rows)
-                if len(rows) < size:
+                if len(rows) < limit:
                     break
                 if walked > MAX_WALKED:
                     self.is_cut = True
@@ -275,7 +378,7 @@ class IndexRows:
             numbers = [each.number for each in (words[at : at + 1] if is_alone else words[at:])]
             statement, given = self._reading(numbers, state, *reached, limit=limit)
             rows = await self._found.rows(statement, *given)
-            yield [ranked(tier, role, words[by_number[row[0]]], row) for row in rows]
+            yield [self._ranked(tier, role, words[by_number[row[0]]], row) for row in rows]
             if len(rows) == limit:  # there may be more of the last word
                 at, reached = by_number[rows[-1][0]], (rows[-1][2], rows[-1][3])
                 limit = _ROWS_AT_ONCE
@@ -284,7 +387,21 @@ class IndexRows:
 
     def _reading(self, numbers: Sequence[int], state: LifeState, scope: str, place: int, *, limit: int) -> Statement:
         given = (self._dialect.numbers(numbers), self._ranges, int(state), limit, scope, place)
-        return self._dialect.hits_in_order(self._g), given
+        return self._dialect.hits_in_order(self._g, self._around), given
+
+    def _ranked(self, tier: int, role: HitRole, word: WordFound, row: Any) -> RankedRow:
+        if not self._around:
+            return RankedRow(tier, role, word, row)
+        words = self._missing.get(word.number)
+        if words is None:
+            own = self._matcher.own_words(role, word.text, word.folded)
+            missing = [each for each, is_there in zip(self._matcher.mentioned, own, strict=True) if not is_there]
+            words = self._missing[word.number] = missing
+        may_fit = self._language in {None, row[_LANGUAGE]}
+        around = row[_AROUND]
+        for each in words:  # a text beyond ASCII may be folded in ways that the database does not know
+            may_fit = may_fit and (each in around or not around.isascii())
+        return RankedRow(tier, role, word, row, may_fit)
 
 
 def words_found(rows: Sequence[Any]) -> list[WordFound]:
@@ -303,7 +420,7 @@ async def _sliced(words: Sequence[WordFound], start: tuple[str, bytes]) -> Async
 
 def row_of(row: Any, role: HitRole, text: str) -> FoundRow:
     """Return a row of the table of hits with the role and text of its word."""
-    _, state, scope, place, path, kind, tags, language, since, until = row
+    _, state, scope, place, path, kind, tags, language, since, until = row[:_AROUND]
     shown = tuple(tags.split("\x1f")) if tags else ()
     if role is HitRole.ELEMENT:
         path = path or text
@@ -312,12 +429,6 @@ def row_of(row: Any, role: HitRole, text: str) -> FoundRow:
     return FoundRow(text, role, LifeState(state), scope, place, path, kind, shown, language, since, until)
 
 
-def ranked(tier: int, role: HitRole, word: WordFound, row: Any) -> RankedRow:
-    """Return a row of the table of hits with its rank."""
-    found = row_of(row, role, word.text)
-    return RankedRow(Rank(tier, found.state, role, word.folded, word.key.hex(), found.scope, found.place), found)
-
-
-def limited(role: HitRole, hits: int, subjects: int, *, is_cut: bool) -> RoleCount:
+def limited(role: HitRole, hits: int, subjects: int, *, is_cut: bool = False) -> RoleCount:
     """Return a count; of one that is cut, the number of subjects says nothing."""
     return RoleCount(role, min(hits, MAX_COUNTED), 0 if is_cut else subjects, is_cut)

@@ -47,7 +47,6 @@ class SqliteDialect(IndexDialect):
             (
                 f"CREATE TABLE {self.table('subjects', g)} (scope TEXT PRIMARY KEY, latest INTEGER,"
                 " last INTEGER NOT NULL, language TEXT NOT NULL, document BLOB NOT NULL, postings BLOB NOT NULL)"
-                " WITHOUT ROWID"
             ),
             (
                 f"CREATE TABLE {self.table('fingerprints', g)} (fingerprint BLOB, guid BLOB,"
@@ -84,7 +83,7 @@ class SqliteDialect(IndexDialect):
                     self._parts_put(g, f"role NOT IN (0, {int(HitRole.DOC)})"),
                 ],
                 [
-                    f"CREATE VIRTUAL TABLE docs_{g} USING fts5 (words, tokenize='ascii', {_OPTIONS})",
+                    f"CREATE VIRTUAL TABLE docs_{g} USING fts5 (words, tokenize='ascii', prefix='1 2 3 4', {_OPTIONS})",
                     self._docs_put(g, f"role = {int(HitRole.DOC)}"),
                 ],
             ]
@@ -183,46 +182,37 @@ class SqliteDialect(IndexDialect):
         )
 
     def names_with_part(self, g: int, role: HitRole, word: str, limit: int) -> Statement:
-        """Return the query of words of a role with ``word`` inside."""
-        found = self._matching(g, role, " AND ".join(_quoted(part) for part in parts_of(word)))
-        return f"{found[0]} AND instr(w.folded, $3) > 0 LIMIT $4", (*found[1], word, limit)
+        """Return the query of numbers of words that may have ``word`` inside."""
+        parts = _parts_of_role(g, role)
+        wanted = " AND ".join(map(_quoted, parts_of(word)))
+        return f"SELECT rowid FROM {parts} WHERE {parts} MATCH $1 LIMIT $2", (wanted, limit)
 
     def names_like(self, g: int, role: HitRole, word: str, limit: int) -> Statement | None:
         """Return the query of some words of a role that have three characters in common with ``word``."""
-        parts = parts_of(word)
-        if not (self.has_parts and parts):
+        trigrams = parts_of(word)
+        if not (self.has_parts and trigrams):
             return None
-        found = self._matching(g, role, " OR ".join(map(_quoted, parts)))
-        return f"{found[0]} LIMIT $3", (*found[1], limit)
-
-    def _matching(self, g: int, role: HitRole, wanted: str) -> Statement:
-        parts, words = f"{'parts' if role else 'scopes'}_{g}", self.table("words", g)
+        parts = _parts_of_role(g, role)
         return (
-            f"SELECT w.id, w.text, w.folded, w.key FROM {parts} CROSS JOIN {words} w ON w.id = {parts}.rowid "
-            f"WHERE {parts} MATCH $1 AND w.role = $2"
-        ), (wanted, int(role))
+            f"SELECT w.id, w.text, w.folded, w.key FROM {parts} CROSS JOIN {self.table('words', g)} w"
+            f" ON w.id = {parts}.rowid WHERE {parts} MATCH $1 AND w.role = $2 LIMIT $3"
+        ), (" OR ".join(map(_quoted, trigrams)), int(role), limit)
 
     def docs_with_words(self, g: int, words: Sequence[str], limit: int) -> Statement:
-        """Return the query of documentation texts that have words which begin with ``words``."""
+        """Return the query of numbers of texts that have words which begin with ``words``."""
         wanted = " AND ".join(f"{_quoted(word)} *" for word in words)
-        return (
-            (
-                f"SELECT w.id, w.text, w.folded, w.key FROM (SELECT rowid AS id FROM docs_{g}"
-                f" WHERE docs_{g} MATCH $1 LIMIT $2) d CROSS JOIN {self.table('words', g)} w ON w.id = d.id"
-            ),
-            (wanted, limit),
-        )
+        return f"SELECT rowid FROM docs_{g} WHERE docs_{g} MATCH $1 LIMIT $2", (wanted, limit)
 
     # --- hits
 
-    def hits_in_order(self, g: int) -> str:
+    def hits_in_order(self, g: int, more: str = "") -> str:
         """Return the query of hits in order.
 
         The joins are carried out as they are written (``CROSS JOIN``), so that the rows come in order without a sort.
         """
         condition = HIT_OF_RANGE.format(word="w.value", low=_LOW, high=_HIGH)
         return (
-            f"SELECT {qualified(HIT_COLUMNS, 'h')} FROM json_each($1) w CROSS JOIN json_each($2) r "
+            f"SELECT {qualified(HIT_COLUMNS, 'h')}{more} FROM json_each($1) w CROSS JOIN json_each($2) r "
             f"CROSS JOIN {self.table('hits', g)} h WHERE {condition} AND (h.scope, h.place) > ($5, $6) LIMIT $4"
         )
 
@@ -250,6 +240,11 @@ class SqliteDialect(IndexDialect):
             f"UNION ALL SELECT value FROM json_each($5)) w CROSS JOIN {hits} h "
             "WHERE h.word = w.id AND h.state = $4 LIMIT $6)"
         )
+
+
+def _parts_of_role(g: int, role: HitRole) -> str:
+    """Return the table with the parts of the words of a role."""
+    return f"{'parts' if role else 'scopes'}_{g}"
 
 
 def _quoted(text: str) -> str:

@@ -12,10 +12,19 @@ from hypothesis import strategies as st
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.access.rights import Rights, Visible
 from counterfoil.registry.access.rules import allow, parse_pattern
-from counterfoil.registry.search.lives import LifeState, posting, posting_read, postings_packed, postings_unpacked
-from counterfoil.registry.search.questions import SearchExtent, SearchQuestion
+from counterfoil.registry.search.lives import (
+    HitRole,
+    LifeState,
+    posting,
+    posting_read,
+    postings_packed,
+    postings_unpacked,
+)
+from counterfoil.registry.search.matching import QueryMatcher
+from counterfoil.registry.search.questions import SearchExtent, SearchQuestion, read_query
 from counterfoil.registry.search.rows import MAX_CANDIDATES
 from counterfoil.registry.search.searching import Searching
+from counterfoil.registry.search.texts import words_of_doc
 from strategies.search.indexed import Indexed, indexed
 from strategies.search.plain_scan import scan
 
@@ -54,13 +63,17 @@ def test_very_many_names_of_others_hide_nothing(few: int):
             texts = await fill(whole, own=30, hidden=3)
             await fill(part, own=30, hidden=0)
             search = Searching(whole.storage, whole.index, few_subjects=few).search
+            search_alone = Searching(part.storage, part.index, few_subjects=few).search
             for query in QUERIES:
                 for within in SearchExtent:
                     after = ""
                     while True:
                         question = SearchQuestion(query, within=within, limit=20, after=after)
                         found = await search(question, visible=visible)
-                        alone = await part.cases.search.search(question)
+                        everything = await part.cases.search.search(question)
+                        assert (found.hits, found.next) == (everything.hits, everything.next), query
+                        assert not few or found.counts == everything.counts, query
+                        alone = await search_alone(question, visible=visible)
                         assert (found.hits, found.counts, found.next) == (alone.hits, alone.counts, alone.next), query
                         after = found.next
                         if not after:
@@ -95,6 +108,13 @@ def test_all_that_match_a_common_word_are_in_order():
             assert found == names
 
     asyncio.run(main())
+
+
+@given(st.text("ab _-.1é", max_size=12), st.text("ab1", min_size=1, max_size=3))
+def test_words_of_documentation_are_found_without_reading_all_of_them(doc: str, word: str):
+    matcher = QueryMatcher(read_query(f"doc:{word}"), SearchQuestion(word))
+    is_found = any(each.startswith(word) for each in words_of_doc(doc))
+    assert (matcher.tier(HitRole.DOC, doc) is not None) == is_found
 
 
 @given(st.lists(st.tuples(st.integers(0, 2**60), st.sampled_from(LifeState))))

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from counterfoil.registry.judges.judging import LongJudgements
+from counterfoil.registry.judges.processes import JudgeDefect
 from counterfoil.registry.search.following import Following
 from counterfoil.registry.search.index import SearchIndex
 from counterfoil.registry.search.protocol import IndexUnusable
 from counterfoil.registry.search.sqlite import SqliteIndexDatabase
 from counterfoil.registry.subjects.reading import SchemaReader
-from counterfoil.schema.errors import StoreUnavailable, TooManyJudgements
+from counterfoil.schema.errors import JudgementEnded, StoreUnavailable, TooManyJudgements
+from strategies.registry.packed_judges import PackedJudges
 from strategies.registry.waiting import until
 from strategies.search.indexed import dumped, indexed
 
@@ -145,6 +149,46 @@ def test_large_texts_are_read_in_the_judges():
             await opened.follow()
             assert [hit.text for hit in (await opened.search("field_399")).hits] == ["field_399"]
             assert (await opened.search("field")).counts == ("400 elements in 1 subject",)
+
+    asyncio.run(main())
+
+
+class Ended(PackedJudges):
+    """Judges that end during each call."""
+
+    async def _called(self, call: bytes) -> Any:
+        del call
+        raise JudgementEnded("its process was killed")
+
+
+class Defective(PackedJudges):
+    """Judges with a defect."""
+
+    async def _called(self, call: bytes) -> Any:
+        del call
+        raise JudgeDefect("Traceback …")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("judges", [PackedJudges, Ended, Defective])
+def test_many_texts_are_read_by_judges_and_else_one_by_one(judges: type[PackedJudges]):
+    async def main() -> None:
+        async with indexed("sqlite://") as opened:
+            for number in range(70):
+                field = {"name": f"field_{number}", "type": "string", "doc": f"The field {number}."}
+                record = {"type": "record", "name": "Order", "fields": [field]}
+                metadata = {"tags": {"Order.*": ["PII"]}, "properties": {"owner": f"team-{number}"}}
+                await opened.register(f"s{number}", json.dumps(record), metadata=metadata)
+            message = 'syntax = "proto3"; message Ride { int32 distance = 1; }'
+            await opened.register("rides", message, schemaType="PROTOBUF")
+            used, other = judges(), SearchIndex(SqliteIndexDatabase(None))
+            reader = SchemaReader(opened.storage, memory_chars=10**6, large=LongJudgements(used))
+            await Following(other, opened.storage, reader).until_current()
+            await opened.follow()
+            assert await dumped(other) == await opened.dump()
+            assert used.works == ["facts_of_sources"] * 2
+            await other.database.close()
+            used.close()
 
     asyncio.run(main())
 

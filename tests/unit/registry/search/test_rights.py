@@ -75,12 +75,20 @@ def test_hidden_subjects_change_nothing(name: str, few: int):
             await fill(whole, SUBJECTS)
             await fill(part, known)
             search = Searching(whole.storage, whole.index, few_subjects=few).search
+            alone = Searching(part.storage, part.index, few_subjects=few).search
             for query in QUERIES:
                 for within in SearchExtent:
                     for limit in (2, 50):
                         question = SearchQuestion(query, within=within, limit=limit)
                         found = await search(question, visible=visible)
-                        assert shown(found) == shown(await part.cases.search.search(question)), query
+                        assert shown(found) == shown(await alone(question, visible=visible)), query
+                        everything = await part.cases.search.search(question)
+                        assert shown(found)[0] == shown(everything)[0], query
+                        assert found.next == everything.next, query
+                        if not few and found.next:  # many subjects, of which no more are read than are shown
+                            assert all("+" in count for count in found.counts), query
+                        else:
+                            assert shown(found) == shown(everything), query
 
     asyncio.run(main())
 
