@@ -35,6 +35,7 @@ def test_items_without_bytes_end_by_the_steps():
             assert len(found.nodes) <= 2
 
 
+@pytest.mark.slow
 def test_items_without_bytes_inside_one_another_end_by_the_steps():
     inner = '{"type": "array", "items": "null"}'
     body = encode_long(3_000) + (encode_long(100) + b"\x00") * 3_000 + b"\x00"
