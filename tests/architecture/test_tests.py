@@ -71,6 +71,20 @@ def patches(tree: ast.Module) -> Iterator[int]:
                 pass
 
 
+LARGE: Final = ("mcp", "schemathesis", "google.cloud", "beavers", "kafka", "faststream", "pandas", "tink", "xmlschema")
+LARGE_HERE: Final = ("playwright", *(f"counterfoil.sdk.adapters.{each}" for each in ("beavers", "faststream")))
+
+
+def large_imports(tree: ast.Module) -> Iterator[int]:
+    """Yield the lines that import a large package at the top of a file."""
+    for node in tree.body:
+        named = [each.name for each in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+        if isinstance(node, ast.ImportFrom):
+            named = [node.module or ""]
+        if any(f"{name}.".startswith(f"{large}.") for name in named for large in (*LARGE, *LARGE_HERE)):
+            yield node.lineno
+
+
 def test_no_file_is_too_long_to_be_about_one_thing():
     assert {name: text.count("\n") for name, text in texts().items() if text.count("\n") > MOST_LINES} == {}
 
@@ -81,6 +95,28 @@ def test_no_test_sleeps_in_order_to_wait():
 
 def test_no_test_patches_the_code_of_this_project():
     assert [f"{name}:{line}" for name, tree in trees("setattr(", "delattr(", "mock") for line in patches(tree)] == []
+
+
+def test_no_file_loads_a_large_package_before_a_test_needs_it():
+    """Each process of a run imports every file: ``strategies.machine.late_modules`` loads a module when it is used."""
+    words = [large.rpartition(".")[2] for large in (*LARGE, *LARGE_HERE)]
+    assert [f"{name}:{line}" for name, tree in trees(*words) for line in large_imports(tree)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import pandas as pd", [1]),
+        ("from mcp import Client", [1]),
+        ("from google.cloud import kms_v1", [1]),
+        ("from counterfoil.sdk.adapters.beavers import Columns", [1]),
+        ("def f():\n    import pandas", []),
+        ("import mcp_types", []),
+        ("if TYPE_CHECKING:\n    from playwright.sync_api import Page", []),
+    ],
+)
+def test_a_large_import_is_seen(text: str, found: list[int]):
+    assert [*large_imports(ast.parse(text))] == found
 
 
 @pytest.mark.parametrize(

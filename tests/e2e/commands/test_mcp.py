@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp import Client, StdioServerParameters
 
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.contracts import Environment, NewContract, NewPublication
@@ -36,6 +35,8 @@ TOOLS = {
 
 def conversation(*calls: tuple[str, dict[str, Any]], url: str = "") -> list[Any]:
     """Start the server, and return the answers: a document, or the text of an error."""
+
+    from mcp import Client, StdioServerParameters  # a second of import, which no other test needs
 
     async def talk() -> list[Any]:
         given = ["mcp", *(["--registry", url, "--retries", "0"] if url else [])]
@@ -72,6 +73,8 @@ def story(live_registry, unique_name) -> tuple[str, str]:
 
 
 def test_every_tool_is_read_only_and_describes_itself() -> None:
+    from mcp import Client, StdioServerParameters
+
     async def tools() -> Sequence[Any]:
         async with Client(StdioServerParameters(command=str(EXECUTABLE), args=["mcp"])) as client:
             return (await client.list_tools()).tools

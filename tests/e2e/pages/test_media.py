@@ -6,14 +6,16 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
 
+from strategies.machine.late_modules import late_module
 from strategies.pages.addresses import PAGES
 from strategies.pages.browser import watched
 from strategies.pages.checkers import violations
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+playwright = late_module("playwright.sync_api")
 
 WIDTHS = "() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
 LARGE_TEXT = "() => document.documentElement.style.setProperty('font-size', '200%')"
@@ -173,4 +175,4 @@ def test_the_tree_of_accessibility_has_its_landmarks_and_names(
     with watched(browser, shop) as tab:
         tab.open(PAGES[name])
         tab.page.locator("#search[role=combobox]").wait_for()  # the script has made its suggestions possible
-        expect(tab.page.locator(place)).to_match_aria_snapshot(tree)
+        playwright.expect(tab.page.locator(place)).to_match_aria_snapshot(tree)

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pytest
-from beavers.dag import Dag
-from beavers.kafka import SourceTopic
 from confluent_kafka import Consumer, Producer
 
 from counterfoil.sdk import AvroDeserializer, AvroSerializer, NotFramed, Registry, SerializationContext
-from counterfoil.sdk.adapters.beavers import Columns, TableReader, TableWriter, create_driver
 from counterfoil.sdk.adapters.dead_letters import dead_letter
+from strategies.machine.late_modules import late_module
+
+dags = late_module("beavers.dag")
+kafka = late_module("beavers.kafka")
+adapter = late_module("counterfoil.sdk.adapters.beavers")
 
 FIELDS = '[{"name": "vendor", "type": "int"}, {"name": "fare", "type": "double"}]'
 RIDE = f'{{"type": "record", "name": "Ride", "fields": {FIELDS}}}'
@@ -45,7 +47,7 @@ class World:
         assert producer.flush(DEADLINE_S) == 0
 
     def run(self, dag, sources, sinks, *, until):
-        driver = create_driver(
+        driver = adapter.create_driver(
             dag,
             {"bootstrap.servers": self.bootstrap},
             {"bootstrap.servers": self.bootstrap, "group.id": "beavers", "enable.auto.commit": False},
@@ -85,16 +87,16 @@ def test_topics_are_replayed_in_the_order_of_time_in_batches_that_are_held_back(
     # the two topics alternate in blocks of ten seconds
     for start, topic in enumerate(topics):
         world.write(topic, [(1000 * (10 * (2 * b + start) + s), f"{b}", ride(s)) for b in range(3) for s in range(10)])
-    columns = Columns(key="block", timestamp="at")
+    columns = adapter.Columns(key="block", timestamp="at")
     keys = AvroDeserializer(world.registry)
     schema = pa.schema([("block", pa.string()), ("at", pa.timestamp("ms", "UTC")), *TABLE])
-    dag, received = Dag(), []
+    dag, received = dags.Dag(), []
     sources = {}
     for topic in topics:
         collecting(dag, topic, schema, received)
         values = AvroDeserializer(world.registry, reader=RIDE)
-        reader = TableReader(value=values, schema=TABLE, key=keys, columns=columns)
-        sources[topic] = SourceTopic.from_earliest(topic, reader)
+        reader = adapter.TableReader(value=values, schema=TABLE, key=keys, columns=columns)
+        sources[topic] = kafka.SourceTopic.from_earliest(topic, reader)
     world.run(dag, sources, {}, until=lambda: sum(map(len, received)) == 60)
     assert {table.schema for table in received} == {schema}
     times = [at for table in received for at in table.column("at").to_pylist()]
@@ -115,25 +117,25 @@ def test_tombstones_and_null_keys_go_through_and_bad_messages_are_reported(world
         reported.append(error)
         letters.produce(f"{topic}.dead-letters", **dead_letter(message, error))
 
-    columns = Columns(key="name", tombstone="is_deleted")
+    columns = adapter.Columns(key="name", tombstone="is_deleted")
     schema = pa.schema([("name", pa.string()), ("is_deleted", pa.bool_()), *TABLE])
-    dag, received = Dag(), []
+    dag, received = dags.Dag(), []
     source = collecting(dag, topic, schema, received)
     dag.sink("copy", source)
-    reader = TableReader(
+    reader = adapter.TableReader(
         value=AvroDeserializer(world.registry),
         schema=TABLE,
         key=AvroDeserializer(world.registry),
         columns=columns,
         report=report,
     )
-    writer = TableWriter(
+    writer = adapter.TableWriter(
         topic=f"{topic}.copy",
         value=AvroSerializer(world.registry, RIDE),
         key=AvroSerializer(world.registry, '"string"'),
         columns=columns,
     )
-    sources = {topic: SourceTopic.from_earliest(topic, reader)}
+    sources = {topic: kafka.SourceTopic.from_earliest(topic, reader)}
     driver = world.run(dag, sources, {"copy": writer}, until=lambda: sum(map(len, received)) == 4)
     assert driver._producer_manager.flush_metrics().produced_error_count == 0
     expected = [
@@ -160,7 +162,7 @@ def test_without_their_column_tombstones_are_left_out_and_without_a_report_error
     topic = unique_name("rides")
     broker.create_topic(topic)
     world.write(topic, [(1, "one", None), (2, "two", ride(2)), (3, "three", b"{}")])
-    reader = TableReader(value=AvroDeserializer(world.registry), schema=TABLE)
+    reader = adapter.TableReader(value=AvroDeserializer(world.registry), schema=TABLE)
     messages = read(world, topic, 3)
     assert reader(messages[:2]).to_pylist() == [ride(2)]
     assert reader([]).schema == TABLE
@@ -175,12 +177,12 @@ def test_keys_and_values_that_do_not_fit_the_types_of_columns_are_reported(world
         topic, [(1, "1", ride(1)), (2, "x", ride(2)), (3, "3", {"vendor": 300, "fare": 1.0}), (4, "4", ride(4))]
     )
     reported = []
-    reader = TableReader(
+    reader = adapter.TableReader(
         value=AvroDeserializer(world.registry),
         schema=pa.schema([("vendor", pa.int8()), ("fare", pa.float64())]),
         key=AvroDeserializer(world.registry),
         key_type=pa.int64(),
-        columns=Columns(key="number"),
+        columns=adapter.Columns(key="number"),
         report=lambda message, error: reported.append((message.offset(), error.field)),
     )
     assert reader(read(world, topic, 4)).to_pylist() == [{"number": 1, **ride(1)}, {"number": 4, **ride(4)}]

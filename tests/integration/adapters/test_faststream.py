@@ -6,10 +6,8 @@ import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
-from faststream.kafka import KafkaBroker, KafkaResponse, TestKafkaBroker
 
 from counterfoil.sdk import AsyncRegistry, AvroDeserializer, AvroSerializer, EncodeError, Registry, RegistryUnavailable
-from counterfoil.sdk.adapters.faststream import RegistryDecoder, parse, serializing
 from strategies.kafka.records import (
     KEY,
     NOT_FRAMED,
@@ -22,11 +20,15 @@ from strategies.kafka.records import (
     removable,
     write,
 )
+from strategies.machine.late_modules import late_module
+
+kafka = late_module("faststream.kafka")
+adapter = late_module("counterfoil.sdk.adapters.faststream")
 
 
 @asynccontextmanager
 async def running(broker, **settings):
-    app = KafkaBroker(broker.bootstrap_servers, **settings)
+    app = kafka.KafkaBroker(broker.bootstrap_servers, **settings)
     async with app:
         yield app
 
@@ -35,7 +37,9 @@ async def handled(app, topic, count, *, decoder, batch=False):
     """Handle ``count`` messages and return what the handler got."""
     found, done = [], asyncio.Event()
 
-    @app.subscriber(topic, group_id=topic, auto_offset_reset="earliest", parser=parse, decoder=decoder, batch=batch)
+    @app.subscriber(
+        topic, group_id=topic, auto_offset_reset="earliest", parser=adapter.parse, decoder=decoder, batch=batch
+    )
     async def handle(ride: object):
         found.extend(ride if batch else [ride])
         if len(found) >= count:
@@ -56,7 +60,7 @@ def test_messages_are_read_with_binary_headers_and_bad_ones_are_sent_away(broker
 
     async def main():
         async with AsyncRegistry(live_registry.url) as registry, running(broker) as app:
-            decoder = RegistryDecoder(AvroDeserializer(registry), dead_letters=app.publisher(dead))
+            decoder = adapter.RegistryDecoder(AvroDeserializer(registry), dead_letters=app.publisher(dead))
             return await handled(app, topic, 4, decoder=decoder, batch=batch)
 
     assert asyncio.run(main()) == [*RIDES[:2], None, RIDES[3]]
@@ -72,7 +76,7 @@ def test_what_is_published_is_serialized_for_its_topic(broker, live_registry, to
     async def main():
         async with AsyncRegistry(live_registry.url) as registry:
             write_value = AvroSerializer(registry, RIDE, id_location=id_location)
-            middleware = serializing(write_value, key_serializer=AvroSerializer(registry, KEY), topics={topic})
+            middleware = adapter.serializing(write_value, key_serializer=AvroSerializer(registry, KEY), topics={topic})
             async with running(broker, middlewares=[middleware]) as app:
                 for number, ride in enumerate([*RIDES[:2], None]):
                     await app.publish(ride, topic, key=str(number), headers={"origin": "test"})
@@ -104,11 +108,11 @@ def test_a_message_is_handled_and_answered_with_the_registry_away_at_first(broke
                 with network.gone(), pytest.raises(RegistryUnavailable):
                     await write_value.warm(topic=target)
                 await write_value.warm(topic=target)
-                async with running(broker, middlewares=[serializing(write_value, topics={target})]) as app:
+                async with running(broker, middlewares=[adapter.serializing(write_value, topics={target})]) as app:
                     group = {"group_id": topic, "auto_offset_reset": "earliest"}
-                    decoder = RegistryDecoder(AvroDeserializer(registry))
+                    decoder = adapter.RegistryDecoder(AvroDeserializer(registry))
 
-                    @app.subscriber(topic, parser=parse, decoder=decoder, **group)
+                    @app.subscriber(topic, parser=adapter.parse, decoder=decoder, **group)
                     @app.publisher(target)
                     async def double(ride: dict):
                         return {**ride, "fare": 2 * ride["fare"]}
@@ -125,14 +129,14 @@ def test_a_message_is_handled_and_answered_with_the_registry_away_at_first(broke
 def test_none_is_published_as_null_wherever_it_stands(broker, live_registry, topic):
     async def main():
         async with AsyncRegistry(live_registry.url) as registry:
-            middleware = serializing(AvroSerializer(registry, RIDE), topics={topic})
+            middleware = adapter.serializing(AvroSerializer(registry, RIDE), topics={topic})
             async with running(broker, middlewares=[middleware]) as app:
                 await app.publish(None, topic, key=b"single")
                 await app.publish(None, topic)
                 await app.publish_batch(RIDES[0], None, topic=topic)
                 await app.publish_batch(None, RIDES[1], topic=topic)
                 await app.publish_batch(None, topic=topic)
-                answers = [KafkaResponse(None, key=b"first"), KafkaResponse(RIDES[2], key=b"second")]
+                answers = [kafka.KafkaResponse(None, key=b"first"), kafka.KafkaResponse(RIDES[2], key=b"second")]
                 await app.publish_batch(*answers, topic=topic)
 
     asyncio.run(main())
@@ -153,16 +157,18 @@ def test_a_handler_that_returns_none_publishes_null(broker, live_registry, topic
 
     async def main():
         async with AsyncRegistry(live_registry.url) as registry:
-            middleware = serializing(AvroSerializer(registry, RIDE), topics={target})
+            middleware = adapter.serializing(AvroSerializer(registry, RIDE), topics={target})
             async with running(broker, middlewares=[middleware]) as app:
-                decoder = RegistryDecoder(AvroDeserializer(registry))
+                decoder = adapter.RegistryDecoder(AvroDeserializer(registry))
 
-                @app.subscriber(topic, group_id=topic, auto_offset_reset="earliest", parser=parse, decoder=decoder)
+                @app.subscriber(
+                    topic, group_id=topic, auto_offset_reset="earliest", parser=adapter.parse, decoder=decoder
+                )
                 @app.publisher(target)
                 async def forget(ride: dict):
                     if ride == RIDES[0]:
                         return None
-                    return KafkaResponse(None, key=b"1") if ride == RIDES[1] else ride
+                    return kafka.KafkaResponse(None, key=b"1") if ride == RIDES[1] else ride
 
                 await app.start()
                 await asyncio.to_thread(read, broker, target, len(RIDES))
@@ -177,8 +183,9 @@ def test_the_test_client_of_faststream_passes_none(live_registry, topic):
 
     async def main():
         async with AsyncRegistry(live_registry.url) as registry:
-            decoder = RegistryDecoder(AvroDeserializer(registry))
-            app = KafkaBroker(middlewares=[serializing(AvroSerializer(registry, RIDE))], parser=parse, decoder=decoder)
+            decoder = adapter.RegistryDecoder(AvroDeserializer(registry))
+            middlewares = [adapter.serializing(AvroSerializer(registry, RIDE))]
+            app = kafka.KafkaBroker(middlewares=middlewares, parser=adapter.parse, decoder=decoder)
 
             @app.subscriber(topic)
             async def handle(ride: object):
@@ -188,7 +195,7 @@ def test_the_test_client_of_faststream_passes_none(live_registry, topic):
             async def handle_all(rides: list):
                 found.append(rides)
 
-            async with TestKafkaBroker(app):
+            async with kafka.TestKafkaBroker(app):
                 await app.publish(None, topic, key=b"1")
                 await app.publish_batch(RIDES[0], None, topic=topic)
 

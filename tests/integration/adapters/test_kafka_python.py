@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from kafka import KafkaConsumer, KafkaProducer
 
 from counterfoil.sdk import AvroDeserializer, AvroSerializer, EncodeError, NotFramed, Registry, RegistryUnavailable
 from counterfoil.sdk.adapters.dead_letters import dead_letter
-from counterfoil.sdk.adapters.kafka_python import RegistryDeserializer, RegistrySerializer, poll_batch
 from strategies.kafka.records import (
     KEY,
     NOT_FRAMED,
@@ -20,6 +18,10 @@ from strategies.kafka.records import (
     removable,
     write,
 )
+from strategies.machine.late_modules import late_module
+
+kafka = late_module("kafka")
+adapter = late_module("counterfoil.sdk.adapters.kafka_python")
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def registry(live_registry):
 @pytest.fixture
 def consumer(broker, topic):
     settings = {"bootstrap_servers": broker.bootstrap_servers, "group_id": topic, "auto_offset_reset": "earliest"}
-    consumer = KafkaConsumer(topic, **settings, enable_auto_commit=False)
+    consumer = kafka.KafkaConsumer(topic, **settings, enable_auto_commit=False)
     yield consumer
     consumer.close()
 
@@ -39,16 +41,16 @@ def consumer(broker, topic):
 def batch(consumer, count, **deserializers):
     found = []
     while len(found) < count:
-        found += poll_batch(consumer, 30_000, count - len(found), **deserializers)
+        found += adapter.poll_batch(consumer, 30_000, count - len(found), **deserializers)
     return found
 
 
 @pytest.mark.parametrize("id_location", ["prefix", "header"])
 def test_the_serializers_have_topic_and_headers(broker, registry, topic, id_location):
-    producer = KafkaProducer(
+    producer = kafka.KafkaProducer(
         bootstrap_servers=broker.bootstrap_servers,
-        key_serializer=RegistrySerializer(AvroSerializer(registry, KEY), "key"),
-        value_serializer=RegistrySerializer(AvroSerializer(registry, RIDE, id_location=id_location)),
+        key_serializer=adapter.RegistrySerializer(AvroSerializer(registry, KEY), "key"),
+        value_serializer=adapter.RegistrySerializer(AvroSerializer(registry, RIDE, id_location=id_location)),
     )
     for number, ride in enumerate([*RIDES, None]):
         producer.send(topic, key=str(number) if number else None, value=ride)
@@ -59,12 +61,12 @@ def test_the_serializers_have_topic_and_headers(broker, registry, topic, id_loca
     assert (VALUE_HEADER in dict(read(broker, topic, 1)[0].headers() or [])) == (id_location == "header")
 
     write(broker, topic, (None, NOT_FRAMED, None))
-    consumer = KafkaConsumer(
+    consumer = kafka.KafkaConsumer(
         topic,
         bootstrap_servers=broker.bootstrap_servers,
         auto_offset_reset="earliest",
-        key_deserializer=RegistryDeserializer(AvroDeserializer(registry), "key"),
-        value_deserializer=RegistryDeserializer(AvroDeserializer(registry, on_error="return")),
+        key_deserializer=adapter.RegistryDeserializer(AvroDeserializer(registry), "key"),
+        value_deserializer=adapter.RegistryDeserializer(AvroDeserializer(registry, on_error="return")),
     )
     found = [next(consumer) for _ in range(6)]
     consumer.close()
@@ -75,8 +77,8 @@ def test_the_serializers_have_topic_and_headers(broker, registry, topic, id_loca
 
 
 def test_the_call_of_version_2_has_no_headers(registry, topic):
-    data = RegistrySerializer(AvroSerializer(registry, RIDE)).serialize(topic, RIDES[0])
-    assert RegistryDeserializer(AvroDeserializer(registry)).deserialize(topic, data) == RIDES[0]
+    data = adapter.RegistrySerializer(AvroSerializer(registry, RIDE)).serialize(topic, RIDES[0])
+    assert adapter.RegistryDeserializer(AvroDeserializer(registry)).deserialize(topic, data) == RIDES[0]
 
 
 def test_a_batch_has_an_error_in_the_place_of_a_bad_record(broker, live_registry, registry, topic, consumer):

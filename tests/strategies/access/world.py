@@ -58,14 +58,20 @@ class World:
         return (await self.ask("POST", f"/subjects/{subject}/versions", who, body)).code
 
 
-def in_world(story: Callable[[World], Awaitable[None]], *, wrapping: Any = None, **settings: Any) -> None:
+def in_world(
+    story: Callable[[World], Awaitable[None]],
+    *,
+    wrapping: Any = None,
+    storage: MemoryStorage | None = None,
+    **settings: Any,
+) -> None:
     async def run() -> None:
-        storage = MemoryStorage()
-        audit = AuditRecords(storage)
-        server = ServerAccess(storage, ServerSettings(store="sqlite://", **settings), record=audit.record)
+        store = storage or MemoryStorage()
+        audit = AuditRecords(store)
+        server = ServerAccess(store, ServerSettings(store="sqlite://", **settings), record=audit.record)
         await server.administration.require("root", b"the first password", by=NO_REQUEST)
         await server.start()
-        registry = InProcessRegistry(storage, wrapping=wrapping, server=server, audit=audit, **settings)
-        await story(World(registry, server, audit, storage))
+        registry = InProcessRegistry(store, wrapping=wrapping, server=server, audit=audit, **settings)
+        await story(World(registry, server, audit, store))
 
     asyncio.run(run())

@@ -16,7 +16,6 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import parse_qs
 
-import grpc
 from cryptography import x509
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
@@ -24,12 +23,20 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
-from google.cloud import kms_v1
-from google.cloud.kms_v1.services.key_management_service import transports
+
+from strategies.machine.late_modules import late_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    import grpc
+    from google.cloud import kms_v1
+    from google.cloud.kms_v1.services.key_management_service import transports
+else:
+    grpc = late_module("grpc")
+    kms_v1 = late_module("google.cloud.kms_v1")
+    transports = late_module("google.cloud.kms_v1.services.key_management_service.transports")
 
 TOKEN = "root-token"
 DEADLINE_S = 120

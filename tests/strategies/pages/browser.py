@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
-from playwright.sync_api import sync_playwright
-
 from local_services.chromium import chromium_options, chromium_program
 
 if TYPE_CHECKING:
@@ -27,6 +25,8 @@ Theme = Literal["light", "dark"]
 @contextmanager
 def open_browser() -> Iterator[Browser]:
     """Yield Debian's Chromium, without a window."""
+    from playwright.sync_api import sync_playwright  # half a second, in each process of a run
+
     program, environment = chromium_program()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(

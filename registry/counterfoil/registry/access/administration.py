@@ -44,7 +44,7 @@ from counterfoil.registry.access.rules import (
     parse_pattern,
 )
 from counterfoil.registry.audit.digests import audit_key, events_of
-from counterfoil.registry.store.committing import WriteTurns
+from counterfoil.registry.store.committing import WriteTurns, until_current
 from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.records import StoredKind
 from counterfoil.registry.store.writes import (
@@ -331,17 +331,21 @@ class AccessAdministration:
         await self._carry_out(change, by=by)
 
     async def note_use(self, token_id: str, hour_ms: int) -> None:
-        """Store the hour of a token's last use."""
-        found = await self._storage.records(TOKENS.name, (token_id,))
-        if found:
-            document = TOKENS.form.write(replace(TOKENS.read(found[0].document), last_used=hour_ms))
-            await self._storage.commit(
-                StoragePlan(
-                    (RecordAt(TOKENS.name, (token_id,), found[0].revision),),
-                    (RefreshRecord(TOKENS.name, (token_id,), document),),
-                ),
-                by=NO_REQUEST,
-            )
+        """Store the hour of a token's last use, also where the token is revoked meanwhile."""
+
+        async def attempt() -> None:
+            found = await self._storage.records(TOKENS.name, (token_id,))
+            if found:
+                document = TOKENS.form.write(replace(TOKENS.read(found[0].document), last_used=hour_ms))
+                await self._storage.commit(
+                    StoragePlan(
+                        (RecordAt(TOKENS.name, (token_id,), found[0].revision),),
+                        (RefreshRecord(TOKENS.name, (token_id,), document),),
+                    ),
+                    by=NO_REQUEST,
+                )
+
+        await until_current(attempt, catch_up=self._storage.catch_up)
 
     # --- roles and bindings
 

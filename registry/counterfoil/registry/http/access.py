@@ -471,7 +471,7 @@ async def the_subject(request: ApiRequest, _: RequestCaller) -> AccessResource:
 
 
 async def the_scope(request: ApiRequest, _: RequestCaller) -> AccessResource:
-    """Return the subject or context in the path, whose settings they are; the top level is the registry."""
+    """Return the subject or context in the path; settings of the top level are the registry's."""
     return scope_resource(request.scope_subject())
 
 

@@ -6,17 +6,23 @@ import asyncio
 import base64
 import hashlib
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from counterfoil.registry.access.identities.hashes import karapace_hash
+from counterfoil.registry.access.records import TOKENS
+from counterfoil.registry.store.memory import MemoryStorage
 from strategies.access.world import BOB, ROOT, World, in_world
 from strategies.registry.driver import InProcessRegistry
 from strategies.registry.waiting import until
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
+
+    from counterfoil.registry.store.protocol import StorageRecord
 
 
 def test_a_store_that_requires_credentials_has_an_administrator() -> None:
@@ -266,6 +272,38 @@ def test_tokens() -> None:
         await until(are_noted)  # the hour of a use is stored beside the request
 
     in_world(story)
+
+
+class _Meanwhile(MemoryStorage):
+    """A storage in which something happens after a token was read."""
+
+    happens: Callable[[], Awaitable[Any]] | None = None
+
+    async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[StorageRecord]:
+        found = await super().records(kind, prefix)
+        if kind == TOKENS.name and prefix and self.happens is not None:
+            happens, self.happens = self.happens, None
+            await happens()
+        return found
+
+
+def test_a_use_is_stored_although_its_token_is_revoked_meanwhile() -> None:
+    storage = _Meanwhile()
+
+    async def story(world: World) -> None:
+        await world.add(BOB, {"allow": "developer", "on": "pay.*"})
+        made = await world.done("POST", "/auth/v1/tokens", BOB, {"name": "ci"})
+        storage.happens = partial(world.done, "DELETE", f"/auth/v1/tokens/{made['id']}", BOB)
+        assert (await world.ask("GET", "/subjects", made["token"])).status == 200
+
+        async def is_noted() -> bool:
+            return all("lastUsed" in each for each in await world.done("GET", "/auth/v1/tokens"))
+
+        await until(is_noted)
+        assert storage.happens is None
+        assert (await world.ask("GET", "/subjects", made["token"])).code == 401
+
+    in_world(story, storage=storage)
 
 
 def test_services_and_roles() -> None:

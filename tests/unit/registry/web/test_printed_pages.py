@@ -91,6 +91,7 @@ def test_all_versions_of_a_subject_are_printed() -> None:
     run(story)
 
 
+@pytest.mark.slow
 def test_a_comparison_is_printed_with_its_address() -> None:
     """Its tables have limits of their own, which the JSON has too; they are no windows."""
 

@@ -17,7 +17,7 @@ from strategies.languages.decoded import version
 if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema
 
-MANY = 200_000
+MANY = 100_000
 EMPTY = '{"type": "record", "name": "E", "fields": []}'
 LONG_NAME = "n" * 2_000
 
@@ -35,6 +35,7 @@ def test_items_without_bytes_end_by_the_steps():
             assert len(found.nodes) <= 2
 
 
+@pytest.mark.slow
 def test_items_without_bytes_inside_one_another_end_by_the_steps():
     inner = '{"type": "array", "items": "null"}'
     body = encode_long(3_000) + (encode_long(100) + b"\x00") * 3_000 + b"\x00"
@@ -62,7 +63,7 @@ LARGE = [
     pytest.param(array_of(RECORD), encode_long(MANY) + b"\x01" * MANY + b"\x00", id="records-with-long-names"),
     pytest.param(parse_schema('"string"'), encode_long(MANY) + b"\x01" * MANY, id="text"),
     pytest.param(parse_schema('"bytes"'), encode_long(MANY) + b"\x01" * MANY, id="bytes"),
-    pytest.param(parse_schema(PROTO, SchemaType.PROTOBUF), b"\x0a\xc0\x9a\x0c" + b"\x01" * MANY, id="packed"),
+    pytest.param(parse_schema(PROTO, SchemaType.PROTOBUF), b"\x0a\xa0\x8d\x06" + b"\x01" * MANY, id="packed"),
     pytest.param(parse_schema(PROTO, SchemaType.PROTOBUF), b"\x12\x00" * (MANY // 2), id="messages"),
     pytest.param(parse_schema(PROTO, SchemaType.PROTOBUF), b"\x18\x00" * (MANY // 2), id="unknown"),
     pytest.param(parse_schema("{}", SchemaType.JSON), b"[" + b"1," * (MANY // 2) + b"1]", id="json-items"),
@@ -81,7 +82,7 @@ def test_large_bytes_take_memory_in_proportion_to_their_size(schema: ParsedSchem
     finally:
         tracemalloc.stop()
     assert (found.fault, found.rest) == (None, 0)
-    assert most_bytes < 8_000_000 + 40 * len(body)
+    assert most_bytes < 4_000_000 + 60 * len(body)
     assert len(found.nodes) <= 2_000
     assert sum(len(node.path) + len(node.value or "") for node in found.nodes) < 3_000_000
     assert found.value is None or len(found.value) < 300_000

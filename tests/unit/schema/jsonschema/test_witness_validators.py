@@ -27,6 +27,7 @@ from counterfoil.schema.languages.jsonschema.values.solver import Solver
 from counterfoil.schema.languages.jsonschema.view.evaluation import Evaluator
 from counterfoil.schema.languages.jsonschema.view.written import root_of
 from counterfoil.schema.model import Reference, ResolvedReference
+from strategies.cases.depth import IS_DEEP, some_of
 from strategies.json_schema.schemas import json_schemas, json_values
 
 if TYPE_CHECKING:
@@ -108,15 +109,15 @@ def _first_witness(reader: JsonSchema, writer: JsonSchema) -> Witness | NoWitnes
 @pytest.mark.slow
 def test_recorded_incompatible_pairs_have_witnesses_and_two_more_validators_confirm_each():
     """One test, since the searches take longer than all validators do."""
-    pairs = recorded(compatible=False)
-    assert len(pairs) == 660
+    assert len(recorded(compatible=False)) == 660
+    pairs = some_of(recorded(compatible=False), 3)
     found = [(reader, writer, _first_witness(reader, writer)) for reader, writer in pairs]
     witnesses = [(reader, writer, json.loads(one.body)) for reader, writer, one in found if isinstance(one, Witness)]
     # The others have none: the reference is stricter than any value asks, or the writer accepts no value at all.
-    assert len(witnesses) >= 531
+    assert len(witnesses) >= (531 if IS_DEEP else 169)
 
     alone = [each for each in witnesses if not each[0].references and not each[1].references]
-    assert len(alone) > 500
+    assert len(alone) > (500 if IS_DEEP else 150)
     assert [
         (writer.text, value)
         for reader, writer, value in alone
@@ -125,7 +126,7 @@ def test_recorded_incompatible_pairs_have_witnesses_and_two_more_validators_conf
 
     older = [one for one in alone if not one[0].draft.is_modern and not one[1].draft.is_modern]
     older = [one for one in older if isinstance(one[0].document, dict) and isinstance(one[1].document, dict)]
-    assert len(older) > 250
+    assert len(older) > (250 if IS_DEEP else 75)
     assert [
         (writer.text, value)
         for reader, writer, value in older

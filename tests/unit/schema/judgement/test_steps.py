@@ -55,6 +55,7 @@ def shared(depth: int, kind: str, *, times: int = 2) -> str:
     return json.dumps({"$ref": "#/definitions/a_0", "definitions": definitions})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [STRICT, SOUND])
 @pytest.mark.parametrize("count", [100, 300])
 def test_a_compatible_change_of_a_union_takes_steps_in_proportion_to_its_branches(

@@ -9,8 +9,10 @@ import pyarrow as pa
 import pytest
 
 from counterfoil.sdk import AvroDeserializer, AvroSerializer, JsonDeserializer, JsonSerializer
-from counterfoil.sdk.adapters.beavers import Columns, TableReader
 from counterfoil.sdk.testing import InMemoryRegistry
+from strategies.machine.late_modules import late_module
+
+adapter = late_module("counterfoil.sdk.adapters.beavers")
 
 TYPES = [
     *(pa.int32(), pa.string(), pa.date32(), pa.binary(), pa.decimal128(5, 2), pa.time32("ms"), pa.bool_()),
@@ -47,12 +49,12 @@ def test_a_batch_of_messages_that_are_all_reported_is_a_table_without_rows(colum
     registry = InMemoryRegistry().client(retries=0)
     misfit = JsonSerializer(registry, "{}").bind("t")({"a": [["no such value"]]})
     reported: list[Any] = []
-    read = TableReader(
+    read = adapter.TableReader(
         value=JsonDeserializer(registry),
         schema=pa.schema([("a", column)]),
         key=AvroDeserializer(registry),
         key_type=column,
-        columns=Columns(key="k", tombstone="dead"),
+        columns=adapter.Columns(key="k", tombstone="dead"),
         report=lambda message, error: reported.append((message, error)),
     )
     messages = [Message(misfit), Message(b"no message"), Message(None, b"no key")]
@@ -67,11 +69,11 @@ def test_one_message_that_fits_stays() -> None:
     key = AvroSerializer(registry, '"string"').bind("t", "key")("k")
     good = JsonSerializer(registry, "{}").bind("t")({"a": 1})
     reported: list[Any] = []
-    read = TableReader(
+    read = adapter.TableReader(
         value=JsonDeserializer(registry),
         schema=pa.schema([("a", pa.int32())]),
         key=AvroDeserializer(registry),
-        columns=Columns(key="k"),
+        columns=adapter.Columns(key="k"),
         report=lambda _, error: reported.append(error),
     )
     table = read([Message(b"x"), Message(good, key), Message(None)])

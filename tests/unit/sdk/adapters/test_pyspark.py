@@ -5,12 +5,14 @@ from __future__ import annotations
 import pickle
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 
 from counterfoil.sdk import AvroDeserializer, AvroSerializer, EncodeError, InvalidSettings, NotFramed, Registry
 from counterfoil.sdk.adapters.pyspark import SparkReading, SparkWriting, from_registry, to_registry, unpacked
 from counterfoil.sdk.testing import InMemoryRegistry
+from strategies.machine.late_modules import late_module
+
+pd = late_module("pandas")
 
 RIDE = '{"type": "record", "name": "Ride", "fields": [{"name": "fare", "type": "double"}]}'
 CTX = SimpleNamespace(topic="rides", field="value")

@@ -29,7 +29,7 @@ from counterfoil.sdk.serde.rules.cel import read_expression
 from counterfoil.sdk.serde.rules.cel.executors import CelError, compile_program
 from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
 from counterfoil.sdk.testing import InMemoryRegistry
-from strategies.cases.depth import times_the_examples
+from strategies.cases.depth import IS_DEEP, times_the_examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -316,7 +316,7 @@ PROTOBUF_WRITER = ProtobufSerializer(in_registry(PROTOBUF_SCHEMA, SchemaType.PRO
 
 
 @pytest.mark.slow
-@times_the_examples(8)
+@times_the_examples(8 if IS_DEEP else 3)
 @given(hostile_values())
 def test_only_our_errors_come_of_values_for_avro(value: Any):
     for write in AVRO_WRITERS:
