@@ -352,7 +352,7 @@ class Deriver:
 
     def _by_rule(self, rule: FieldRule, member: RecordField, place: _Target) -> Op | None:
         row = len(self._rows)
-        if isinstance(rule.origin, From) and rule.lookup is None and rule.cast is None:
+        if isinstance(rule.origin, From) and (rule.lookup, rule.cast, rule.failed) == (None, None, None):
             value = self._reader.find(rule.origin.path, place.scope, place.where)
             made = None if value is None else self._parts(value, member.type, place)
             op = None if value is None else self._reader.settled(rule, made, value, member.type, place.where)

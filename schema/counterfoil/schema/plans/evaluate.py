@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, FailureCode, PlanUnfinished, shown
-from counterfoil.schema.plans.casts import cast_function, widen_function
+from counterfoil.schema.plans.casts import CastRefused, cast_function, widen_function
 from counterfoil.schema.plans.formulas import (
     Binary,
     Expression,
@@ -25,28 +26,39 @@ from counterfoil.schema.plans.model import (
     Arithmetic,
     BuildRecord,
     Cast,
+    Choose,
+    Compare,
     Constant,
     ConversionPlan,
     FirstSet,
     Format,
+    IsNull,
     Join,
+    Logic,
     Lookup,
     MapBranches,
     MapItems,
     MapTagged,
     MapValues,
+    Not,
     Op,
+    Otherwise,
     Parse,
     Read,
+    Recount,
     ReplaceNull,
     RequireValue,
+    Shift,
     Split,
     Tag,
+    TextCall,
     ValueShape,
     Widen,
 )
+from counterfoil.schema.plans.moments import recounted, shifted
 from counterfoil.schema.plans.notation import LONG_RANGE
 from counterfoil.schema.plans.text_forms import format_instant, parse_instant
+from counterfoil.schema.plans.text_functions import text_function
 from counterfoil.schema.plans.tree import base_function, decoded_function
 from counterfoil.schema.texts import counted
 
@@ -259,6 +271,94 @@ def _cast(op: Cast, field: str) -> Step:
     return _through(op.of, field, cast_function(op, field))
 
 
+def _turned(of: Op, field: str, turn: Callable[[Datum], Datum]) -> Step:
+    """Return a function that applies ``turn``, whose refusals are failures of the field."""
+
+    def checked(value: object) -> Datum:
+        try:
+            return turn(value)
+        except CastRefused as refused:
+            raise ConversionError(refused.code, field, refused.text) from None
+
+    return _through(of, field, checked)
+
+
+def _recount(op: Recount, field: str) -> Step:
+    return _turned(op.of, field, lambda value: recounted(op, value))
+
+
+def _shift(op: Shift, field: str) -> Step:
+    return _turned(op.of, field, lambda value: shifted(op, value))
+
+
+def _text_call(op: TextCall, field: str) -> Step:
+    return _turned(op.of, field, text_function(op))
+
+
+def _otherwise(op: Otherwise, field: str) -> Step:
+    inner, instead = compile_op(op.of, field), op.value
+
+    def step(scope: object) -> Datum:
+        try:
+            return inner(scope)
+        except ConversionError:
+            return instead
+
+    return step
+
+
+_IS_IN_ORDER: Final[dict[str, Callable[[Datum, Datum], bool]]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _compare(op: Compare, field: str) -> Step:
+    left, right, is_in_order = compile_op(op.left, field), compile_op(op.right, field), _IS_IN_ORDER[op.sign]
+
+    def step(scope: object) -> Datum:
+        one = left(scope)
+        if one is None:
+            return None
+        other = right(scope)
+        return None if other is None else is_in_order(one, other)
+
+    return step
+
+
+def _logic(op: Logic, field: str) -> Step:
+    left, right, ends = compile_op(op.left, field), compile_op(op.right, field), op.word == "or"
+
+    def step(scope: object) -> Datum:
+        one = left(scope)
+        return one if one is None or one is ends else right(scope)
+
+    return step
+
+
+def _not(op: Not, field: str) -> Step:
+    return _through(op.of, field, operator.not_)
+
+
+def _is_null(op: IsNull, field: str) -> Step:
+    inner = compile_op(op.of, field)
+    return lambda scope: inner(scope) is None
+
+
+def _choose(op: Choose, field: str) -> Step:
+    condition, then, otherwise = (compile_op(part, field) for part in (op.condition, op.then, op.otherwise))
+
+    def step(scope: object) -> Datum:
+        is_true = condition(scope)
+        return None if is_true is None else then(scope) if is_true else otherwise(scope)
+
+    return step
+
+
 def _format(op: Format, field: str) -> Step:
     return _through(op.of, field, lambda value: format_instant(op, value, field))
 
@@ -332,7 +432,8 @@ def _join(op: Join, field: str) -> Step:
 
 
 def _arithmetic(op: Arithmetic, field: str) -> Step:
-    return compile_expression(op, field, lambda path: _read(Read(path), field))
+    operands = dict(op.operands or ())
+    return compile_expression(op, field, lambda path: compile_op(operands.get(path) or Read(path), field))
 
 
 def _build_record(op: BuildRecord, field: str) -> Step:
@@ -401,6 +502,15 @@ _COMPILER_BY_OP: dict[type, Callable[[Datum, str], Step]] = {
     Constant: _constant,
     Widen: _widen,
     Cast: _cast,
+    Recount: _recount,
+    Shift: _shift,
+    Otherwise: _otherwise,
+    Compare: _compare,
+    Logic: _logic,
+    Not: _not,
+    IsNull: _is_null,
+    Choose: _choose,
+    TextCall: _text_call,
     Format: _format,
     Parse: _parse,
     Lookup: _lookup,

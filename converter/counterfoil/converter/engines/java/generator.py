@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 PLAN_CLASS: Final = "Plan"
 _PARTS: Final = (
-    "Failure", "Texts", "Words", "Reader", "Output", "Keys", "Table", "Numbers", "Instants", "Worker", "Received",
-    "Lookup", "Conversion",
+    "Failure", "Texts", "Words", "Reader", "Output", "Keys", "Table", "Numbers", "Moments", "Instants", "Worker",
+    "Received", "Lookup", "Conversion",
 )  # fmt: skip
 _DIGITS: Final = 16
 

@@ -21,7 +21,9 @@ from counterfoil.schema.plans.model import (
     MapTagged,
     MapValues,
     Op,
+    Otherwise,
     Read,
+    Recount,
     ReplaceNull,
     RequireValue,
     Tag,
@@ -226,6 +228,13 @@ class Builder:
         lines, name = self._made(op.of, target, place, where)
         return [*lines, f"if ({name} == null) throw nullNotAllowed({quoted(where)});"], name
 
+    def _otherwise(self, op: Otherwise, target: Node, place: JavaPlace, where: str) -> Made:
+        lines, made = self._made(op.of, target, place, where)
+        name = self._java.fresh("t")
+        instead = constant(self._java, target, op.value, where)
+        caught = [f"}} catch (Failure {name}f) {{", f"  {name} = {instead};", "}"]
+        return [f"Object {name} = null;", *block("try", [*lines, f"{name} = {made};"])[:-1], *caught], name
+
     def _lookup(self, op: Lookup, target: Node, place: JavaPlace, where: str) -> Made:
         key = self._operations.scalar(op.of, place, where)  # type: ignore[arg-type]  # a place is the scope here
         if key.kind in {OBJECT, "real"}:
@@ -328,6 +337,7 @@ class Builder:
         Constant: _constant,
         ReplaceNull: _replace_null,
         RequireValue: _require_value,
+        Otherwise: _otherwise,
         Lookup: _lookup,
         BuildRecord: _record,
         MapItems: _items,
@@ -355,7 +365,7 @@ def _loop(body: list[str], made: str) -> list[str]:
 
 def _base_of(op: Op) -> str:
     """Return the base type of a scalar operation's result."""
-    return op.target.base if isinstance(op, (Cast, Widen)) else "string"
+    return op.target.base if isinstance(op, (Cast, Widen, Recount)) else "string"
 
 
 def _is_same_object(op: Widen) -> bool:

@@ -1,0 +1,59 @@
+"""The operations that the value of another one comes from, and whether an operation may fail for a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from counterfoil.schema.plans.formulas import paths_of
+from counterfoil.schema.plans.model import (
+    Arithmetic,
+    Cast,
+    Choose,
+    Compare,
+    Constant,
+    FirstSet,
+    IsNull,
+    Join,
+    Logic,
+    Lookup,
+    Not,
+    Op,
+    Otherwise,
+    Read,
+    Widen,
+)
+from counterfoil.schema.plans.types import WHOLE
+
+_SAFE_AS_TEXT = frozenset({*WHOLE, "boolean"})
+
+
+def operands_of(op: Op) -> Sequence[Op]:
+    """Return the operations that the value of a scalar operation comes from; none for a field and a constant."""
+    match op:
+        case Read() | Constant():
+            return ()
+        case Join() | FirstSet():
+            return op.parts
+        case Compare() | Logic():
+            return op.left, op.right
+        case Choose():
+            return op.condition, op.then, op.otherwise
+        case Lookup():
+            results = [Constant(result) for _, result in op.table]
+            return (op.of, *results, *([] if op.otherwise is None else [op.otherwise]))
+        case Arithmetic():
+            computed = dict(op.operands or ())
+            return [computed.get(path) or Read(path) for path in paths_of(op.expression)]
+    return (op.of,) if hasattr(op, "of") else ()
+
+
+def may_fail(op: Op) -> bool:
+    """Return whether there may be a value for which the operation fails; False only if there is certainly none."""
+    match op:
+        case Otherwise():
+            return False
+        case Cast() if op.target.word == "string" and op.source.base in _SAFE_AS_TEXT:
+            return may_fail(op.of)
+        case Read() | Constant() | Widen() | Not() | IsNull() | Join() | FirstSet() | Choose():
+            return any(map(may_fail, operands_of(op)))
+    return True
