@@ -11,17 +11,8 @@ from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, FailureCode, PlanUnfinished, shown
 from counterfoil.schema.plans.casts import CastRefused, cast_function, widen_function
-from counterfoil.schema.plans.formulas import (
-    Binary,
-    Expression,
-    FieldValue,
-    Negate,
-    Number,
-    Path,
-    paths_of,
-    result_of,
-    spell,
-)
+from counterfoil.schema.plans.expressions import Binary, Expression, FieldValue, Negate, Number, paths_of, result_of
+from counterfoil.schema.plans.formulas import Path, spell
 from counterfoil.schema.plans.model import (
     Arithmetic,
     BuildRecord,
@@ -58,7 +49,7 @@ from counterfoil.schema.plans.model import (
 from counterfoil.schema.plans.moments import recounted, shifted
 from counterfoil.schema.plans.notation import LONG_RANGE
 from counterfoil.schema.plans.text_forms import format_instant, parse_instant
-from counterfoil.schema.plans.text_functions import text_function
+from counterfoil.schema.plans.text_functions import joined_text, text_function
 from counterfoil.schema.plans.tree import base_function, decoded_function
 from counterfoil.schema.texts import counted
 
@@ -426,7 +417,10 @@ def _join(op: Join, field: str) -> Step:
 
     def step(scope: object) -> Datum:
         texts = [part(scope) for part in parts]
-        return None if None in texts else separator.join(texts)
+        try:
+            return None if None in texts else joined_text(texts, separator)
+        except CastRefused as refused:
+            raise ConversionError(refused.code, field, refused.text) from None
 
     return step
 

@@ -11,7 +11,8 @@ from counterfoil.schema.plans import ConversionError, shown
 from counterfoil.schema.plans.assign import AssignedValue, Assigner, shapes_of
 from counterfoil.schema.plans.casts import UUID_TEXT, readable
 from counterfoil.schema.plans.evaluate import compile_op
-from counterfoil.schema.plans.formulas import Binary, Call, Negate, Number, Path, paths_of, result_of, spell
+from counterfoil.schema.plans.expressions import Binary, Call, Negate, Number, paths_of, result_of
+from counterfoil.schema.plans.formulas import Path, spell
 from counterfoil.schema.plans.model import (
     Arithmetic,
     BuildRecord,

@@ -21,7 +21,8 @@ from counterfoil.schema.datum import Datum
 from counterfoil.schema.parsed import ParsedSchema
 
 if TYPE_CHECKING:
-    from counterfoil.schema.plans.formulas import Expression, Path
+    from counterfoil.schema.plans.expressions import Expression
+    from counterfoil.schema.plans.formulas import Path
     from counterfoil.schema.plans.notation import Pattern
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
 
-from counterfoil.schema.plans.formulas import paths_of
+from counterfoil.schema.datum import Datum
+from counterfoil.schema.plans.expressions import paths_of
 from counterfoil.schema.plans.model import (
     Arithmetic,
     Cast,
@@ -20,6 +22,7 @@ from counterfoil.schema.plans.model import (
     Op,
     Otherwise,
     Read,
+    TextCall,
     Widen,
 )
 from counterfoil.schema.plans.types import WHOLE
@@ -45,6 +48,29 @@ def operands_of(op: Op) -> Sequence[Op]:
             computed = dict(op.operands or ())
             return [computed.get(path) or Read(path) for path in paths_of(op.expression)]
     return (op.of,) if hasattr(op, "of") else ()
+
+
+def secrets_in(op: object) -> Iterator[str]:
+    """Yield the names of the secrets that the hashes of an operation are made with, at any depth."""
+    if isinstance(op, TextCall) and op.function == "hash":
+        yield str(op.arguments[0])
+    if isinstance(op, tuple):
+        for each in op:
+            yield from secrets_in(each)
+    elif is_dataclass(op):
+        for member in fields(op):
+            yield from secrets_in(getattr(op, member.name))
+
+
+def with_keys(op: Datum, key_of: Callable[[str], bytes]) -> Datum:
+    """Return an operation whose hashes have their keys, so that it can be carried out by another process."""
+    if isinstance(op, tuple):
+        return tuple(with_keys(each, key_of) for each in op)
+    if not is_dataclass(op) or isinstance(op, type):
+        return op
+    made = replace(op, **{member.name: with_keys(getattr(op, member.name), key_of) for member in fields(op)})
+    is_hash = isinstance(made, TextCall) and made.function == "hash"
+    return replace(made, key=key_of(str(made.arguments[0]))) if is_hash else made
 
 
 def may_fail(op: Op) -> bool:

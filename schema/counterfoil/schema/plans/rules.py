@@ -38,7 +38,8 @@ from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.paths import InvalidPath
 from counterfoil.schema.plans import ExpressionError, PlanError, shown
 from counterfoil.schema.plans.cast_rules import CAST_WORDS, CastRule, parse_cast, rounding_of
-from counterfoil.schema.plans.formulas import Expression, Path, parse_expression, source_path, spell, target_path
+from counterfoil.schema.plans.expressions import Expression, parse_expression
+from counterfoil.schema.plans.formulas import Path, source_path, spell, target_path
 from counterfoil.schema.plans.model import Rounding, Scalar
 from counterfoil.schema.plans.notation import MAX_DECIMALS, RFC3339, Pattern, check_zone, parse_pattern
 from counterfoil.schema.plans.tree import Node

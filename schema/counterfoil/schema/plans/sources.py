@@ -11,9 +11,10 @@ from counterfoil.schema.plans import spelt_as_yaml
 from counterfoil.schema.plans.assign import AssignedValue, Assigner
 from counterfoil.schema.plans.cast_rules import CastRule
 from counterfoil.schema.plans.casts import table_of
-from counterfoil.schema.plans.formulas import Path, paths_of, result_of, spell
+from counterfoil.schema.plans.expressions import paths_of
+from counterfoil.schema.plans.formula_types import WrongFormula, formula_may_be_null, typed_formula
+from counterfoil.schema.plans.formulas import Path, spell
 from counterfoil.schema.plans.model import (
-    Arithmetic,
     Cast,
     Format,
     Join,
@@ -47,7 +48,7 @@ from counterfoil.schema.plans.rules import (
     Word,
 )
 from counterfoil.schema.plans.tree import FieldIndexes, Leaf, Node, RecordType
-from counterfoil.schema.plans.types import NUMERIC, describe, is_instant, scalar_of, split_null, widens
+from counterfoil.schema.plans.types import describe, is_instant, scalar_of, split_null, widens
 from counterfoil.schema.texts import counted
 
 # The source fields of a rule: their paths, whether they may be null, and whether they were used.
@@ -328,25 +329,22 @@ class RuleReader:
         return AssignedValue(Split(value.op, origin.separator, origin.take), _STRING, value.is_nullable)
 
     def _formula(self, origin: Formula, scope: SourceScope, where: str) -> AssignedValue | None:
-        kinds: dict[tuple[str, ...], str] = {}
-        nullable = False
-        is_readable = True
-        for path in paths_of(origin.expression):
-            found = self._read_scalar(path, scope, where, wanted="a number")
-            if found is None:
-                is_readable = False
-            elif found[1].word not in NUMERIC:
-                self._problem(ProblemKind.WRONG_TYPE, where, f"{spell(path)} is {found[1]}; expected a number")
-                is_readable = False
-            else:
-                kinds[path] = "long" if found[1].word in {"int", "long", "uint32"} else "double"
-                nullable = nullable or found[0].is_nullable
-        if not is_readable:
+        scalars: dict[Path, Scalar] = {}
+        for path in dict.fromkeys(paths_of(origin.expression)):
+            found = self._read_scalar(path, scope, where, wanted="a number, a text or another value without parts")
+            if found is not None:
+                scalars[path] = found[1]
+        if len(scalars) < len(set(paths_of(origin.expression))):
             return None
-        result = result_of(origin.expression, kinds)
-        integers = tuple(sorted(path for path, kind in kinds.items() if kind == "long"))
-        op = Arithmetic(origin.expression, result, integers)
-        return AssignedValue(op, _LONG if result == "long" else _DOUBLE, nullable)
+        try:
+            made = typed_formula(origin.expression, scalars.__getitem__)
+        except WrongFormula as wrong:
+            self._problem(ProblemKind.WRONG_TYPE, where, wrong.text)
+            return None
+        if made.scalar is None:
+            self._problem(ProblemKind.WRONG_TYPE, where, "the formula is always null; write const: null")
+            return None
+        return AssignedValue(made.op, Leaf(made.scalar), formula_may_be_null(made.op, scope.is_nullable))
 
     def _format(self, origin: FormatOf, scope: SourceScope, where: str) -> AssignedValue | None:
         found = self._read_scalar(origin.path, scope, where, wanted="a date or a timestamp")

@@ -21,7 +21,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
@@ -34,9 +33,6 @@ from counterfoil.schema.plans.notation import BLANKS
 
 MOST_TEXT_BYTES: Final = 16 * 1024 * 1024
 """The largest text that a function makes of a smaller one: more than any record of a broker has."""
-MOST_WIDTH: Final = 1_000
-"""The largest width of a padded text, and the longest text that is put instead of another one."""
-SECRET_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 TextTurn: TypeAlias = Callable[[str], Datum]
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.plans import PlanError
-from counterfoil.schema.plans.formulas import FieldValue, paths_of, target_path
+from counterfoil.schema.plans.expressions import FieldValue, paths_of
+from counterfoil.schema.plans.formulas import target_path
 from counterfoil.schema.plans.rules import (
     CastRule,
     Const,

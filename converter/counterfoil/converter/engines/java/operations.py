@@ -9,7 +9,16 @@ from typing import Any, ClassVar, Final
 from counterfoil.converter.engines.java.source import BYTES, ENGINE, REAL, WHOLE, JavaClass, Slot, block, quoted, real
 from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.schema.languages.avro.types import AvroEnum, AvroKind
-from counterfoil.schema.plans.formulas import Binary, Call, Expression, FieldValue, Negate, Number, paths_of, result_of
+from counterfoil.schema.plans.expressions import (
+    Binary,
+    Call,
+    Expression,
+    FieldValue,
+    Negate,
+    Number,
+    paths_of,
+    result_of,
+)
 from counterfoil.schema.plans.model import (
     Arithmetic,
     Cast,
@@ -62,6 +71,7 @@ def formula(op: Arithmetic, read: Callable[[Path], JavaValue], java: JavaClass, 
     is_null = java.fresh("t") if nulls else None
     lines: list[str] = []
     for path, value in values.items():
+        lines += value.lines
         check = [] if value.kind == "whole" else [_operand(value, path, where)]
         if value.null_when:
             lines.append(f"if ({value.null_when}) {is_null} = true;")
@@ -439,8 +449,8 @@ class Operations:
         lines = [f"{name}.buffer(0);"]
         for number, part in enumerate(parts):
             if number and op.separator:
-                lines.append(f"{name}.append({separator}, 0, {separator}.length);")
-            lines.append(f"{name}.append({part.span});")
+                lines.append(f"{name}.join({separator}, 0, {separator}.length, {quoted(where)});")
+            lines.append(f"{name}.join({part.span}, {quoted(where)});")
         start = JavaValue(
             "bytes",
             null_when=" || ".join(f"({null})" for null in nulls) or None,
@@ -468,7 +478,8 @@ class Operations:
         return f"{table}.placeOf({key.span})", f"Texts.shown({key.span})"
 
     def _arithmetic(self, op: Arithmetic, scope: Slot, where: str) -> JavaValue:
-        found = formula(op, lambda path: self.scalar(Read(path), scope, where), self.java, where)
+        operands = dict(op.operands or ())
+        found = formula(op, lambda path: self.scalar(operands.get(path) or Read(path), scope, where), self.java, where)
         return JavaValue(
             "whole" if op.result == "long" else "real",
             found.value,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from counterfoil.converter.engines.java.operations import JavaValue, Operations
+from counterfoil.converter.engines.java.conditions import ConditionOperations
+from counterfoil.converter.engines.java.operations import JavaValue
 from counterfoil.converter.engines.java.source import (
     ENGINE,
     JavaClass,
@@ -68,7 +69,7 @@ class TargetWriter:
 
     def __init__(self, java: JavaClass) -> None:
         self._java = java
-        self._operations = Operations(java)
+        self._operations = ConditionOperations(java)
 
     def root(self, op: BuildRecord, target: AvroRecord, scope: Slot) -> list[str]:
         """Return the statements that write the whole record: calls of methods of a moderate size."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar, Final, cast
 
-from counterfoil.converter.engines.java.operations import JavaValue, Operations, formula, mode_of
+from counterfoil.converter.engines.java.conditions import OBJECT, ConditionOperations
+from counterfoil.converter.engines.java.operations import JavaValue, formula, mode_of
 from counterfoil.converter.engines.java.source import ENGINE, JavaClass, Slot, quoted, real
 from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.schema.datum import Datum
-from counterfoil.schema.plans.formulas import Binary, Call, Expression, FieldValue, Negate
+from counterfoil.schema.plans.expressions import Binary, Call, Expression, FieldValue, Negate
 from counterfoil.schema.plans.model import Arithmetic, Cast, Format, Parse, Read, Recount, Scalar, Shift, Widen
 from counterfoil.schema.plans.notation import LONG_RANGE
 from counterfoil.schema.plans.text_forms import form_function
@@ -106,7 +107,6 @@ def _with_parts(java: JavaClass, node: Node, value: Datum, where: str) -> str:
 #
 # Numbers that may have more than 64 bits, and nanoseconds, stay objects: a value of the kind ``object``.
 
-OBJECT: Final = "object"
 _NANOS: Final = frozenset({"timestamp-nanos", "duration-nanos"})
 _MICROS: Final = Scalar("timestamp-micros", "long")
 _DOUBLE: Final = Scalar("double", "double")
@@ -127,7 +127,7 @@ def is_object(scalar: Scalar) -> bool:
     return scalar.base in {"uint64", "number"} or scalar.word in _NANOS
 
 
-class MessageOperations(Operations):
+class MessageOperations(ConditionOperations):
     """Turns scalar operations on objects into Java; the scopes are of the class ``JavaPlace``."""
 
     def unboxed(self, place: JavaPlace) -> JavaValue:
@@ -305,9 +305,10 @@ class MessageOperations(Operations):
 
     def _computed_formula(self, op: Arithmetic, scope: Slot, where: str) -> JavaValue:
         objects: set[tuple[str, ...]] = set()
+        operands = dict(op.operands or ())
 
         def read(path: tuple[str, ...]) -> JavaValue:
-            value = self.scalar(Read(path), scope, where)
+            value = self.scalar(operands.get(path) or Read(path), scope, where)
             if value.kind != OBJECT:
                 return value
             objects.add(path)
@@ -326,7 +327,7 @@ class MessageOperations(Operations):
         )
 
     _operations: ClassVar[dict[type, Callable[..., JavaValue]]] = {
-        **Operations._operations,  # noqa: SLF001 - the table that this class extends
+        **ConditionOperations._operations,  # noqa: SLF001 - the table that this class extends
         Read: _found,
         Widen: _widened,
         Cast: _casted,
