@@ -335,7 +335,7 @@ class Deriver:
         row = len(self._rows)
         if rule.to is not None:
             op = self._to_branch(rule, target, place)
-        elif isinstance(rule.origin, From) and rule.lookup is None and rule.cast is None:
+        elif isinstance(rule.origin, From) and (rule.lookup, rule.cast, rule.failed) == (None, None, None):
             op = self._from(rule, rule.origin, target, place)
         else:
             if place.node.children:
