@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 TYPES = (
     "boolean", "int", "long", "uint32", "uint64", "float", "double", "number", "string", "bytes", "fixed(2)", "base64",
-    "enum(A, B)", "enum(A, C)", "uuid", "decimal(9, 2)", "decimal(6, 1)", "date", "time-millis", "time-micros",
-    "full-date",    "date-time", "timestamp-millis", "timestamp-micros", "timestamp-nanos", "local-timestamp-millis",
+    "enum(A, B)", "enum(A, C)", "uuid", "decimal(9, 2)", "decimal(6, 1)", "decimal(20, 0)",
+    "decimal(20, 6)", "date", "time-millis", "time-micros",
+    "full-date", "date-time", "timestamp-millis", "timestamp-micros", "timestamp-nanos", "local-timestamp-millis",
     "local-timestamp-micros", "Timestamp", "Duration",
 )  # fmt: skip
 

@@ -29,13 +29,16 @@ def compiled(spark: Any) -> Convert:
         return compiler.getClassLoader()
 
     def run(conversion: Conversion, values: list[bytes]) -> list[Answer]:
-        source = JavaEngine(conversion).source
+        engine = JavaEngine(conversion)
+        source = engine.source
         above = jvm.java.lang.Thread.currentThread().getContextClassLoader()
         for each in source.uses:
             if each.package not in loader_by_package:
                 loader_by_package[each.package] = loader(each.text, above)
             above = loader_by_package[each.package]
         plan = load_plan(jvm, loader(source.text, above), source)
+        for name, key in engine.secrets.items():
+            plan.setSecret(name, key.hex())
         return list(_answers(plan.convertAll(b"".join(struct.pack(">i", len(value)) + value for value in values))))
 
     return run

@@ -17,6 +17,8 @@ from counterfoil.schema.plans import ConversionError, FailureCode, PlanUnfinishe
 from counterfoil.schema.plans.derivations import resolution_conflicts
 from counterfoil.schema.plans.evaluate import compile_op
 from counterfoil.schema.plans.model import Op
+from counterfoil.schema.plans.operands import secrets_in, with_keys
+from counterfoil.schema.plans.text_functions import secret_of
 from counterfoil.schema.texts import counted
 from counterfoil.schema.wire import ID_PREFIX_BYTES, MAGIC_ID
 
@@ -111,7 +113,8 @@ class RecordRecipe:
 def recipe_of(conversion: Conversion) -> RecordRecipe:
     """Return the recipe of a conversion.
 
-    Raises ``PlanUnfinished`` for a plan with problems, and ``EngineCannot`` when a writer's value would have another
+    Raises ``PlanUnfinished`` for a plan with problems, ``SecretMissing`` for a hash without its secret, which is read
+    here, and ``EngineCannot`` when a writer's value would have another
     meaning as the source's, such as a timestamp whose unit changed.
     """
     plan = conversion.plan
@@ -120,8 +123,9 @@ def recipe_of(conversion: Conversion) -> RecordRecipe:
     for schema_id, writer in conversion.writer_by_id.items():
         for path, why in resolution_conflicts(writer, plan.source):
             raise EngineCannot("reference", field=f"{path} (schema id {schema_id})", why=why)
+    root = with_keys(plan.root, secret_of) if any(True for _ in secrets_in(plan.root)) else plan.root
     return RecordRecipe(
-        plan.root,
+        root,
         pack(plan.source),
         pack(plan.target),
         tuple((schema_id, pack(writer)) for schema_id, writer in sorted(conversion.writer_by_id.items())),

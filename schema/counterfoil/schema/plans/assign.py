@@ -9,6 +9,7 @@ from typing import Final, TypeGuard
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import shown
 from counterfoil.schema.plans.branches import BranchTable, branches_of
+from counterfoil.schema.plans.cast_rules import CastRule
 from counterfoil.schema.plans.casts import value_of_rule
 from counterfoil.schema.plans.formulas import spell
 from counterfoil.schema.plans.model import (
@@ -24,7 +25,8 @@ from counterfoil.schema.plans.model import (
     Tag,
     Widen,
 )
-from counterfoil.schema.plans.rules import CastRule, cast_words, decimals_of, rule_text
+from counterfoil.schema.plans.moments import NO_WORDS, MomentRefused, MomentWords, as_moment
+from counterfoil.schema.plans.rules import cast_words, decimals_of, rule_text
 from counterfoil.schema.plans.tree import (
     Leaf,
     Node,
@@ -48,6 +50,7 @@ from counterfoil.schema.plans.types import (
     same_values,
     scalar_of,
     split_null,
+    takes_rounding,
     widens,
 )
 
@@ -61,6 +64,8 @@ class AssignedValue:
     is_nullable: bool = False
 
 
+_NUMBERS_OF_SYMBOLS: Final = frozenset({"int", "long"})
+"""The types that have every number of an enum's symbols."""
 DECIMALS: Final = "decimals: "
 """How the text of a problem begins that is about the decimals of a cast."""
 
@@ -146,6 +151,8 @@ class Assigner:
         source, wanted = scalar_of(source_type), scalar_of(target_type)
         if self._resolving and _is_enum(source_type) and _is_enum(target_type):
             return _resolved_enum(value.op, source_type, target_type)
+        if cast is not None and (numbered := _by_numbers(value.op, source_type, target_type)) is not None:
+            return numbered
         if source is None or wanted is None:
             self._problem(
                 ProblemKind.WRONG_TYPE, where, f"{describe(source_type)} cannot become {describe(target_type)}"
@@ -166,8 +173,13 @@ class Assigner:
         return False
 
     def _rounds(self, cast: CastRule, source: Node, target: Node, where: str) -> bool:
-        """Return whether the ``decimals`` of a cast have an effect, if there are any; else report it."""
+        """Return whether the words beside a cast have an effect, if there are any; else report it."""
         given, wanted = scalar_of(source), scalar_of(target)
+        if cast.moment.are_given and (given is None or wanted is None or same_values(source, target)):
+            word = next(word for word in ("unit", "zone", "rounding") if getattr(cast.moment, word) is not None)
+            text = f"{word} has no effect on {describe(source)} as {describe(target)}; leave it out"
+            self._problem(ProblemKind.WRONG_TYPE, where, text)
+            return False
         if cast.decimals is None or not self._rounds_decimals:
             return True
         if given is not None and wanted is not None and rounds(given, wanted):
@@ -193,6 +205,11 @@ class Assigner:
         free: bool,
     ) -> Op | None:
         """Return a scalar as a larger type or by a cast; ``whole`` is the type of the field, with its null."""
+        words = NO_WORDS if cast is None else cast.moment
+        if not self._resolving:
+            is_done, moment = self._moment(value, source, target, words, where)
+            if is_done:
+                return moment
         if widens(source, target):
             return Widen(value.op, source, target)
         if not casts(source, target):
@@ -203,17 +220,39 @@ class Assigner:
             advice = f"give it a rule such as {self._rule(value, source, target, whole)}"
             self._problem(ProblemKind.LOSSY, where, f"{_loss(source, target)}; {advice}")
             return None
-        decimals = cast.decimals if cast else None
-        if needs_decimals(source, target) and decimals is None:
-            words = "as text" if target.word == "string" else f"as {target}"
+        decimals, rounding = cast.decimals if cast else None, words.rounding
+        if needs_decimals(source, target) and decimals is None and (rounding is None or target.word == "string"):
+            how = "as text" if target.word == "string" else f"as {target}"
             advice = f"such as decimals: {decimals_of(target)}"
-            self._problem(ProblemKind.LOSSY, where, f"{source} {words} needs decimals: {advice}")
+            self._problem(ProblemKind.LOSSY, where, f"{source} {how} needs decimals: {advice}")
             return None
-        if not keeps_meaning(source, target) or decimals is not None:
+        if not keeps_meaning(source, target) or decimals is not None or rounding is not None:
             self.lossy(where)
         if rounds(source, target) and self._rounds_decimals:
-            return Cast(value.op, source, target, rounded=decimals)
-        return Cast(value.op, source, target, decimals)
+            return Cast(value.op, source, target, rounded=decimals, rounding=rounding)
+        return Cast(value.op, source, target, decimals, rounding=rounding)
+
+    def _moment(
+        self, value: AssignedValue, source: Scalar, target: Scalar, words: MomentWords, where: str
+    ) -> tuple[bool, Op | None]:
+        """Return whether a time becomes another one or a number, or should, and if so the operation."""
+        try:
+            made = as_moment(value.op, source, target, words)
+        except MomentRefused as refused:
+            self._problem(ProblemKind.LOSSY if refused.is_loss else ProblemKind.WRONG_TYPE, where, refused.text)
+            return True, None
+        if made is not None:
+            if made.loss:
+                self.lossy(where)
+                self._note(f"{where}: {source} as {target}: {made.loss}")
+            return True, made.op
+        unused = [word for word in ("unit", "zone") if getattr(words, word) is not None]
+        if words.rounding is not None and not takes_rounding(source, target):
+            unused.append("rounding")
+        if unused:
+            text = f"{unused[0]} has no effect on {source} as {target}; leave it out"
+            self._problem(ProblemKind.WRONG_TYPE, where, text)
+        return bool(unused), None
 
     def _rule(self, value: AssignedValue, source: Scalar, target: Scalar, whole: Node) -> str:
         """Return the rule that casts a value, as it is written in a bridge file."""
@@ -347,6 +386,18 @@ def _resolved_enum(op: Op, writer: Leaf, reader: Leaf) -> Op:
     known = tuple((symbol, symbol) for symbol in writer.symbols if symbol in reader.symbols)
     default = reader.default if reader.default in reader.symbols else None
     return Lookup(op, known, Constant(default) if default is not None else None)
+
+
+def _by_numbers(op: Op, source: Node, target: Node) -> Lookup | None:
+    """Return the number of an enum's symbol, or the symbol of a number; None if there is no such conversion."""
+    if not isinstance(source, Leaf) or not isinstance(target, Leaf):
+        return None
+    if _is_enum(source) and source.numbers and target.scalar.word in _NUMBERS_OF_SYMBOLS:
+        return Lookup(op, tuple(zip(source.symbols, source.numbers, strict=True)))
+    if _is_enum(target) and target.numbers and source.scalar.word in _NUMBERS_OF_SYMBOLS:
+        pairs = zip(target.numbers, target.symbols, strict=True)
+        return Lookup(op, tuple(dict(reversed([*pairs])).items()))
+    return None
 
 
 def _loss(source: Scalar, target: Scalar) -> str:

@@ -365,7 +365,8 @@ class _Reader:
             return NullType()
         if isinstance(node, (avro.AvroEnum, avro.AvroFixed)):
             default = node.default if isinstance(node, avro.AvroEnum) else None
-            return Leaf(scalar_of(node), node.name, node.full_name, default)
+            scalar = scalar_of(node)
+            return Leaf(scalar, node.name, node.full_name, default, range(len(scalar.symbols)))
         return Leaf(scalar_of(node))
 
     def _record(self, node: avro.AvroRecord) -> RecordType:

@@ -7,12 +7,23 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans.formulas import BranchSegment
 from counterfoil.schema.plans.model import ValueShape
 from counterfoil.schema.plans.tree import Leaf, Node, NullType, RecordType, UnionType, full_name_of
 from counterfoil.schema.plans.types import shape_of
 
 _MOST_NAMES: Final = 20
+SHAPE_BY_CLASS: Final = {
+    bool: ValueShape.BOOLEAN,
+    int: ValueShape.INTEGER,
+    float: ValueShape.REAL,
+    str: ValueShape.TEXT,
+    bytes: ValueShape.BYTES,
+    list: ValueShape.LIST,
+    dict: ValueShape.OBJECT,
+}
+"""The shape of a base value by its Python class."""
 
 
 def branches_of(node: Node) -> Sequence[Node]:
@@ -26,6 +37,14 @@ def shapes_of(branch: Node) -> tuple[ValueShape, ...]:
         return ValueShape.REAL, ValueShape.INTEGER
     shape = shape_of(branch)
     return () if shape is None else (shape,)
+
+
+def value_of_branch(segment: BranchSegment, value: Datum) -> Datum:
+    """Return the value of a union if it is of the branch, without its index; else None."""
+    if segment.shapes:
+        return value if SHAPE_BY_CLASS[type(value)].value in segment.shapes else None
+    index, inner = value
+    return inner if index == segment.place else None
 
 
 def branch_names(node: Node) -> list[tuple[str, ...]]:

@@ -47,7 +47,8 @@ from counterfoil.schema.plans.bridge import BridgeFile, DeliveryGuarantee, Frami
 from counterfoil.schema.plans.derivations import derive_back, stored_plan
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.formulas import SOURCE_PATH_PATTERN, TARGET_PATH_PATTERN
-from counterfoil.schema.plans.model import ConversionPlan
+from counterfoil.schema.plans.model import ConversionPlan, Rounding
+from counterfoil.schema.plans.moments import NANOS_BY_UNIT
 from counterfoil.schema.plans.notation import MAX_DECIMALS
 from counterfoil.schema.plans.rules import FOLLOWING_BY_ORIGIN, NumberMeaning, PlanRules, parse_rules
 from counterfoil.schema.plans.tree import with_message
@@ -287,12 +288,18 @@ _WORDS: Final[dict[str, tuple[str, Json]]] = {
     "format": ("The date or point in time that is written as text.", _SOURCE_SCHEMA),
     "parse": ("The text that is read as a date or point in time.", _SOURCE_SCHEMA),
     "with": ("The text between joined texts.", {"type": "string"}),
-    "as": ("A date pattern such as yyyy-MM-dd HH:mm:ss.", {"type": "string"}),
+    "as": ("A date pattern such as yyyy-MM-dd HH:mm:ss, or rfc3339.", {"type": "string"}),
     "zone": ("UTC, an offset, or a name such as Europe/Paris.", {"type": "string"}),
     "lookup": ("A table from source values to target values.", {"type": "object", "minProperties": 1}),
-    "else": ("What a value becomes that is not in the table: error, keep, or a value.", True),
+    "ignore_case": ("Whether keys of the table and texts are compared in lower case.", {"type": "boolean"}),
+    "else": (
+        "What a value becomes that fails, or that is not in the table: error, keep (in a table), or a value.",
+        True,
+    ),
     "cast": ("The type of the target field, by name.", {"type": "string"}),
     "decimals": ("The decimals of a number as text.", {"type": "integer", "minimum": 0, "maximum": MAX_DECIMALS}),
+    "unit": ("What a number counts that is or becomes a time.", {"enum": [*NANOS_BY_UNIT]}),
+    "rounding": ("How a number is rounded, or exact.", {"enum": [each.value for each in Rounding]}),
     "null": ("What null becomes: error, or a value.", True),
     "branch": ("The union whose branch's name is the value.", _SOURCE_SCHEMA),
     "to": ("The target's branch that the value becomes: a <name>, error, null or drop; or a table with by.", True),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, FailureCode, shown, spelt_as_yaml
 from counterfoil.schema.plans.avro import decimal_bytes
-from counterfoil.schema.plans.model import Cast, Scalar
+from counterfoil.schema.plans.model import Cast, Rounding, Scalar
 from counterfoil.schema.plans.notation import (
     LONG_RANGE,
     double_of_text,
@@ -23,6 +23,7 @@ from counterfoil.schema.plans.notation import (
     text_of_real,
     whole_of_text,
 )
+from counterfoil.schema.plans.rounding import EXACT_CONTEXT, rounded_decimal, rounded_ratio
 from counterfoil.schema.plans.text_forms import NoForm, form_function
 from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, RecordType, UnionType
 from counterfoil.schema.plans.types import (
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 # bytes → fixed           of the right size, else ``cast-failed``
 # decimals                exact: ``cast-failed`` when digits would be lost, ``out-of-range`` beyond the precision; with
 #                         ``decimals`` rounded half up before that, as real numbers always are, by their shortest digits
+# with a rounding         text, real → whole, and digits beyond ``decimals``: as it says; :mod:`.rounding`
 # instants                cut off to the larger unit, ``out-of-range`` in the smaller
 # forms of one value      :mod:`.text_forms`: points in time, dates and bytes as text
 # ======================  ==============================================================================================
@@ -65,12 +67,11 @@ Turn: TypeAlias = Callable[[Datum], Datum]
 
 UUID_TEXT: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 """The texts that are UUIDs, in letters of any case."""
-_EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _MAX_DECIMAL_DIGITS: Final = 1000
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
-class _Refused(Exception):
+class CastRefused(Exception):
     """A value that a cast does not accept: the code and the sentence."""
 
     def __init__(self, code: FailureCode, text: str) -> None:
@@ -95,7 +96,7 @@ def cast_function(op: Cast, field: str) -> Turn:
     def cast(value: object) -> Datum:
         try:
             return turn(value)
-        except (_Refused, NoForm) as refused:
+        except (CastRefused, NoForm) as refused:
             raise ConversionError(refused.code, field, refused.text) from None
 
     return cast
@@ -103,12 +104,12 @@ def cast_function(op: Cast, field: str) -> Turn:
 
 def _turn(op: Cast) -> Turn:
     source, target = op.source, op.target
-    form = form_function(source, target)
+    form = form_function(source, target, rounding=op.rounding, zone=op.zone)
     if form is not None:
         return form
     if is_instant(source) and is_instant(target):
         return lambda value: _rescaled(value, source, target)
-    if "decimal" in {source.word, target.word}:
+    if "decimal" in {source.word, target.word} or op.rounding is not None:
         return lambda value: _by_decimal(value, op)
     if target.word == "uuid":
         return lambda text: text if UUID_TEXT.fullmatch(text) else _refuse(text, "no UUID")
@@ -128,11 +129,11 @@ def _same(value: object) -> Datum:
 
 
 def _refuse(value: object, problem: str) -> Datum:
-    raise _Refused(FailureCode.CAST_FAILED, f"{shown(value)} is {problem}")
+    raise CastRefused(FailureCode.CAST_FAILED, f"{shown(value)} is {problem}")
 
 
 def _beyond(value: object, target: Scalar) -> Datum:
-    raise _Refused(FailureCode.OUT_OF_RANGE, f"{shown(value)} does not fit {target}")
+    raise CastRefused(FailureCode.OUT_OF_RANGE, f"{shown(value)} does not fit {target}")
 
 
 def _ranged(number: int, value: object, target: Scalar) -> int:
@@ -156,7 +157,7 @@ def _float(value: float) -> float:
         return float_of_whole(value)
     near = nearest_float(value)
     if math.isinf(near) and math.isfinite(value):
-        raise _Refused(FailureCode.OUT_OF_RANGE, f"{shown(value)} does not fit float")
+        raise CastRefused(FailureCode.OUT_OF_RANGE, f"{shown(value)} does not fit float")
     return near
 
 
@@ -164,7 +165,7 @@ def _double(value: float) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise _Refused(FailureCode.OUT_OF_RANGE, f"{shown(value)} does not fit double") from None
+        raise CastRefused(FailureCode.OUT_OF_RANGE, f"{shown(value)} does not fit double") from None
 
 
 def _number(value: float) -> float:
@@ -231,26 +232,50 @@ def _rescaled(value: int, source: Scalar, target: Scalar) -> int:
 
 def _by_decimal(value: object, op: Cast) -> Datum:
     source, target = op.source, op.target
-    number = _decimal_of(value, source)
+    number = decimal_of(value, source)
     if target.base in {"double", "number"}:
         return float(number)
     text = _shown_decimal(number) if source.word == "decimal" else shown(value)
     if target.base == "string":
-        return f"{_rounded(number, op.rounded):f}"
-    if number and abs(number.adjusted()) > _MAX_DECIMAL_DIGITS:
+        return f"{_rounded(number, op, text):f}"
+    if is_beyond(number):
         return _beyond_text(text, target)
-    return _decimal_bytes(_rounded(number, op.rounded), text, target)
+    if target.base in WHOLE:
+        return _whole_of_decimal(number, op, text)
+    return _decimal_bytes(_rounded(number, op, text), text, target)
 
 
-def _rounded(number: Decimal, decimals: int | None) -> Decimal:
-    """Return a number rounded half up, without a sign where that makes it zero."""
+def is_beyond(number: Decimal) -> bool:
+    """Return whether a number is so large or so small that its digits would be too many."""
+    return bool(number) and abs(number.adjusted()) > _MAX_DECIMAL_DIGITS
+
+
+def _whole_of_decimal(number: Decimal, op: Cast, text: str) -> int:
+    numerator, denominator = number.as_integer_ratio()
+    made = rounded_ratio(numerator, denominator, op.rounding or Rounding.EXACT)
+    if made is None:
+        raise CastRefused(FailureCode.CAST_FAILED, f"{text} is no whole number")
+    low, high = range_of(op.target)
+    if not low <= made <= high:
+        raise CastRefused(FailureCode.OUT_OF_RANGE, f"{text} does not fit {op.target}")
+    return made
+
+
+def _rounded(number: Decimal, op: Cast, text: str) -> Decimal:
+    """Return a number with the decimals of a cast: those of its rule, or else those of a decimal that is rounded."""
+    decimals = op.rounded
+    if decimals is None and op.rounding is not None:
+        decimals = op.target.scale if op.target.word == "decimal" else op.decimals
     if decimals is None:
         return number
-    made = number.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP, context=_EXACT)
-    return made or abs(made)
+    made = rounded_decimal(number, decimals, op.rounding or Rounding.HALF_UP)
+    if made is None:
+        raise CastRefused(FailureCode.CAST_FAILED, f"{text} is more exact than {decimals} decimals")
+    return made
 
 
-def _decimal_of(value: Datum, source: Scalar) -> Decimal:
+def decimal_of(value: Datum, source: Scalar) -> Decimal:
+    """Return exactly the number that a value means: of a real one, the shortest digits that name it."""
     if source.word == "decimal":
         return decimal_of_bytes(value, source)
     if isinstance(value, int):
@@ -266,7 +291,7 @@ def _decimal_of(value: Datum, source: Scalar) -> Decimal:
 def decimal_of_bytes(value: bytes, scalar: Scalar) -> Decimal:
     """Return the number of a base value of a decimal."""
     unscaled = int.from_bytes(value, "big", signed=True)
-    return Decimal(unscaled).scaleb(-scalar.scale, context=_EXACT)
+    return Decimal(unscaled).scaleb(-scalar.scale, context=EXACT_CONTEXT)
 
 
 def _shown_decimal(number: Decimal) -> str:
@@ -275,16 +300,20 @@ def _shown_decimal(number: Decimal) -> str:
 
 
 def _beyond_text(text: str, target: Scalar) -> bytes:
-    raise _Refused(FailureCode.OUT_OF_RANGE, f"{text} does not fit {target}")
+    raise CastRefused(FailureCode.OUT_OF_RANGE, f"{text} does not fit {target}")
 
 
 def _decimal_bytes(number: Decimal, text: str, target: Scalar) -> bytes:
     """Return the number as bytes in the target's scale, if that needs no rounding; ``text`` shows the value."""
-    scaled = number.scaleb(target.scale, context=_EXACT)
+    scaled = number.scaleb(target.scale, context=EXACT_CONTEXT)
     if scaled != scaled.to_integral_value():
-        raise _Refused(FailureCode.CAST_FAILED, f"{text} is more exact than {target.scale} decimals")
-    unscaled = int(scaled)
-    if len(str(abs(unscaled))) > (target.precision or 0):
+        raise CastRefused(FailureCode.CAST_FAILED, f"{text} is more exact than {target.scale} decimals")
+    return bytes_of_scaled(int(scaled), text, target)
+
+
+def bytes_of_scaled(unscaled: int, text: str, target: Scalar) -> bytes:
+    """Return a number of units of the last decimal as bytes; ``text`` shows the value. Raises ``CastRefused``."""
+    if abs(unscaled) >= 10 ** (target.precision or 0):
         return _beyond_text(text, target)
     try:
         return decimal_bytes(unscaled, target.size)
@@ -301,7 +330,7 @@ def decimal_of_number(given: float, target: Scalar) -> bytes | None:
         return None
     try:
         return _decimal_bytes(number, "", target)
-    except _Refused:
+    except CastRefused:
         return None
 
 
@@ -370,6 +399,7 @@ def table_of(lookup: LookupRule, source: Scalar, target: Node) -> tuple[tuple[tu
     for written, result in lookup.table:
         try:
             key = _key(written, source)
+            key = key.lower() if lookup.ignores_case else key
         except NoValue as no_value:
             problems.append(f"lookup {shown(written)}: {no_value}")
             continue

@@ -305,13 +305,12 @@ class Deriver:
         found = self._partner(member, match) if match else None
         if match and found:
             return self._by_name(member, found, (*match.path, found.name), place)
-        if place.node.children:
-            return self._from_children(member, place)
-        if match is not None and not self._resolving:
+        is_union = isinstance(split_null(member.type)[1], UnionType)
+        if match is not None and not self._resolving and (is_union or not place.node.children):
             is_done, op = self._by_oneof(member, match, place)
             if is_done:
                 return op
-        return self._without_source(member, place)
+        return self._from_children(member, place) if place.node.children else self._without_source(member, place)
 
     def _partner(self, member: RecordField, match: RecordMatch) -> RecordField | None:
         """Return the source field of a target field: by name, by aliases of the two sides, by Protobuf number."""
@@ -335,7 +334,7 @@ class Deriver:
         row = len(self._rows)
         if rule.to is not None:
             op = self._to_branch(rule, target, place)
-        elif isinstance(rule.origin, From) and rule.lookup is None and rule.cast is None:
+        elif isinstance(rule.origin, From) and (rule.lookup, rule.cast, rule.failed) == (None, None, None):
             op = self._from(rule, rule.origin, target, place)
         else:
             if place.node.children:

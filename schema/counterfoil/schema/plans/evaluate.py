@@ -3,58 +3,59 @@
 from __future__ import annotations
 
 import math
-import threading
+import operator
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Final, TypeAlias
 
 from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, FailureCode, PlanUnfinished, shown
-from counterfoil.schema.plans.casts import cast_function, widen_function
-from counterfoil.schema.plans.formulas import (
-    Binary,
-    BranchSegment,
-    Expression,
-    FieldValue,
-    Negate,
-    Number,
-    Path,
-    paths_of,
-    result_of,
-    spell,
-)
+from counterfoil.schema.plans.branches import SHAPE_BY_CLASS, value_of_branch
+from counterfoil.schema.plans.casts import CastRefused, cast_function, widen_function
+from counterfoil.schema.plans.expressions import Binary, Expression, FieldValue, Negate, Number, paths_of, result_of
+from counterfoil.schema.plans.formulas import BranchSegment, Path, spell
+from counterfoil.schema.plans.levels import current_levels, levels_of_plan
 from counterfoil.schema.plans.model import (
-    MAX_LEVELS,
     Arithmetic,
-    BranchChoice,
+    BranchByValue,
     BuildRecord,
     Cast,
+    Choose,
+    Compare,
     Constant,
     ConversionPlan,
     Define,
     FirstSet,
     Format,
+    IsNull,
     Join,
     LeaveOut,
+    Logic,
     Lookup,
     MapBranches,
     MapItems,
     MapTagged,
     MapValues,
+    Not,
     Op,
+    Otherwise,
     Parse,
     Read,
+    Recount,
     Repeat,
     ReplaceNull,
     RequireValue,
+    Shift,
     Split,
     Tag,
-    ValueShape,
+    TextCall,
     Widen,
 )
+from counterfoil.schema.plans.moments import recounted, shifted
 from counterfoil.schema.plans.notation import LONG_RANGE
+from counterfoil.schema.plans.operands import leaves_out
 from counterfoil.schema.plans.text_forms import format_instant, parse_instant
+from counterfoil.schema.plans.text_functions import joined_text, text_function
 from counterfoil.schema.plans.tree import base_function, decoded_function
 from counterfoil.schema.texts import counted
 
@@ -220,19 +221,10 @@ def _turns(plan: ConversionPlan) -> tuple[Step | None, Step | None]:
     return base_function(plan.source), decoded_function(plan.target)
 
 
-_LEVELS: ContextVar[_Levels] = ContextVar("levels")
-"""The operations that repeat themselves, of the plan that is being compiled: all compiling functions need them."""
-
-
 def compile_op(op: Op, field: str) -> Step:
     """Return the function of an operation; ``field`` is the target path in its errors."""
-    if _LEVELS.get(None) is not None:
+    with levels_of_plan():
         return _COMPILER_BY_OP[type(op)](op, field)
-    token = _LEVELS.set(_Levels())
-    try:
-        return _COMPILER_BY_OP[type(op)](op, field)
-    finally:
-        _LEVELS.reset(token)
 
 
 def _read(op: Read, _field: str) -> Step:
@@ -262,17 +254,10 @@ def _read_branches(path: Path) -> Step:
         for name in path:
             if scope is None:
                 return None
-            scope = _of_branch(name, scope) if isinstance(name, BranchSegment) else scope[name]
+            scope = value_of_branch(name, scope) if isinstance(name, BranchSegment) else scope[name]
         return scope
 
     return read
-
-
-def _of_branch(segment: BranchSegment, value: Datum) -> Datum:
-    if segment.shapes:
-        return value if _SHAPE_BY_CLASS[type(value)].value in segment.shapes else None
-    index, inner = value
-    return inner if index == segment.place else None
 
 
 def _constant(op: Constant, _field: str) -> Step:
@@ -297,6 +282,94 @@ def _widen(op: Widen, field: str) -> Step:
 
 def _cast(op: Cast, field: str) -> Step:
     return _through(op.of, field, cast_function(op, field))
+
+
+def _turned(of: Op, field: str, turn: Callable[[Datum], Datum]) -> Step:
+    """Return a function that applies ``turn``, whose refusals are failures of the field."""
+
+    def checked(value: object) -> Datum:
+        try:
+            return turn(value)
+        except CastRefused as refused:
+            raise ConversionError(refused.code, field, refused.text) from None
+
+    return _through(of, field, checked)
+
+
+def _recount(op: Recount, field: str) -> Step:
+    return _turned(op.of, field, lambda value: recounted(op, value))
+
+
+def _shift(op: Shift, field: str) -> Step:
+    return _turned(op.of, field, lambda value: shifted(op, value))
+
+
+def _text_call(op: TextCall, field: str) -> Step:
+    return _turned(op.of, field, text_function(op))
+
+
+def _otherwise(op: Otherwise, field: str) -> Step:
+    inner, instead = compile_op(op.of, field), op.value
+
+    def step(scope: object) -> Datum:
+        try:
+            return inner(scope)
+        except ConversionError:
+            return instead
+
+    return step
+
+
+_IS_IN_ORDER: Final[dict[str, Callable[[Datum, Datum], bool]]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _compare(op: Compare, field: str) -> Step:
+    left, right, is_in_order = compile_op(op.left, field), compile_op(op.right, field), _IS_IN_ORDER[op.sign]
+
+    def step(scope: object) -> Datum:
+        one = left(scope)
+        if one is None:
+            return None
+        other = right(scope)
+        return None if other is None else is_in_order(one, other)
+
+    return step
+
+
+def _logic(op: Logic, field: str) -> Step:
+    left, right, ends = compile_op(op.left, field), compile_op(op.right, field), op.word == "or"
+
+    def step(scope: object) -> Datum:
+        one = left(scope)
+        return one if one is None or one is ends else right(scope)
+
+    return step
+
+
+def _not(op: Not, field: str) -> Step:
+    return _through(op.of, field, operator.not_)
+
+
+def _is_null(op: IsNull, field: str) -> Step:
+    inner = compile_op(op.of, field)
+    return lambda scope: inner(scope) is None
+
+
+def _choose(op: Choose, field: str) -> Step:
+    condition, then, otherwise = (compile_op(part, field) for part in (op.condition, op.then, op.otherwise))
+
+    def step(scope: object) -> Datum:
+        is_true = condition(scope)
+        return None if is_true is None else then(scope) if is_true else otherwise(scope)
+
+    return step
 
 
 def _format(op: Format, field: str) -> Step:
@@ -366,13 +439,17 @@ def _join(op: Join, field: str) -> Step:
 
     def step(scope: object) -> Datum:
         texts = [part(scope) for part in parts]
-        return None if None in texts else separator.join(texts)
+        try:
+            return None if None in texts else joined_text(texts, separator)
+        except CastRefused as refused:
+            raise ConversionError(refused.code, field, refused.text) from None
 
     return step
 
 
 def _arithmetic(op: Arithmetic, field: str) -> Step:
-    return compile_expression(op, field, lambda path: _read(Read(path), field))
+    operands = dict(op.operands or ())
+    return compile_expression(op, field, lambda path: compile_op(operands.get(path) or Read(path), field))
 
 
 def _build_record(op: BuildRecord, field: str) -> Step:
@@ -410,35 +487,11 @@ _LEFT_OUT: Final = object()
 """The result of ``LeaveOut``, which no value of a field is."""
 
 
-def leaves_out(op: Op) -> bool:
-    """Return whether the operation of an item, or of a value of a map, may have no value, so that it is left out."""
-    match op:
-        case LeaveOut():
-            return True
-        case MapBranches() | MapTagged():
-            return any(leaves_out(branch) for _, branch in op.branches)
-        case BranchChoice():
-            parts = [*(case for _, case in op.cases), op.otherwise]
-            return any(part is not None and leaves_out(part) for part in parts)
-    return isinstance(op, RequireValue) and leaves_out(op.of)
-
-
-_SHAPE_BY_CLASS = {
-    bool: ValueShape.BOOLEAN,
-    int: ValueShape.INTEGER,
-    float: ValueShape.REAL,
-    str: ValueShape.TEXT,
-    bytes: ValueShape.BYTES,
-    list: ValueShape.LIST,
-    dict: ValueShape.OBJECT,
-}
-
-
 def _map_branches(op: MapBranches, field: str) -> Step:
     step_by_shape = {shape: compile_op(branch, field) for shape, branch in op.branches}
 
     def turn(value: object) -> Datum:
-        step = step_by_shape.get(_SHAPE_BY_CLASS[type(value)])
+        step = step_by_shape.get(SHAPE_BY_CLASS[type(value)])
         if step is None:
             raise ConversionError(FailureCode.UNION_BRANCH_MISSING, field, f"no branch takes {shown(value)}")
         return step(value)
@@ -458,7 +511,7 @@ def _map_tagged(op: MapTagged, field: str) -> Step:
     return _through(op.of, field, turn)
 
 
-def _branch_choice(op: BranchChoice, field: str) -> Step:
+def _branch_choice(op: BranchByValue, field: str) -> Step:
     key = compile_op(op.of, field)
     steps = {value: None if case is None else compile_op(case, field) for value, case in op.cases}
     otherwise = None if op.otherwise is None else compile_op(op.otherwise, field)
@@ -477,36 +530,13 @@ def _leave_out(_op: LeaveOut, _field: str) -> Step:
     return lambda _scope: _LEFT_OUT
 
 
-class _Levels:
-    """The operations of one plan that are carried out again inside their values, by their numbers."""
-
-    def __init__(self) -> None:
-        self.step_by_number: dict[int, Step] = {}
-        self._open = threading.local()
-
-    def run(self, number: int, value: Datum, field: str) -> Datum:
-        """Return the result for a value inside ``field``."""
-        level = getattr(self._open, "level", 0)
-        if level >= MAX_LEVELS:
-            text = f"the value contains itself more than {MAX_LEVELS} levels deep"
-            raise ConversionError(FailureCode.UNENCODABLE, field, text)
-        self._open.level = level + 1
-        try:
-            return self.step_by_number[number](value)
-        except ConversionError as failure:
-            joint = "." if field and failure.field and failure.field[0] not in "[{<" else ""
-            raise ConversionError(failure.code, f"{field}{joint}{failure.field}", failure.text) from None
-        finally:
-            self._open.level = level
-
-
 def _define(op: Define, field: str) -> Step:
-    _LEVELS.get().step_by_number[op.number] = compile_op(op.value, "")
+    current_levels().step_by_number[op.number] = compile_op(op.value, "")
     return _repeat(Repeat(op.of, op.number), field)
 
 
 def _repeat(op: Repeat, field: str) -> Step:
-    levels = _LEVELS.get()
+    levels = current_levels()
     return _through(op.of, field, lambda value: levels.run(op.number, value, field))
 
 
@@ -525,6 +555,15 @@ _COMPILER_BY_OP: dict[type, Callable[[Datum, str], Step]] = {
     Constant: _constant,
     Widen: _widen,
     Cast: _cast,
+    Recount: _recount,
+    Shift: _shift,
+    Otherwise: _otherwise,
+    Compare: _compare,
+    Logic: _logic,
+    Not: _not,
+    IsNull: _is_null,
+    Choose: _choose,
+    TextCall: _text_call,
     Format: _format,
     Parse: _parse,
     Lookup: _lookup,
@@ -540,7 +579,7 @@ _COMPILER_BY_OP: dict[type, Callable[[Datum, str], Step]] = {
     MapTagged: _map_tagged,
     Tag: _tag,
     FirstSet: _first_set,
-    BranchChoice: _branch_choice,
+    BranchByValue: _branch_choice,
     LeaveOut: _leave_out,
     Define: _define,
     Repeat: _repeat,

@@ -10,35 +10,43 @@ from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, shown
 from counterfoil.schema.plans.casts import UUID_TEXT, readable
 from counterfoil.schema.plans.evaluate import compile_op
-from counterfoil.schema.plans.formulas import Binary, Call, Negate, Number, Path, paths_of, result_of, spell
+from counterfoil.schema.plans.expressions import Binary, Call, Negate, Number, paths_of, result_of
+from counterfoil.schema.plans.formulas import Path, spell
 from counterfoil.schema.plans.model import (
     Arithmetic,
-    BranchChoice,
+    BranchByValue,
     BuildRecord,
     Cast,
+    Choose,
+    Compare,
     Constant,
     Define,
     FirstSet,
     Format,
+    IsNull,
     Join,
     LeaveOut,
+    Logic,
     Lookup,
     MapBranches,
     MapItems,
     MapTagged,
     MapValues,
     Op,
+    Otherwise,
     Parse,
     Read,
-    Repeat,
+    Recount,
     ReplaceNull,
     RequireValue,
     Scalar,
+    Shift,
     Split,
     Tag,
     Widen,
 )
 from counterfoil.schema.plans.notation import NANOS_RANGE, whole_of_text
+from counterfoil.schema.plans.operands import operands_of
 from counterfoil.schema.plans.text_forms import NoForm, day_of_text, form_function
 from counterfoil.schema.plans.tree import (
     ArrayType,
@@ -109,27 +117,21 @@ def fields_together(
 def may_be_null(op: Op, is_nullable: Callable[[Path], bool]) -> bool:
     """Return whether an operation may return null; only if it certainly does not, False."""
     match op:
-        case Constant():
+        case Constant() | ReplaceNull():
             return op.value is None
         case Read():
             return is_nullable(op.path)
-        case RequireValue():
+        case RequireValue() | IsNull():
             return False
-        case ReplaceNull():
-            return op.value is None
+        case Otherwise() if op.value is None:
+            return True
         case BuildRecord():
             return op.guard is not None and may_be_null(op.guard, is_nullable)
-        case Join():
-            return any(may_be_null(each, is_nullable) for each in op.parts)
-        case Lookup():
-            results: list[Op] = [op.of, *(Constant(result) for _, result in op.table)]
-            results += [] if op.otherwise is None else [op.otherwise]
-            return any(may_be_null(each, is_nullable) for each in results)
-        case Arithmetic():
-            return any(map(is_nullable, paths_of(op.expression)))
-        case FirstSet() | MapBranches() | MapTagged() | BranchChoice() | LeaveOut():
+        case FirstSet():
+            return all(may_be_null(each, is_nullable) for each in op.parts)
+        case MapBranches() | MapTagged() | BranchByValue() | LeaveOut():
             return True
-    return may_be_null(op.of, is_nullable)
+    return any(may_be_null(each, is_nullable) for each in operands_of(op))
 
 
 def _exclude_each_other(ops: Iterable[Op], oneof_at: Callable[[Path], object]) -> bool:
@@ -146,9 +148,11 @@ def _source(op: Op, oneof_at: Callable[[Path], object]) -> object:
             return oneof_at(op.path)
         case BuildRecord():
             return None if op.guard is None else _source(op.guard, oneof_at)
-        case Constant() | FirstSet() | Arithmetic() | Join() | Lookup() | ReplaceNull() | RequireValue():
+        case Constant() | FirstSet() | Arithmetic() | Join() | Lookup() | ReplaceNull() | RequireValue() | Otherwise():
             return None
-        case BranchChoice() | LeaveOut():
+        case Compare() | Logic() | Choose() | IsNull():
+            return None
+        case BranchByValue() | LeaveOut():
             return None
     return _source(op.of, oneof_at)
 
@@ -261,14 +265,14 @@ class _Walk:
                 yield from self._value(op.value, node, place, "null" if self._how(place) in _RULES else "default")
             case RequireValue() | Tag():
                 yield from self.of(op.of, _branch(op, node), place)
-            case MapBranches() | MapTagged() | FirstSet() | BranchChoice():
+            case Otherwise():
+                yield from self._value(op.value, node, place, "else")
+            case MapBranches() | MapTagged() | FirstSet() | BranchByValue():
                 yield from self._each_part(op, node, place)
             case Define():
                 self._inside += 1
                 yield from self.of(op.value, node, place)
                 self._inside -= 1
-            case Repeat() | LeaveOut():
-                return
             case BuildRecord() | MapItems() | MapValues():
                 yield from self._parts(op, node, place)
             case _:
@@ -286,12 +290,12 @@ class _Walk:
             yield from self.of(op.otherwise, node, place)
 
     def _each_part(
-        self, op: MapBranches | MapTagged | FirstSet | BranchChoice, node: Node, place: Place
+        self, op: MapBranches | MapTagged | FirstSet | BranchByValue, node: Node, place: Place
     ) -> Iterator[RefusedValue]:
         match op:
             case FirstSet():
                 parts = [*op.parts]
-            case BranchChoice():
+            case BranchByValue():
                 parts = [part for part in (*(case for _, case in op.cases), op.otherwise) if part is not None]
             case _:
                 parts = [branch for _, branch in op.branches]
@@ -355,8 +359,8 @@ def reads_nothing(op: Op) -> bool:
         case Constant():
             return True
         case Arithmetic():
-            return not [*paths_of(op.expression)]
-        case Widen() | Cast() | Format() | Parse() | Split():
+            return not op.operands and not [*paths_of(op.expression)]
+        case Widen() | Cast() | Recount() | Shift() | Format() | Parse() | Split():
             return reads_nothing(op.of)
         case Join():
             return all(map(reads_nothing, op.parts))

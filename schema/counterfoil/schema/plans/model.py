@@ -21,13 +21,16 @@ from counterfoil.schema.datum import Datum
 from counterfoil.schema.parsed import ParsedSchema
 
 if TYPE_CHECKING:
-    from counterfoil.schema.plans.formulas import Expression, Path
+    from counterfoil.schema.plans.expressions import Expression
+    from counterfoil.schema.plans.formulas import Path
     from counterfoil.schema.plans.notation import Pattern
 
 
 _IMPLIED: Final = "is_wide"
-_LATER: Final = "rounded"
-"""A member that plans of earlier versions do not have: where it is None, a plan has the hash that it had."""
+_LATER: Final = frozenset({"rounded", "rounding", "zone", "operands"})
+"""Members that plans of earlier versions do not have: where they are None, a plan has the hash that it had."""
+_BOUND: Final = "key"
+"""The key of a hash, which is no part of a plan: only its name is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,19 @@ class Scalar:
         if self.word == "decimal":
             return f"decimal({self.precision}, {self.scale})"
         return f"fixed({self.size})" if self.word == "fixed" else self.word
+
+
+class Rounding(Enum):
+    """Which of the two nearest results a number becomes that has none of its own; ``EXACT``: none, it is refused."""
+
+    EXACT = "exact"
+    FLOOR = "floor"
+    CEILING = "ceiling"
+    DOWN = "down"
+    UP = "up"
+    HALF_UP = "half-up"
+    HALF_DOWN = "half-down"
+    HALF_EVEN = "half-even"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +96,10 @@ class Widen:
 class Cast:
     """The value as another type, or ``cast-failed`` or ``out-of-range``.
 
-    ``decimals`` are those of floating point as text, and ``rounded`` those to which an exact number is rounded half up
-    before it becomes a decimal, or a decimal a text.
+    ``decimals`` are those of floating point as text, and ``rounded`` those to which an exact number is rounded before
+    it becomes a decimal, or a decimal a text. ``rounding`` says how, if not half up; it also makes whole numbers of
+    others, and cuts off the digits of a ``date-time`` that its unit has not. ``zone`` is the one in which a point in
+    time is written as ``date-time``, if not UTC.
     """
 
     of: Op
@@ -89,6 +107,47 @@ class Cast:
     target: Scalar
     decimals: int | None = None
     rounded: int | None = None
+    rounding: Rounding | None = None
+    zone: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recount:
+    """The number of units as the number of other units: multiplied by ``up``, divided by ``down``, and rounded.
+
+    ``source`` and ``target`` are a number, a date, a time of day, a point in time, or a duration. Without ``rounding``,
+    a result that is not whole is ``cast-failed``.
+    """
+
+    of: Op
+    source: Scalar
+    target: Scalar
+    up: int
+    down: int
+    rounding: Rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A point in time as the clock of a zone shows it, or (with ``is_back``) the other way round; in the same unit.
+
+    ``out-of-range`` outside the years 1 to 9999. A local time that a zone skips is read with the offset from before
+    the gap; one that occurs twice is the earlier.
+    """
+
+    of: Op
+    source: Scalar
+    target: Scalar
+    zone: str
+    is_back: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Otherwise:
+    """The value, or ``value`` where the operation fails."""
+
+    of: Op
+    value: Datum
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +219,74 @@ class Arithmetic:
     """A formula; null when a field in it is null.
 
     ``result`` is ``long`` or ``double``; ``integers`` are the paths of the fields that are read as longs, all others
-    are read as doubles.
+    are read as doubles. ``operands`` are the operations at paths that are no fields of the source.
     """
 
     expression: Expression
     result: str
     integers: tuple[Path, ...] = ()
+    operands: tuple[tuple[Path, Op], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Whether two values are in the order that ``sign`` says; null when one of them is null.
+
+    ``kind`` is that of both: ``long``, ``double``, ``text``, ``boolean``, or ``whole`` for points in time and the like.
+    """
+
+    sign: str
+    left: Op
+    right: Op
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """``left and right``, or ``left or right`` with ``word`` ``or``: the right one only where the left one is open.
+
+    Null when one that is looked at is null.
+    """
+
+    word: str
+    left: Op
+    right: Op
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The other truth value; null for null."""
+
+    of: Op
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """Whether the value is null."""
+
+    of: Op
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """``then`` where the condition is true, ``otherwise`` where it is false; null where it is null.
+
+    Only the chosen one is looked at.
+    """
+
+    condition: Op
+    then: Op
+    otherwise: Op
+
+
+@dataclass(frozen=True, slots=True)
+class TextCall:
+    """A function of a text, and of constants; null for null. ``key`` is what a hash is made with, once it is known."""
+
+    function: str
+    of: Op
+    arguments: tuple[str | int, ...] = ()
+    key: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +356,7 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True)
-class BranchChoice:
+class BranchByValue:
     """The operation for the value of ``of`` in ``cases``, else ``otherwise``; all have the same scope.
 
     Without an operation the result is ``union-branch-missing``.
@@ -286,9 +407,10 @@ class FirstSet:
 
 
 Op: TypeAlias = (
-    Read | Constant | Widen | Cast | Format | Parse | Lookup | ReplaceNull | RequireValue | Split | Join | Arithmetic
-    | BuildRecord | MapItems | MapValues | MapBranches | MapTagged | Tag | FirstSet | BranchChoice | LeaveOut
-    | Define | Repeat
+    Read | Constant | Widen | Cast | Recount | Shift | Format | Parse | Lookup | ReplaceNull | RequireValue | Otherwise
+    | Split | Join | Arithmetic | Compare | Logic | Not | IsNull | Choose | TextCall
+    | BuildRecord | MapItems | MapValues | MapBranches | MapTagged | Tag | FirstSet
+    | BranchByValue | LeaveOut | Define | Repeat
 )  # fmt: skip
 
 
@@ -385,8 +507,8 @@ class ConversionPlan:
 def encoded(value: object) -> Datum:
     """Return operations as JSON: the text is equal exactly for equal meaning."""
     if is_dataclass(value) and not isinstance(value, type):
-        given = {member.name: getattr(value, member.name) for member in fields(value) if member.name != _IMPLIED}
-        parts = {name: encoded(part) for name, part in given.items() if name != _LATER or part is not None}
+        given = {each.name: getattr(value, each.name) for each in fields(value) if each.name not in {_IMPLIED, _BOUND}}
+        parts = {name: encoded(part) for name, part in given.items() if name not in _LATER or part is not None}
         return {"op": type(value).__name__, **parts}
     if isinstance(value, Enum):
         return value.value

@@ -183,6 +183,10 @@ class Pattern:
         return sum(WIDTH_BY_LETTERS[piece.letters] if piece.letters else len(piece.text) for piece in self.pieces)
 
 
+RFC3339: Final = Pattern("rfc3339", ())
+"""The form of RFC 3339, which is no pattern: its fraction has any number of digits, and it has a zone."""
+
+
 def parse_pattern(text: str, *, field: str) -> Pattern:
     """Parse a pattern; raise ``PlanError``, which names ``field`` and the invalid part."""
     pieces: list[Piece] = []

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from counterfoil.schema.plans.formulas import BranchSegment, Path, paths_of, spell
+from counterfoil.schema.plans.expressions import paths_of
+from counterfoil.schema.plans.formulas import BranchSegment, Path, spell
 from counterfoil.schema.plans.rules import Const, FieldRule, Formula, JoinOf, PlanRules
 from counterfoil.schema.plans.scopes import SourceScope
 from counterfoil.schema.plans.tree import RecordField, RecordType

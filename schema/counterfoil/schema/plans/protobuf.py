@@ -177,8 +177,9 @@ class _Reader:
 
 
 def _enum(enum: EnumType) -> Leaf:
-    symbols = tuple(dict.fromkeys(constant.name for constant in enum.node.constants))
-    return Leaf(Scalar("enum", "enum", symbols), enum.local_name, enum.full_name)
+    number_by_name = {constant.name: constant.number for constant in enum.node.constants}
+    scalar = Scalar("enum", "enum", tuple(number_by_name))
+    return Leaf(scalar, enum.local_name, enum.full_name, numbers=tuple(number_by_name.values()))
 
 
 def _zero(held: FieldValueType, node: Node) -> Datum:

@@ -12,7 +12,8 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar, cast
 
 from counterfoil.schema.datum import Datum
-from counterfoil.schema.plans.formulas import FieldValue, Path, spell
+from counterfoil.schema.plans.expressions import FieldValue
+from counterfoil.schema.plans.formulas import Path, spell
 from counterfoil.schema.plans.model import (
     Arithmetic,
     BuildRecord,
@@ -126,10 +127,24 @@ def with_paths(op: _T, turn: Callable[[Path], Path]) -> _T:
     """Return an operation that reads other paths of its scope; what has a scope of its own stays."""
     if isinstance(op, Read | FieldValue):
         return replace(op, path=turn(op.path))
-    made = _with_parts(op, lambda part: with_paths(part, turn), _INNER.get(type(op), frozenset()))
-    if isinstance(made, Arithmetic):
-        return replace(made, integers=tuple(map(turn, made.integers)))
-    return made
+    if isinstance(op, Arithmetic):
+        return cast("_T", _formula_with_paths(op, turn))
+    return _with_parts(op, lambda part: with_paths(part, turn), _INNER.get(type(op), frozenset()))
+
+
+def _formula_with_paths(op: Arithmetic, turn: Callable[[Path], Path]) -> Arithmetic:
+    """Return a formula that reads other fields; the names of values that it computes itself stay."""
+    computed = dict(op.operands or ())
+
+    def turned(path: Path) -> Path:
+        return path if path in computed else turn(path)
+
+    return replace(
+        op,
+        expression=with_paths(op.expression, turned),
+        integers=tuple(map(turned, op.integers)),
+        operands=None if op.operands is None else tuple((path, with_paths(each, turn)) for path, each in op.operands),
+    )
 
 
 def paths_outside(op: BuildRecord, path: Path) -> list[str]:

@@ -43,17 +43,11 @@ from typing import Final, TypeAlias
 from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.paths import InvalidPath
 from counterfoil.schema.plans import ExpressionError, PlanError, shown
-from counterfoil.schema.plans.formulas import (
-    BranchSegment,
-    Expression,
-    Path,
-    parse_expression,
-    source_path,
-    spell,
-    target_path,
-)
-from counterfoil.schema.plans.model import Scalar
-from counterfoil.schema.plans.notation import MAX_DECIMALS, Pattern, check_zone, parse_pattern
+from counterfoil.schema.plans.cast_rules import CAST_WORDS, CastRule, parse_cast, rounding_of
+from counterfoil.schema.plans.expressions import Expression, parse_expression
+from counterfoil.schema.plans.formulas import BranchSegment, Path, source_path, spell, target_path
+from counterfoil.schema.plans.model import Rounding, Scalar
+from counterfoil.schema.plans.notation import MAX_DECIMALS, RFC3339, Pattern, check_zone, parse_pattern
 from counterfoil.schema.plans.tree import Node
 from counterfoil.schema.plans.types import casts, is_derived, needs_decimals, same_values, scalar_of, split_null, widens
 
@@ -65,14 +59,14 @@ _PATH_EXPECTED: Final = (
 )
 _ORIGINS: Final = ("from", "join", "split", "expr", "const", "format", "parse", "branch")
 FOLLOWING_BY_ORIGIN: Final = {
-    "from": {"lookup", "else", "cast", "decimals", "null", "to"},
-    "join": {"with", "lookup", "else", "cast", "null", "to"},
-    "split": {"lookup", "else", "cast", "null", "to"},
-    "expr": {"lookup", "else", "cast", "decimals", "null", "to"},
+    "from": {"lookup", "ignore_case", "else", *CAST_WORDS, "null", "to"},
+    "join": {"with", "lookup", "ignore_case", "else", *CAST_WORDS, "null", "to"},
+    "split": {"lookup", "ignore_case", "else", *CAST_WORDS, "null", "to"},
+    "expr": {"lookup", "ignore_case", "else", *CAST_WORDS, "null", "to"},
     "const": {"to"},
-    "format": {"as", "zone", "lookup", "else", "null", "to"},
-    "parse": {"as", "zone", "null", "to"},
-    "branch": {"lookup", "else", "null"},
+    "format": {"as", "zone", "lookup", "ignore_case", "else", "null", "to"},
+    "parse": {"as", "zone", "rounding", "else", "null", "to"},
+    "branch": {"lookup", "ignore_case", "else", "null"},
     "to": {"by", "else"},
 }
 """The word of each source of a value, with the words that may stand beside it."""
@@ -129,11 +123,12 @@ class FormatOf:
 
 @dataclass(frozen=True, slots=True)
 class ParseOf:
-    """Text as a date or a point in time."""
+    """Text as a date or a point in time; ``rounding`` is that of digits that the type has not."""
 
     path: Path
     pattern: Pattern
     zone: str
+    rounding: Rounding | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,23 +187,22 @@ Otherwise: TypeAlias = Word | Const
 
 @dataclass(frozen=True, slots=True)
 class LookupRule:
-    """A table; ``otherwise`` is None when the rule has none, which is permitted only if the table has every value."""
+    """A table; ``otherwise`` is None when the rule has none, which is permitted only if the table has every value.
+
+    With ``ignores_case``, keys and texts are compared in lower case.
+    """
 
     table: tuple[tuple[Json, Json], ...]
     otherwise: Otherwise | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CastRule:
-    """The type to convert to, by name, and the decimals that a floating-point number has as text."""
-
-    to: str
-    decimals: int | None = None
+    ignores_case: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """How one target field is filled: the source of the value, and the steps that follow."""
+    """How one target field is filled: the source of the value, and the steps that follow.
+
+    ``failed`` is what a value becomes for which one of the steps fails.
+    """
 
     target: Path
     spelt: str
@@ -216,6 +210,7 @@ class FieldRule:
     lookup: LookupRule | None = None
     cast: CastRule | None = None
     null: Otherwise | None = None
+    failed: Const | None = None
     to: ToRule | None = None
 
     @property
@@ -311,13 +306,14 @@ def _field_rule(name: object, entry: object) -> FieldRule:
         origin = _origin(origin_word, given, spelt)
     with _at_word("lookup" if "lookup" in given else "else"):
         lookup = _lookup(given, spelt)
-    with _at_word("cast" if "cast" in given else "decimals"):
-        cast = _cast(given, spelt)
+    with _at_word("cast"):
+        cast = parse_cast(given, spelt) if allowed >= CAST_WORDS else None
     with _at_word("null"):
         null = _otherwise(given["null"], spelt, words=(Word.ERROR,)) if "null" in given else None
     with _at_word("to"):
         to = _to(given, spelt) if "to" in given else None
-    return FieldRule(target, spell(target), origin, lookup, cast, null, to)
+    failed = None if isinstance(given.get("to"), Mapping) else _failed(given, spelt)
+    return FieldRule(target, spell(target), origin, lookup, cast, null, failed, to)
 
 
 @contextmanager
@@ -392,12 +388,13 @@ def _origin(word: str, given: Mapping[str, object], spelt: str) -> Origin:
     pattern = given.get("as")
     if not isinstance(pattern, str):
         raise PlanError(f"{word} needs a pattern", field=spelt, expected="such as as: yyyy-MM-dd HH:mm:ss")
+    is_rfc3339 = pattern == RFC3339.spelt
     with _at_word("zone"):
-        zone = check_zone(str(given.get("zone", "UTC")), field=spelt)
+        zone = check_zone(str(given["zone"]), field=spelt) if "zone" in given else "" if is_rfc3339 else "UTC"
     with _at_word("as"):
-        parsed = parse_pattern(pattern, field=spelt)
-    made = FormatOf if word == "format" else ParseOf
-    return made(_source_path(value, spelt), parsed, zone)
+        parsed = RFC3339 if is_rfc3339 else parse_pattern(pattern, field=spelt)
+    path = _source_path(value, spelt)
+    return FormatOf(path, parsed, zone) if word == "format" else ParseOf(path, parsed, zone, rounding_of(given, spelt))
 
 
 def _source_path(value: object, spelt: str) -> Path:
@@ -445,6 +442,8 @@ def _to(given: Mapping[str, object], spelt: str) -> ToRule:
     if not isinstance(value, Mapping):
         if "by" in given:
             raise PlanError("by has no table beside it", field=spelt, expected="to: {CARD: <Card>}", word="by")
+        if "else" in given and not any(word in given for word in _ORIGINS):
+            raise PlanError("else has no table beside it", field=spelt, expected="to: {CARD: <Card>}", word="else")
         return ToRule(_destination(value, spelt))
     if "by" not in given or not value:
         expected = "such as {by: kind, to: {CARD: <Card>}}"
@@ -464,9 +463,14 @@ def _destination(value: object, spelt: str) -> Destination:
 
 
 def _lookup(given: Mapping[str, object], spelt: str) -> LookupRule | None:
+    ignores_case = given.get("ignore_case", False)
+    if not isinstance(ignores_case, bool):
+        raise PlanError(
+            f"ignore_case: {shown(ignores_case)}", field=spelt, expected="true or false", word="ignore_case"
+        )
     if "lookup" not in given:
-        if "else" in given and not isinstance(given.get("to"), Mapping):
-            raise PlanError("else has no lookup beside it", field=spelt, expected="lookup: {...}")
+        if "ignore_case" in given:
+            raise PlanError("ignore_case has no lookup beside it", field=spelt, expected="lookup: {...}")
         return None
     table = given["lookup"]
     if not isinstance(table, Mapping) or not table:
@@ -474,24 +478,18 @@ def _lookup(given: Mapping[str, object], spelt: str) -> LookupRule | None:
     if "decimals" in given:
         raise PlanError("a looked-up value has no decimals", field=spelt, expected="lookup or decimals")
     otherwise = _otherwise(given["else"], spelt, words=tuple(Word)) if "else" in given else None
-    return LookupRule(tuple(table.items()), otherwise)
+    return LookupRule(tuple(table.items()), otherwise, ignores_case)
 
 
-def _cast(given: Mapping[str, object], spelt: str) -> CastRule | None:
-    decimals = given.get("decimals")
-    if "decimals" in given and "cast" not in given:
-        raise PlanError(
-            "decimals has no cast beside it", field=spelt, expected="cast: and a type, such as cast: string"
-        )
-    if "cast" not in given:
+def _failed(given: Mapping[str, object], spelt: str) -> Const | None:
+    """Return what a value becomes that fails; beside a table, ``else`` is about its keys."""
+    if "else" not in given or "lookup" in given:
         return None
-    if not isinstance(given["cast"], str):
-        raise PlanError(f"cast: {shown(given['cast'])} is no type", field=spelt, expected="such as cast: float")
-    if decimals is not None and (
-        isinstance(decimals, bool) or not isinstance(decimals, int) or not 0 <= decimals <= MAX_DECIMALS
-    ):
-        raise PlanError(f"decimals: {shown(decimals)}", field=spelt, expected=f"a number from 0 to {MAX_DECIMALS}")
-    return CastRule(given["cast"], decimals)
+    with _at_word("else"):
+        found = _otherwise(given["else"], spelt, words=tuple(Word))
+        if found is Word.KEEP:
+            raise PlanError("else: keep has no lookup beside it", field=spelt, expected="error, null, or a value")
+    return found if isinstance(found, Const) else None
 
 
 def _otherwise(value: object, spelt: str, *, words: tuple[Word, ...]) -> Otherwise:
@@ -510,9 +508,6 @@ def _otherwise(value: object, spelt: str, *, words: tuple[Word, ...]) -> Otherwi
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _YAML_WORDS: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 _SOME_DECIMALS: Final = 2
-
-NO_RULE: Final = "no rule can stand for {0}, so one of the schemas must change"
-"""The advice for a place for which a bridge file has no rules; ``{0}`` is the place."""
 
 
 def rule_text(rule: Mapping[str, object]) -> str:

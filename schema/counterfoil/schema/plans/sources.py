@@ -9,10 +9,12 @@ from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import spelt_as_yaml
 from counterfoil.schema.plans.assign import AssignedValue, Assigner
 from counterfoil.schema.plans.branches import BranchTable, shapes_of
+from counterfoil.schema.plans.cast_rules import CastRule
 from counterfoil.schema.plans.casts import table_of
-from counterfoil.schema.plans.formulas import Path, paths_of, result_of, spell
+from counterfoil.schema.plans.expressions import paths_of
+from counterfoil.schema.plans.formula_types import WrongFormula, formula_may_be_null, typed_formula
+from counterfoil.schema.plans.formulas import Path, spell
 from counterfoil.schema.plans.model import (
-    Arithmetic,
     Cast,
     Constant,
     Format,
@@ -21,6 +23,7 @@ from counterfoil.schema.plans.model import (
     MapBranches,
     MapTagged,
     Op,
+    Otherwise,
     Parse,
     ProblemKind,
     Read,
@@ -28,9 +31,12 @@ from counterfoil.schema.plans.model import (
     RequireValue,
     Scalar,
     Split,
+    TextCall,
     Widen,
 )
-from counterfoil.schema.plans.notation import DATE_LETTERS
+from counterfoil.schema.plans.moments import MomentKind, MomentWords, meant_by_text, moment_kind, moment_of_text
+from counterfoil.schema.plans.notation import DATE_LETTERS, RFC3339
+from counterfoil.schema.plans.operands import may_fail
 from counterfoil.schema.plans.recursion import with_paths
 from counterfoil.schema.plans.rules import (
     BranchOf,
@@ -47,13 +53,14 @@ from counterfoil.schema.plans.rules import (
 )
 from counterfoil.schema.plans.scopes import SourceScope
 from counterfoil.schema.plans.tree import Leaf, Node, UnionType
-from counterfoil.schema.plans.types import NUMERIC, describe, is_instant, scalar_of, split_null, widens
+from counterfoil.schema.plans.types import describe, is_instant, scalar_of, split_null, widens
 from counterfoil.schema.texts import counted
 
 _STRING_SCALAR = Scalar("string", "string")
 _STRING = Leaf(_STRING_SCALAR)
 _LONG = Leaf(Scalar("long", "long"))
 _DOUBLE = Leaf(Scalar("double", "double"))
+_DATE_TIME = Scalar("date-time", "string")
 _FAILED: Datum = object()
 
 
@@ -81,6 +88,8 @@ class RuleReader:
         else:
             is_free = isinstance(rule.origin, Formula)
             op = self._assigner.plain(value, target, where, cast=rule.cast, free=is_free)
+        if rule.failed is not None and op is not None:
+            op = self._failed(rule.failed, op, target, where)
         if not isinstance(rule.origin, (From, JoinOf)):
             self._lossy(where)
         return self.settled(rule, op, value, target, where)
@@ -115,6 +124,18 @@ class RuleReader:
         op = MapTagged(value.op, tuple(made)) if union.is_tagged else MapBranches(value.op, tuple(by_shape))
         self._lossy(where)
         return self.settled(rule, op, value, target, where)
+
+    def _failed(self, failed: Const, op: Op, target: Node, where: str) -> Op | None:
+        """Return the operation with the value of ``else`` where it fails."""
+        if not may_fail(op):
+            text = "nothing of this rule fails, so that else has no effect; leave it out"
+            self._problem(ProblemKind.WRONG_TYPE, where, text)
+            return None
+        constant = self._assigner.constant(failed.value, target, where, "else")
+        if constant is None:
+            return None
+        self._lossy(where)
+        return Otherwise(op, constant.value)
 
     def settled(self, rule: FieldRule, op: Op | None, value: AssignedValue, target: Node, where: str) -> Op | None:
         """Return the operation with what the rule says about null."""
@@ -210,35 +231,42 @@ class RuleReader:
         return AssignedValue(Split(value.op, origin.separator, origin.take), _STRING, value.is_nullable)
 
     def _formula(self, origin: Formula, scope: SourceScope, where: str) -> AssignedValue | None:
-        kinds: dict[tuple[str, ...], str] = {}
-        nullable = False
-        is_readable = True
-        for path in paths_of(origin.expression):
-            found = self._read_scalar(path, scope, where, wanted="a number")
-            if found is None:
-                is_readable = False
-            elif found[1].word not in NUMERIC:
-                self._problem(ProblemKind.WRONG_TYPE, where, f"{spell(path)} is {found[1]}; expected a number")
-                is_readable = False
-            else:
-                kinds[path] = "long" if found[1].word in {"int", "long", "uint32"} else "double"
-                nullable = nullable or found[0].is_nullable
-        if not is_readable:
+        scalars: dict[Path, Scalar] = {}
+        for path in dict.fromkeys(paths_of(origin.expression)):
+            found = self._read_scalar(path, scope, where, wanted="a number, a text or another value without parts")
+            if found is not None:
+                scalars[path] = found[1]
+        if len(scalars) < len(set(paths_of(origin.expression))):
             return None
-        result = result_of(origin.expression, kinds)
-        integers = tuple(sorted(path for path, kind in kinds.items() if kind == "long"))
-        op = with_paths(Arithmetic(origin.expression, result, integers), scope.inside)
-        return AssignedValue(op, _LONG if result == "long" else _DOUBLE, nullable)
+        try:
+            made = typed_formula(origin.expression, scalars.__getitem__)
+        except WrongFormula as wrong:
+            self._problem(ProblemKind.WRONG_TYPE, where, wrong.text)
+            return None
+        if made.scalar is None:
+            self._problem(ProblemKind.WRONG_TYPE, where, "the formula is always null; write const: null")
+            return None
+        op = with_paths(made.op, scope.inside)
+        return AssignedValue(op, Leaf(made.scalar), formula_may_be_null(op, scope.is_nullable))
 
     def _format(self, origin: FormatOf, scope: SourceScope, where: str) -> AssignedValue | None:
-        wanted = "a date or a timestamp"
-        found = self._read_scalar(origin.path, scope, where, wanted=wanted)
+        found = self._read_scalar(origin.path, scope, where, wanted="a date or a timestamp")
         if found is None:
             return None
         value, scalar = found
+        if origin.pattern is RFC3339:
+            return self._as_rfc3339(value, scalar, origin, where)
+        op, scalar = moment_of_text(value.op, scalar)
         if not self._fits_pattern(scalar, origin, where):
             return None
-        return AssignedValue(Format(value.op, scalar, origin.pattern, origin.zone), _STRING, value.is_nullable)
+        return AssignedValue(Format(op, scalar, origin.pattern, origin.zone), _STRING, value.is_nullable)
+
+    def _as_rfc3339(self, value: AssignedValue, scalar: Scalar, origin: FormatOf, where: str) -> AssignedValue | None:
+        if moment_kind(scalar) not in {MomentKind.INSTANT, MomentKind.LOCAL, MomentKind.DATE}:
+            self._problem(ProblemKind.WRONG_TYPE, where, f"{scalar} has no date; expected a date or a timestamp")
+            return None
+        op = self._moment(value.op, scalar, _DATE_TIME, MomentWords(zone=origin.zone or None), where)
+        return None if op is None else AssignedValue(op, _STRING, value.is_nullable)
 
     def _parse(self, origin: ParseOf, target: Node, scope: SourceScope, where: str) -> AssignedValue | None:
         value = self._text(origin.path, scope, where, wanted="text")
@@ -249,11 +277,39 @@ class RuleReader:
         if inner is None:
             self._problem(ProblemKind.WRONG_TYPE, where, "a date cannot become null")
             return None
-        if scalar is None or not self._fits_pattern(scalar, origin, where):
-            if scalar is None:
-                self._problem(ProblemKind.WRONG_TYPE, where, f"a date cannot become {describe(target)}")
+        if scalar is None:
+            self._problem(ProblemKind.WRONG_TYPE, where, f"a date cannot become {describe(target)}")
             return None
-        return AssignedValue(Parse(value.op, scalar, origin.pattern, origin.zone), inner, value.is_nullable)
+        if origin.pattern is RFC3339:
+            return self._of_rfc3339(value, scalar, origin, where)
+        if origin.rounding is not None:
+            text = f"rounding has no effect on a text that is spelt {origin.pattern.spelt}; leave it out"
+            self._problem(ProblemKind.WRONG_TYPE, where, text)
+            return None
+        meant = meant_by_text(scalar)
+        if not self._fits_pattern(meant, origin, where):
+            return None
+        op: Op = Parse(value.op, meant, origin.pattern, origin.zone)
+        made = op if meant is scalar else Cast(op, meant, scalar)
+        return AssignedValue(made, inner, value.is_nullable)
+
+    def _of_rfc3339(self, value: AssignedValue, scalar: Scalar, origin: ParseOf, where: str) -> AssignedValue | None:
+        kind = moment_kind(scalar)
+        if scalar.word == "date-time" and (origin.zone, origin.rounding) == ("", None):
+            return AssignedValue(Cast(value.op, _STRING_SCALAR, scalar), Leaf(scalar), value.is_nullable)
+        if kind not in {MomentKind.INSTANT, MomentKind.LOCAL, MomentKind.DATE}:
+            self._problem(ProblemKind.WRONG_TYPE, where, f"{scalar} has no date; expected a date or a timestamp")
+            return None
+        words = MomentWords(zone=origin.zone or None, rounding=origin.rounding)
+        op = self._moment(value.op, _DATE_TIME, scalar, words, where)
+        return None if op is None else AssignedValue(op, Leaf(scalar), value.is_nullable)
+
+    def _moment(self, op: Op, source: Scalar, target: Scalar, words: MomentWords, where: str) -> Op | None:
+        """Return a time as another one, or None after a problem."""
+        if source == target:
+            return op
+        value = AssignedValue(op, Leaf(source))
+        return self._assigner.plain(value, Leaf(target), where, cast=CastRule(target.word, moment=words))
 
     def _fits_pattern(self, scalar: Scalar, origin: FormatOf | ParseOf, where: str) -> bool:
         """Return whether a date pattern has all parts that the type needs, and only parts that it has."""
@@ -276,6 +332,11 @@ class RuleReader:
         if scalar is None:
             self._problem(ProblemKind.WRONG_TYPE, where, f"{describe(value.type)} cannot be looked up in a table")
             return None
+        key = value.op
+        if lookup.ignores_case:
+            key, scalar = self._lowered(key, scalar, where)
+            if scalar is None:
+                return None
         table, problems = table_of(lookup, scalar, target)
         for text in problems:
             self._problem(ProblemKind.WRONG_TYPE, where, text)
@@ -290,7 +351,16 @@ class RuleReader:
                     f"the table has nothing for {', '.join(absent)}; add them, or say else: error",
                 )
         otherwise = self._otherwise(rule, lookup, value, target, where)
-        return None if problems or otherwise is _FAILED else Lookup(value.op, table, otherwise)
+        return None if problems or otherwise is _FAILED else Lookup(key, table, otherwise)
+
+    def _lowered(self, op: Op, scalar: Scalar, where: str) -> tuple[Op, Scalar | None]:
+        """Return a text in lower case; None instead of its type after a problem."""
+        if scalar.base not in {"string", "enum"}:
+            text = f"ignore_case has no effect on {scalar}; leave it out"
+            self._problem(ProblemKind.WRONG_TYPE, where, text)
+            return op, None
+        text_op = op if scalar.base == "string" else Widen(op, scalar, _STRING_SCALAR)
+        return TextCall("lower", text_op), _STRING_SCALAR
 
     def _otherwise(self, rule: FieldRule, lookup: LookupRule, value: AssignedValue, target: Node, where: str) -> Datum:
         if lookup.otherwise is None or lookup.otherwise is Word.ERROR:
@@ -307,14 +377,26 @@ def story_of(rule: FieldRule) -> tuple[str, str, str]:
     origin = rule.origin
     notes = []
     if rule.lookup is not None:
-        notes.append(f"{counted(len(rule.lookup.table), 'value')} looked up")
+        in_any_case = " in any case" if rule.lookup.ignores_case else ""
+        notes.append(f"{counted(len(rule.lookup.table), 'value')} looked up{in_any_case}")
     if rule.cast is not None:
-        decimals = "" if rule.cast.decimals is None else f", {rule.cast.decimals} decimals"
-        notes.append(f"cast to {rule.cast.to}{decimals}")
+        notes.append(_story_of_cast(rule.cast))
     if rule.null is not None:
         notes.append("null is an error" if rule.null is Word.ERROR else f"null becomes {_shown(rule.null)}")
+    if rule.failed is not None:
+        notes.append(f"what fails becomes {_shown(rule.failed)}")
     how, source, note = _story_of_origin(origin)
     return how, source, "; ".join(filter(None, (note, *notes)))
+
+
+def _story_of_cast(cast: CastRule) -> str:
+    words = [f"cast to {cast.to}"]
+    words += [] if cast.decimals is None else [f"{cast.decimals} decimals"]
+    moment = cast.moment
+    words += [] if moment.unit is None else [f"in {moment.unit}"]
+    words += [] if moment.zone is None else [f"zone {moment.zone}"]
+    words += [] if moment.rounding is None else [f"rounding {moment.rounding.value}"]
+    return ", ".join(words)
 
 
 def _story_of_origin(origin: Datum) -> tuple[str, str, str]:
@@ -333,7 +415,13 @@ def _story_of_origin(origin: Datum) -> tuple[str, str, str]:
     word = "format" if isinstance(origin, FormatOf) else "parse"
     if isinstance(origin, BranchOf):
         return "branch name", spell(origin.path), ""
-    return word, spell(origin.path), f"{origin.pattern.spelt} in {origin.zone}"
+    zone = f" in {origin.zone}" if origin.zone else ""
+    rounding = getattr(origin, "rounding", None)
+    return (
+        word,
+        spell(origin.path),
+        f"{origin.pattern.spelt}{zone}" + (f", rounding {rounding.value}" if rounding else ""),
+    )
 
 
 def _shown(otherwise: object) -> str:

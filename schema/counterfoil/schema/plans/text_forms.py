@@ -12,8 +12,9 @@ from typing import Final
 
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, FailureCode, shown
-from counterfoil.schema.plans.model import Format, Parse, Scalar
+from counterfoil.schema.plans.model import Format, Parse, Rounding, Scalar
 from counterfoil.schema.plans.notation import WIDTH_BY_LETTERS, Pattern, zone_of
+from counterfoil.schema.plans.rounding import rounded_ratio
 from counterfoil.schema.plans.types import range_of, ticks_per_second
 
 # Dates and points in time as text, and back.
@@ -134,12 +135,18 @@ class NoForm(Exception):
         self.text = text
 
 
-def form_function(source: Scalar, target: Scalar) -> Callable[[Datum], Datum] | None:
-    """Return the function from one form to the other, which raises ``NoForm``; None if they are no two forms."""
+def form_function(
+    source: Scalar, target: Scalar, *, rounding: Rounding | None = None, zone: str | None = None
+) -> Callable[[Datum], Datum] | None:
+    """Return the function from one form to the other, which raises ``NoForm``; None if they are no two forms.
+
+    ``rounding`` is that of the digits of a ``date-time`` that a unit has not, which are refused without it. ``zone`` is
+    the one in which a ``date-time`` is written, if not UTC.
+    """
     if source.word == "date-time":
-        return lambda text: instant_of_text(text, ticks_per_second(target))
+        return lambda text: instant_of_text(text, ticks_per_second(target), rounding, target)
     if target.word == "date-time":
-        return _checked_date_time if source.base == "string" else lambda ticks: _date_time(ticks, source)
+        return _checked_date_time if source.base == "string" else lambda ticks: _date_time(ticks, source, zone)
     if source.word == "full-date":
         return day_of_text
     if target.word == "full-date":
@@ -151,8 +158,8 @@ def form_function(source: Scalar, target: Scalar) -> Callable[[Datum], Datum] | 
     return None
 
 
-def instant_of_text(text: str, ticks: int) -> int:
-    """Return an RFC 3339 text as a number of units since 1970, ``ticks`` of them in a second."""
+def instant_of_text(text: str, ticks: int, rounding: Rounding | None = None, target: Scalar | None = None) -> int:
+    """Return an RFC 3339 text as a number of units since 1970, ``ticks`` of them in a second, within ``target``."""
     match = _DATE_TIME.fullmatch(text)
     if match is None:
         raise _unreadable(text, "a date and time such as 2026-01-31T12:00:00Z")
@@ -162,22 +169,49 @@ def instant_of_text(text: str, ticks: int) -> int:
         wall = datetime.fromisoformat(f"{day}T{hour}:{minute}:{second}").replace(tzinfo=timezone(offset))
     except ValueError:
         raise _unreadable(text, "a date and time that exist") from None
+    whole = (wall - _EPOCH) // timedelta(seconds=1) * ticks
+    number = whole + _fraction(text, (fraction or "").rstrip("0"), ticks, rounding, is_negative=whole < 0)
+    low, high = (number, number) if target is None or target.is_wide else range_of(target)
+    if not low <= number <= high:
+        raise NoForm(FailureCode.OUT_OF_RANGE, f"{shown(text)} does not fit {target}")
+    return number
+
+
+def _fraction(text: str, given: str, ticks: int, rounding: Rounding | None, *, is_negative: bool) -> int:
+    """Return the units of the digits after the second; those that a unit has not are rounded, or refused."""
     digits = len(str(ticks)) - 1
-    given = (fraction or "").rstrip("0")
-    if len(given) > digits:
+    if len(given) <= digits:
+        return int(given.ljust(digits, "0") or 0)
+    if rounding is None:
         raise _unreadable(text, f"at most {digits} digits after the second")
-    return (wall - _EPOCH) // timedelta(seconds=1) * ticks + int(given.ljust(digits, "0") or 0)
+    kept, rest = int(given[:digits] or 0), given[digits:].ljust(2, "0")
+    sticky = int(rest[0]) * 10 + (1 if rest[1:].strip("0") else 0)  # what is behind the first digit only breaks ties
+    base = -2 * ticks if is_negative else 0  # an even number of units with the sign of the whole
+    made = rounded_ratio((base + kept) * 100 + sticky, 100, rounding)
+    return kept if made is None else made - base
 
 
-def _date_time(value: int, source: Scalar) -> str:
+def _date_time(value: int, source: Scalar, zone: str | None = None) -> str:
     ticks = ticks_per_second(source)
     seconds, rest = divmod(value, ticks)
     try:
         wall = _EPOCH + timedelta(seconds=seconds)
-    except OverflowError:
+        wall = wall if zone is None else wall.astimezone(zone_of(zone))
+    except (OverflowError, ValueError):
         raise _out_of_years(value) from None
+    offset = "Z" if zone is None else _offset_text(wall, value)
     fraction = str(rest).rjust(len(str(ticks)) - 1, "0").rstrip("0")
-    return f"{wall:%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + (f".{fraction}Z" if fraction else "Z")
+    return f"{wall:%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + (f".{fraction}" if fraction else "") + offset
+
+
+def _offset_text(wall: datetime, value: int) -> str:
+    """Return the offset of a clock as RFC 3339 writes it, which has no seconds."""
+    seconds = int((wall.utcoffset() or timedelta()).total_seconds())
+    minutes, rest = divmod(abs(seconds), 60)
+    if rest:
+        problem = f"{value} is at a time when the clock of the zone was ahead by a part of a minute"
+        raise NoForm(FailureCode.FORMAT_FAILED, problem)
+    return f"{'-' if seconds < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
 
 
 def day_of_text(text: str) -> int:

@@ -77,13 +77,15 @@ class NullType:
 class Leaf:
     """A type without parts; ``name`` and ``full_name`` are those of an enum or a fixed type, or empty.
 
-    ``default`` is the symbol that a reader uses for one that it does not know.
+    ``default`` is the symbol that a reader uses for one that it does not know. ``numbers`` are those of an enum's
+    symbols, where its language has them: they are no part of a plan's hash.
     """
 
     scalar: Scalar
     name: str = ""
     full_name: str = ""
     default: str | None = None
+    numbers: Sequence[int] = ()
 
     @property
     def kind(self) -> str:

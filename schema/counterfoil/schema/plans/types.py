@@ -71,7 +71,7 @@ _CASTS: Final[Mapping[str, set[str]]] = {
     "fixed": {"base64"},
     "base64": {"bytes"},
     "enum": {"enum"},
-    "decimal": {"string", "decimal", "double", "number"},
+    "decimal": {"string", "decimal", "double", "number", "int", "long", "uint32", "uint64"},
     "date": {"full-date"},
     "full-date": {"date"},
     "date-time": _TIMESTAMPS,
@@ -197,6 +197,14 @@ def needs_decimals(source: Scalar, target: Scalar) -> bool:
 def rounds(source: Scalar, target: Scalar) -> bool:
     """Return whether ``decimals`` of a cast rounds an exact number; else it is about the digits of a text."""
     return target.word == "decimal" or (source.word == "decimal" and target.word == "string")
+
+
+def takes_rounding(source: Scalar, target: Scalar) -> bool:
+    """Return whether a rounding has an effect on a cast of numbers."""
+    if target.word == "string":
+        return source.word in REAL | {"decimal"}
+    is_whole = (target.word == target.base and target.base in WHOLE) or target.word == "uint32"
+    return source.word in REAL | {"decimal", "string"} and (is_whole or target.word == "decimal")
 
 
 def is_derived(source: Scalar, target: Scalar) -> bool:

@@ -16,7 +16,7 @@ from counterfoil.schema.plans.branches import BranchTable, BranchTables, branche
 from counterfoil.schema.plans.casts import table_of
 from counterfoil.schema.plans.formulas import BranchSegment, spell
 from counterfoil.schema.plans.model import (
-    BranchChoice,
+    BranchByValue,
     Constant,
     LeaveOut,
     MapBranches,
@@ -399,7 +399,7 @@ class UnionWalk:
         cases = tuple((value, made[number].op) for value, number in table)
         places = tuple(dict.fromkeys(index for each in made for index in each.places))
         otherwise = made[destinations.index(to.otherwise)].op
-        return BranchResult(BranchChoice(key[0].op, cases, otherwise), places, is_said=True)
+        return BranchResult(BranchByValue(key[0].op, cases, otherwise), places, is_said=True)
 
     def _inside(self, destination: BranchSegment, at: _Branch) -> _Branch:
         """Return a branch with the rules for one of several branches that it may become."""

@@ -86,7 +86,7 @@ def test_nothing_is_lost_so_nothing_is_asked(source: Any, target: Any, note: str
         ("bytes", "string", ProblemKind.LOSSY),
         (["null", "int"], "int", ProblemKind.LOSSY),
         ("string", {"type": "array", "items": "string"}, ProblemKind.WRONG_TYPE),
-        (MILLIS, {"type": "long", "logicalType": "local-timestamp-millis"}, ProblemKind.WRONG_TYPE),
+        (MILLIS, {"type": "long", "logicalType": "local-timestamp-millis"}, ProblemKind.LOSSY),
         ("boolean", "double", ProblemKind.WRONG_TYPE),
         ("int", "null", ProblemKind.WRONG_TYPE),
         (["int", "long"], ["null", "long"], ProblemKind.UNSUPPORTED),

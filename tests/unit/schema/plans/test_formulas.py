@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from counterfoil.schema.plans import ConversionError, ExpressionError
 from counterfoil.schema.plans.evaluate import compile_expression
-from counterfoil.schema.plans.formulas import parse_expression, paths_of, result_of
+from counterfoil.schema.plans.expressions import FUNCTIONS, parse_expression, paths_of, result_of
 from counterfoil.schema.plans.model import Arithmetic
 
 
@@ -53,19 +53,19 @@ def test_value(text: str, expected: float) -> None:
 @pytest.mark.parametrize(
     ("text", "position", "expected"),
     [
-        ("", 1, "a number, a field or ("),
-        ("1 +", 4, "a number, a field or ("),
-        ("1 2", 3, "+ - * / or the end"),
+        ("", 1, "a number, a text, a field, a function or ("),
+        ("1 +", 4, "a number, a text, a field, a function or ("),
+        ("1 2", 3, "an operator or the end"),
         ("(1", 3, ")"),
-        ("1)", 2, "+ - * / or the end"),
-        ("a & b", 3, "a number, a field, + - * / or ( )"),
-        ("sqrt(2)", 1, "one of round, floor, ceil, abs"),
-        ("* 2", 1, "a number, a field or ("),
+        ("1)", 2, "an operator or the end"),
+        ("a & b", 3, "a number, a text in single quotes, a field, an operator or ( )"),
+        ("sqrt(2)", 1, f"one of {', '.join(FUNCTIONS)}"),
+        ("* 2", 1, "a number, a text, a field, a function or ("),
         ("99999999999999999999", 1, "a smaller number, or one with .0"),
         ("1 + 1e999", 5, "a smaller number"),
         ("(" * 60 + "1" + ")" * 60, 51, "at most 50 levels"),
         ("1 + " * 600 + "1", 2000, "at most 2000 characters"),
-        ("٣ + 1", 1, "a number, a field, + - * / or ( )"),
+        ("٣ + 1", 1, "a number, a text in single quotes, a field, an operator or ( )"),
     ],
 )
 def test_mistakes_have_a_place(text: str, position: int, expected: str) -> None:

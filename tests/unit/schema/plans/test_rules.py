@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.plans import PlanError
-from counterfoil.schema.plans.formulas import FieldValue, paths_of, target_path
+from counterfoil.schema.plans.expressions import FieldValue, paths_of
+from counterfoil.schema.plans.formulas import target_path
 from counterfoil.schema.plans.rules import (
     CastRule,
     Const,
@@ -101,7 +102,7 @@ def test_paths() -> None:
         ({"to": "<Card>", "by": "kind"}, "by has no table beside it", "to: {CARD: <Card>}"),
         ({"to": {"A": "Card"}, "by": "kind"}, "to: 'Card' is no branch", "a branch such as <Card>"),
         ({"to": "error", "null": 0}, "'null' cannot be combined with 'to'", "by, else"),
-        ({"to": "error", "else": 0}, "else has no lookup", "lookup"),
+        ({"to": "error", "else": 0}, "else has no table beside it", "to: {CARD: <Card>}"),
         ({"branch": "a", "cast": "string"}, "'cast' cannot be combined with 'branch'", "lookup"),
         ({"expr": "a", "with": "x"}, "'with' cannot be combined with 'expr'", "cast"),
         ({"expr": "a +"}, "at character 4", "a number"),
@@ -115,7 +116,8 @@ def test_paths() -> None:
         ({"split": {"from": "a", "on": "", "take": 0}}, "separates nothing", "a text"),
         ({"split": {"from": "a", "on": "x", "take": "0"}}, "is no piece", "a number"),
         ({"split": {"from": "a", "on": "x", "take": True}}, "is no piece", "a number"),
-        ({"from": "a", "else": 1}, "else has no lookup", "lookup"),
+        ({"from": "a", "else": "keep"}, "else: keep has no lookup", "error, null, or a value"),
+        ({"from": "a", "ignore_case": True}, "ignore_case has no lookup", "lookup"),
         ({"from": "a", "lookup": {}}, "no table", "lookup"),
         ({"from": "a", "lookup": [1]}, "no table", "lookup"),
         ({"from": "a", "lookup": {"x": 1}, "else": {"value": 1}}, "is no value", "const"),

@@ -22,6 +22,8 @@ from counterfoil.converter.engines.java.source import ENGINE, JavaClass, block, 
 from counterfoil.converter.engines.protocol import Conversion, EngineCannot, require_frames
 from counterfoil.converter.engines.reference import converted_of, failure_of, recipe_of
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.plans.operands import secrets_in
+from counterfoil.schema.plans.text_functions import secret_of
 from counterfoil.schema.plans.tree import tree_of
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ class JavaEngine:
         if is_remote():
             raise EngineCannot(ENGINE, field="", why="with Spark Connect, Spark's Java program cannot be accessed")
         self.source = _source_of(conversion)
+        self.secrets = {name: secret_of(name) for name in secrets_in(conversion.plan.root)}
         self._lookup = conversion.lookup
 
     def convert(self, records: DataFrame) -> DataFrame:
@@ -95,7 +98,7 @@ class JavaEngine:
         from counterfoil.converter.engines.java.generator import register
 
         kept = list(records.columns)
-        function = register(records.sparkSession, self.source, self._lookup() if self._lookup else None)
+        function = register(records.sparkSession, self.source, self._lookup() if self._lookup else None, self.secrets)
         answered = records.withColumn("_answer", call_function(function, col("value")))
         return answered.select(
             *kept, converted_of("_answer").alias("converted"), failure_of("_answer").alias("failure")

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 PLAN_CLASS: Final = "Plan"
 _PARTS: Final = (
-    "Failure", "Texts", "Words", "Reader", "Output", "Keys", "Table", "Numbers", "Instants", "Worker", "Received",
-    "Lookup", "Conversion",
+    "Failure", "Texts", "Words", "Reader", "Output", "Keys", "Table", "TextCalls", "Letters", "Numbers", "Moments",
+    "Instants", "Worker", "Received", "Lookup", "Conversion",
 )  # fmt: skip
 _DIGITS: Final = 16
 
@@ -198,10 +198,16 @@ def _readers_again(slot: Slot, java: JavaClass) -> None:
 _FIRST_DATE: Final = (1980, 1, 1, 0, 0, 0)
 
 
-def register(session: SparkSession, source: JavaSource, lookup: WriterLookup | None = None) -> str:
+def register(
+    session: SparkSession,
+    source: JavaSource,
+    lookup: WriterLookup | None = None,
+    secrets: Mapping[str, bytes] | None = None,
+) -> str:
     """Make the function of a plan known to a session of Spark's Java program, and return its name in SQL.
 
-    ``lookup`` is where the function requests what to do with records of unknown schema ids.
+    ``lookup`` is where the function requests what to do with records of unknown schema ids, ``secrets`` what it hashes
+    with: they go to executors with the function's object, and are in no class, no file and no name.
     """
     jvm: Any = session._jvm  # noqa: SLF001 - the way to Java that PySpark itself takes
     name = source.package.replace(".", "_") + (f"_{lookup.port}_{lookup.half.name}" if lookup else "")
@@ -209,6 +215,8 @@ def register(session: SparkSession, source: JavaSource, lookup: WriterLookup | N
         for each in (*source.uses, source):
             add_classes(session, each)
         made = load_plan(jvm, _loader(session), source)
+        for secret, key in (secrets or {}).items():
+            _call(session, made, "setSecret", secret, key.hex())
         if lookup:
             _call(session, made, "setLookup", lookup.host, lookup.port, lookup.secret, lookup.half.value.decode())
         session._jsparkSession.udf().register(name, made, jvm.org.apache.spark.sql.types.DataTypes.BinaryType)  # noqa: SLF001 - PySpark registers Java functions by class name only, and only those whose type parameters are known

@@ -9,7 +9,16 @@ from typing import Any, ClassVar, Final
 from counterfoil.converter.engines.java.source import BYTES, ENGINE, REAL, WHOLE, JavaClass, Slot, block, quoted, real
 from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.schema.languages.avro.types import AvroEnum, AvroKind
-from counterfoil.schema.plans.formulas import Binary, Call, Expression, FieldValue, Negate, Number, paths_of, result_of
+from counterfoil.schema.plans.expressions import (
+    Binary,
+    Call,
+    Expression,
+    FieldValue,
+    Negate,
+    Number,
+    paths_of,
+    result_of,
+)
 from counterfoil.schema.plans.model import (
     Arithmetic,
     Cast,
@@ -20,10 +29,14 @@ from counterfoil.schema.plans.model import (
     Op,
     Parse,
     Read,
+    Recount,
+    Rounding,
     Scalar,
+    Shift,
     Split,
     Widen,
 )
+from counterfoil.schema.plans.moments import limits_of
 from counterfoil.schema.plans.notation import WIDTH_BY_LETTERS
 from counterfoil.schema.plans.text_forms import is_local
 from counterfoil.schema.plans.types import is_instant, ticks_per_second
@@ -58,6 +71,7 @@ def formula(op: Arithmetic, read: Callable[[Path], JavaValue], java: JavaClass, 
     is_null = java.fresh("t") if nulls else None
     lines: list[str] = []
     for path, value in values.items():
+        lines += value.lines
         check = [] if value.kind == "whole" else [_operand(value, path, where)]
         if value.null_when:
             lines.append(f"if ({value.null_when}) {is_null} = true;")
@@ -116,6 +130,21 @@ class _Writer:
 
 
 # Generating scalar operations: the value of each as Java expressions, after statements that compute it.
+
+ONE: Final = "java.math.BigDecimal.ONE"
+_FORMS: Final = frozenset({"date-time", "full-date", "base64"})
+
+
+def mode_of(rounding: Rounding) -> str:
+    """Return a rounding as Java's constant."""
+    name = "UNNECESSARY" if rounding is Rounding.EXACT else rounding.name
+    return f"java.math.RoundingMode.{name}"
+
+
+def _long(number: int) -> str:
+    """Return a number of 64 bits as a Java expression: the smallest one is no literal."""
+    return "Long.MIN_VALUE" if number == -(2**63) else f"{number}L"
+
 
 _GROUP_BY_LETTERS: Final = {letters: number for number, letters in enumerate(WIDTH_BY_LETTERS)}
 
@@ -233,7 +262,11 @@ class Operations:
 
     def _cast(self, op: Cast, scope: Slot, where: str) -> JavaValue:
         source, target = op.source, op.target
+        if _FORMS & {source.word, target.word}:
+            raise EngineCannot(ENGINE, field=where, why=f"{source} as {target} over bytes")
         value = self.scalar(op.of, scope, where)
+        if op.rounding is not None:
+            return self._decimal(value, op, where)
         if is_instant(source) and is_instant(target):
             up, down = ticks_per_second(target), ticks_per_second(source)
             call = f"Numbers.rescaled({value.value}, {up}L, {down}L, {quoted(str(target))}, {quoted(where)})"
@@ -305,12 +338,33 @@ class Operations:
         number = self._exact(value, source, where)
         if target.base == "double":
             return self._computed(value, "double", "real", f"{number}.doubleValue()")
-        places = -1 if op.rounded is None else op.rounded
+        if target.base in {"int", "long", "uint64"}:
+            mode = mode_of(op.rounding or Rounding.EXACT)
+            return self._rounded(value, (number, ONE, ONE, mode), target, where)
+        places = op.rounded
+        if places is None and op.rounding is not None:
+            places = target.scale if target.word == "decimal" else op.decimals
+        rounding = f"{-1 if places is None else places}, {mode_of(op.rounding or Rounding.HALF_UP)}"
         if target.base == "string":
-            return self._made_text(value, lambda name: f"Numbers.decimalText({name}, {number}, {places})")
+            rest = f"{rounding}, {quoted(where)}"
+            return self._made_text(value, lambda name: f"Numbers.decimalText({name}, {number}, {rest})")
         size = -1 if target.size is None else target.size
-        rest = f"{target.scale}, {target.precision or 0}, {size}, {places}, {quoted(str(target))}, {quoted(where)}"
+        rest = f"{target.scale}, {target.precision or 0}, {size}, {rounding}, {quoted(str(target))}, {quoted(where)}"
         return self._made_text(value, lambda name: f"Numbers.decimalBytes({name}, {number}, {rest})")
+
+    def _rounded(self, value: JavaValue, rounded: tuple[str, str, str, str], target: Scalar, where: str) -> JavaValue:
+        """Return a number, multiplied, divided and rounded, as a whole number; ``rounded`` are the arguments."""
+        return self._computed(value, "long", "whole", f"{self.within(rounded, target, where)}.longValue()")
+
+    def within(self, rounded: tuple[str, str, str, str], target: Scalar, where: str) -> str:
+        """Return the expression of a whole number of any size within the limits of a type."""
+        low, high = (self.big(limit) for limit in limits_of(target))
+        names = f"{quoted(str(target))}, {quoted(where)}"
+        return f"Numbers.within(Numbers.rounded({', '.join(rounded)}, {names}), {low}, {high}, {names})"
+
+    def big(self, number: int) -> str:
+        """Return the name of a constant with a whole number of any size."""
+        return self.java.constant("java.math.BigInteger", f'new java.math.BigInteger("{number}")')
 
     def _exact(self, value: JavaValue, source: Scalar, where: str) -> str:
         """Return the exact number of a value as an expression."""
@@ -322,6 +376,46 @@ class Operations:
             is_float = "true" if source.base == "float" else "false"
             return f"Numbers.decimalOfReal({value.value}, {is_float}, {quoted(where)})"
         return f"Numbers.decimalOfText({value.span}, {quoted(where)})"
+
+    # -- times
+
+    def _recount(self, op: Recount, scope: Slot, where: str) -> JavaValue:
+        value, target = self.scalar(op.of, scope, where), op.target
+        if value.kind == "whole" and target.base in {"int", "long"} and not target.is_wide:
+            low, high = limits_of(target)
+            call = (
+                f"Moments.recounted({value.value}, {op.up}L, {op.down}L, {mode_of(op.rounding)}, {_long(low)}, "
+                f"{_long(high)}, {quoted(str(target))}, {quoted(where)})"
+            )
+            return self._computed(value, "long", "whole", call)
+        number = self._exact(value, op.source, where)
+        up, down = (f"new java.math.BigDecimal({self.big(each)})" for each in (op.up, op.down))
+        if target.base == "double":
+            checked = f"Numbers.moderate({number}, {quoted(str(target))}, {quoted(where)})"
+            return self._computed(value, "double", "real", f"Moments.ratio({checked}, {up}, {down})")
+        rounded = (number, up, down, mode_of(op.rounding))
+        if target.word != "decimal":
+            return self._rounded(value, rounded, target, where)
+        names = f"{quoted(str(target))}, {quoted(where)}"
+        rest = f"{target.precision or 0}, {-1 if target.size is None else target.size}, {names}"
+        call = f"Numbers.rounded({', '.join(rounded)}, {names})"
+        return self._made_text(value, lambda name: f"Numbers.scaledBytes({name}, {call}, {rest})")
+
+    def _shift(self, op: Shift, scope: Slot, where: str) -> JavaValue:
+        if op.target.is_wide:
+            raise EngineCannot(ENGINE, field=where, why="a point in time of more than 64 bits")
+        value = self.scalar(op.of, scope, where)
+        rest = f"{quoted(str(op.target))}, {quoted(where)}"
+        call = f"Moments.shifted({value.value}, {self.clock(op)}, {rest})"
+        return self._computed(value, "long", "whole", call)
+
+    def clock(self, op: Shift) -> str:
+        """Return what says how a point in time is shifted, as arguments."""
+        return f"{self.zone(op.zone)}, {ticks_per_second(op.source)}L, {'true' if op.is_back else 'false'}"
+
+    def zone(self, name: str) -> str:
+        """Return the name of a constant with the rules of a time zone."""
+        return self.java.constant("java.time.zone.ZoneRules", f"Moments.rules({quoted(name)})")
 
     # -- texts and dates
 
@@ -355,8 +449,8 @@ class Operations:
         lines = [f"{name}.buffer(0);"]
         for number, part in enumerate(parts):
             if number and op.separator:
-                lines.append(f"{name}.append({separator}, 0, {separator}.length);")
-            lines.append(f"{name}.append({part.span});")
+                lines.append(f"{name}.join({separator}, 0, {separator}.length, {quoted(where)});")
+            lines.append(f"{name}.join({part.span}, {quoted(where)});")
         start = JavaValue(
             "bytes",
             null_when=" || ".join(f"({null})" for null in nulls) or None,
@@ -384,7 +478,8 @@ class Operations:
         return f"{table}.placeOf({key.span})", f"Texts.shown({key.span})"
 
     def _arithmetic(self, op: Arithmetic, scope: Slot, where: str) -> JavaValue:
-        found = formula(op, lambda path: self.scalar(Read(path), scope, where), self.java, where)
+        operands = dict(op.operands or ())
+        found = formula(op, lambda path: self.scalar(operands.get(path) or Read(path), scope, where), self.java, where)
         return JavaValue(
             "whole" if op.result == "long" else "real",
             found.value,
@@ -398,6 +493,8 @@ class Operations:
         Constant: _constant,
         Widen: _widen,
         Cast: _cast,
+        Recount: _recount,
+        Shift: _shift,
         Format: _format,
         Parse: _parse,
         Split: _split,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from counterfoil.converter.engines.java.operations import JavaValue, Operations
+from counterfoil.converter.engines.java.conditions import ConditionOperations
+from counterfoil.converter.engines.java.operations import JavaValue
 from counterfoil.converter.engines.java.source import (
     ENGINE,
     JavaClass,
@@ -36,6 +37,7 @@ from counterfoil.schema.plans.model import (
     MapItems,
     MapValues,
     Op,
+    Otherwise,
     Read,
     ReplaceNull,
     RequireValue,
@@ -67,7 +69,7 @@ class TargetWriter:
 
     def __init__(self, java: JavaClass) -> None:
         self._java = java
-        self._operations = Operations(java)
+        self._operations = ConditionOperations(java)
 
     def root(self, op: BuildRecord, target: AvroRecord, scope: Slot) -> list[str]:
         """Return the statements that write the whole record: calls of methods of a moderate size."""
@@ -152,6 +154,8 @@ class TargetWriter:
             return _Part(None, (f"out.put({self._constant(inner, op.value)});",))
         if isinstance(op, Lookup):
             return self._lookup(op, inner, scope, where)
+        if isinstance(op, Otherwise):
+            return self._otherwise(op, inner, scope, where)
         if isinstance(op, BuildRecord) and isinstance(inner, AvroRecord):
             return self._record(op, inner, scope, where)
         if isinstance(op, MapItems) and isinstance(inner, AvroArray) and isinstance(op.of, Read):
@@ -183,6 +187,19 @@ class TargetWriter:
         if inner.kind in {AvroKind.FLOAT, AvroKind.DOUBLE}:
             return [f"out.put{'Float' if inner.kind is AvroKind.FLOAT else 'Double'}({value.value});"]
         return [f"out.putLong({value.value});"]
+
+    def _otherwise(self, op: Otherwise, inner: AvroType, scope: Slot, where: str) -> _Part:
+        """Return how a value is written that may fail, and what is written instead."""
+        part, failed = self._part(op.of, inner, scope, where), self._java.fresh("t")
+        lines = [*block("try", part.lines)[:-1], f"}} catch (Failure {failed}f) {{", f"  {failed} = true;", "}"]
+        nulls = [f"(!{failed} && ({part.null_when}))"] if part.null_when else []
+        written = part.written
+        if op.value is None:
+            nulls.append(failed)
+        else:
+            instead = block(f"if ({failed})", [f"out.put({self._constant(inner, op.value)});"])
+            written = (*instead[:-1], "} else {", *indented(part.written), "}")
+        return _Part(_any(nulls), tuple(written), (*part.declared, f"boolean {failed} = false;"), tuple(lines))
 
     # -- parts
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from counterfoil.converter.engines.java.conditions import OBJECT
 from counterfoil.converter.engines.java.messages.operations import (
     CLASS_BY_SHAPE,
-    OBJECT,
     JavaPlace,
     MessageOperations,
     constant,
@@ -16,9 +16,8 @@ from counterfoil.converter.engines.java.operations import JavaValue
 from counterfoil.converter.engines.java.source import ENGINE, JavaClass, block, quoted
 from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.schema.plans.branches import shapes_of
-from counterfoil.schema.plans.evaluate import leaves_out
 from counterfoil.schema.plans.model import (
-    BranchChoice,
+    BranchByValue,
     BuildRecord,
     Cast,
     Constant,
@@ -31,7 +30,9 @@ from counterfoil.schema.plans.model import (
     MapTagged,
     MapValues,
     Op,
+    Otherwise,
     Read,
+    Recount,
     Repeat,
     ReplaceNull,
     RequireValue,
@@ -39,6 +40,7 @@ from counterfoil.schema.plans.model import (
     ValueShape,
     Widen,
 )
+from counterfoil.schema.plans.operands import leaves_out
 from counterfoil.schema.plans.tree import ArrayType, MapType, Node, Opaque, RecordType, UnionType
 from counterfoil.schema.plans.types import same_values, split_null
 
@@ -228,6 +230,13 @@ class Builder:
         lines, name = self._made(op.of, target, place, where)
         return [*lines, f"if ({name} == null) throw nullNotAllowed({quoted(where)});"], name
 
+    def _otherwise(self, op: Otherwise, target: Node, place: JavaPlace, where: str) -> Made:
+        lines, made = self._made(op.of, target, place, where)
+        name = self._java.fresh("t")
+        instead = constant(self._java, target, op.value, where)
+        caught = [f"}} catch (Failure {name}f) {{", f"  {name} = {instead};", "}"]
+        return [f"Object {name} = null;", *block("try", [*lines, f"{name} = {made};"])[:-1], *caught], name
+
     def _lookup(self, op: Lookup, target: Node, place: JavaPlace, where: str) -> Made:
         key = self._operations.scalar(op.of, place, where)  # type: ignore[arg-type]  # a place is the scope here
         if key.kind in {OBJECT, "real"}:
@@ -320,7 +329,7 @@ class Builder:
         body = [*block("switch (((Tagged) given).index)", cases), _no_branch(where)]
         return self._by_method(op.of, place, where, body)
 
-    def _branch_choice(self, op: BranchChoice, target: Node, place: JavaPlace, where: str) -> Made:
+    def _branch_choice(self, op: BranchByValue, target: Node, place: JavaPlace, where: str) -> Made:
         key = self._operations.scalar(op.of, place, where)  # type: ignore[arg-type]  # a place is the scope here
         if key.kind in {OBJECT, "real"}:
             raise EngineCannot(ENGINE, field=where, why="a choice by numbers of any size")
@@ -385,6 +394,7 @@ class Builder:
         Constant: _constant,
         ReplaceNull: _replace_null,
         RequireValue: _require_value,
+        Otherwise: _otherwise,
         Lookup: _lookup,
         BuildRecord: _record,
         MapItems: _items,
@@ -393,7 +403,7 @@ class Builder:
         MapTagged: _tagged,
         Tag: _tag,
         FirstSet: _first_set,
-        BranchChoice: _branch_choice,
+        BranchByValue: _branch_choice,
         LeaveOut: _leave_out,
         Define: _define,
         Repeat: _repeat,
@@ -439,7 +449,7 @@ def _no_branch(where: str) -> str:
 
 def _base_of(op: Op) -> str:
     """Return the base type of a scalar operation's result."""
-    return op.target.base if isinstance(op, (Cast, Widen)) else "string"
+    return op.target.base if isinstance(op, (Cast, Widen, Recount)) else "string"
 
 
 def _is_same_object(op: Widen) -> bool:

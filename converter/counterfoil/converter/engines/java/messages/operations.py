@@ -7,12 +7,25 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar, Final, cast
 
-from counterfoil.converter.engines.java.operations import JavaValue, Operations, formula
+from counterfoil.converter.engines.java.conditions import OBJECT, ConditionOperations
+from counterfoil.converter.engines.java.operations import JavaValue, formula, mode_of
 from counterfoil.converter.engines.java.source import ENGINE, JavaClass, Slot, quoted, real
 from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.schema.datum import Datum
-from counterfoil.schema.plans.formulas import Binary, BranchSegment, Call, Expression, FieldValue, Negate
-from counterfoil.schema.plans.model import Arithmetic, Cast, Format, Parse, Read, Scalar, ValueShape, Widen
+from counterfoil.schema.plans.expressions import Binary, Call, Expression, FieldValue, Negate
+from counterfoil.schema.plans.formulas import BranchSegment
+from counterfoil.schema.plans.model import (
+    Arithmetic,
+    Cast,
+    Format,
+    Parse,
+    Read,
+    Recount,
+    Scalar,
+    Shift,
+    ValueShape,
+    Widen,
+)
 from counterfoil.schema.plans.notation import LONG_RANGE
 from counterfoil.schema.plans.text_forms import form_function
 from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, RecordType, UnionType
@@ -135,7 +148,6 @@ def _with_parts(java: JavaClass, node: Node, value: Datum, where: str) -> str:
 #
 # Numbers that may have more than 64 bits, and nanoseconds, stay objects: a value of the kind ``object``.
 
-OBJECT: Final = "object"
 _NANOS: Final = frozenset({"timestamp-nanos", "duration-nanos"})
 _MICROS: Final = Scalar("timestamp-micros", "long")
 _DOUBLE: Final = Scalar("double", "double")
@@ -146,12 +158,17 @@ _UNBOXED: Final = {
 }
 
 
+def _is_boxed(scalar: Scalar, value: JavaValue) -> bool:
+    """Return whether a number of 64 bits is of a type whose values are objects."""
+    return is_object(scalar) and value.kind == "whole"
+
+
 def is_object(scalar: Scalar) -> bool:
     """Return whether values of a type may have more than 64 bits."""
     return scalar.base in {"uint64", "number"} or scalar.word in _NANOS
 
 
-class MessageOperations(Operations):
+class MessageOperations(ConditionOperations):
     """Turns scalar operations on objects into Java; the scopes are of the class ``JavaPlace``."""
 
     def unboxed(self, place: JavaPlace) -> JavaValue:
@@ -190,6 +207,8 @@ class MessageOperations(Operations):
     def _casted(self, op: Cast, scope: Slot, where: str) -> JavaValue:
         if form_function(op.source, op.target) is not None:
             return self._form(op, scope, where)
+        if op.rounding is not None or (op.source.word == "decimal" and op.target.base in {"int", "long", "uint64"}):
+            return self._decimal(self.scalar(op.of, scope, where), op, where)
         if op.target.is_wide and is_instant(op.source):
             return self._wide(self.scalar(op.of, scope, where), op.source, op.target, where)
         if is_object(op.source):
@@ -226,6 +245,24 @@ class MessageOperations(Operations):
         if value.kind == OBJECT:
             return f"Wholes.decimal({value.value}, {quoted(where)})"
         return super()._exact(value, source, where)
+
+    def _rounded(self, value: JavaValue, rounded: tuple[str, str, str, str], target: Scalar, where: str) -> JavaValue:
+        if not is_object(target) and not target.is_wide:
+            return super()._rounded(value, rounded, target, where)
+        return self._object(value, f"Values.whole({self.within(rounded, target, where)})")
+
+    def _recounted(self, op: Recount, scope: Slot, where: str) -> JavaValue:
+        made = self._recount(op, scope, where)
+        return replace(made, kind=OBJECT, value=f"Long.valueOf({made.value})") if _is_boxed(op.target, made) else made
+
+    def _shifted(self, op: Shift, scope: Slot, where: str) -> JavaValue:
+        value = self.scalar(op.of, scope, where)
+        if value.kind != OBJECT and not is_object(op.target) and not op.target.is_wide:
+            return self._shift(op, scope, where)
+        given = value.value if value.kind == OBJECT else f"Long.valueOf({value.value})"
+        low, high = (self.big(limit) for limit in range_of(op.target))
+        rest = f"{low}, {high}, {quoted(str(op.target))}, {quoted(where)}"
+        return self._object(value, f"Wholes.shifted({given}, {self.clock(op)}, {rest})")
 
     def _wide(self, value: JavaValue, source: Scalar, target: Scalar, where: str) -> JavaValue:
         """Return a point in time as nanoseconds of more than 64 bits."""
@@ -265,7 +302,9 @@ class MessageOperations(Operations):
         source, target, field = op.source, op.target, quoted(where)
         value = self.scalar(op.of, scope, where)
         if source.word == "date-time":
-            call = f"Forms.instant({value.span}, {ticks_per_second(target)}L, {field})"
+            mode = "null" if op.rounding is None else mode_of(op.rounding)
+            name = "null" if target.is_wide else quoted(str(target))
+            call = f"Forms.instant({value.span}, {ticks_per_second(target)}L, {mode}, {name}, {field})"
             return self._object(value, call) if is_object(target) else self._long(value, call)
         if source.word == "full-date":
             return self._computed(value, "long", "whole", f"Forms.dayOfText({value.span}, {field})")
@@ -275,7 +314,8 @@ class MessageOperations(Operations):
             return self._checked_form(value, target, field)
         if target.word == "date-time":
             ticks = value.value if value.kind == OBJECT else f"Long.valueOf({value.value})"
-            rest = f"{ticks_per_second(source)}L, {field}"
+            zone = "null" if op.zone is None else self.zone(op.zone)
+            rest = f"{ticks_per_second(source)}L, {zone}, {field}"
             return self._made_text(value, lambda name: f"Forms.dateTime({name}, {ticks}, {rest})")
         if target.word == "full-date":
             return self._made_text(value, lambda name: f"Forms.fullDate({name}, {value.value}, {field})")
@@ -284,7 +324,7 @@ class MessageOperations(Operations):
     def _checked_form(self, value: JavaValue, target: Scalar, field: str) -> JavaValue:
         """Return a text that must have a form."""
         check = {
-            "date-time": f"Forms.instant({value.span}, 1000000000L, {field});",
+            "date-time": f"Forms.instant({value.span}, 1000000000L, null, null, {field});",
             "full-date": f"Forms.dayOfText({value.span}, {field});",
             "base64": f"Forms.ofBase64({self._texts()}, {value.span}, {field});",
         }
@@ -306,9 +346,10 @@ class MessageOperations(Operations):
 
     def _computed_formula(self, op: Arithmetic, scope: Slot, where: str) -> JavaValue:
         objects: set[tuple[str, ...]] = set()
+        operands = dict(op.operands or ())
 
         def read(path: tuple[str, ...]) -> JavaValue:
-            value = self.scalar(Read(path), scope, where)
+            value = self.scalar(operands.get(path) or Read(path), scope, where)
             if value.kind != OBJECT:
                 return value
             objects.add(path)
@@ -327,10 +368,12 @@ class MessageOperations(Operations):
         )
 
     _operations: ClassVar[dict[type, Callable[..., JavaValue]]] = {
-        **Operations._operations,  # noqa: SLF001 - the table that this class extends
+        **ConditionOperations._operations,  # noqa: SLF001 - the table that this class extends
         Read: _found,
         Widen: _widened,
         Cast: _casted,
+        Recount: _recounted,
+        Shift: _shifted,
         Format: _formatted,
         Parse: _parsed,
         Arithmetic: _computed_formula,

@@ -3,6 +3,7 @@ package counterfoil.runtime;
 /** The function that Spark calls; generated code makes the worker of a thread. */
 public abstract class Conversion implements org.apache.spark.sql.api.java.UDF1, java.io.Serializable {
   private Lookup lookup;
+  private java.util.HashMap secrets = new java.util.HashMap();
 
   protected abstract ThreadLocal workers();
 
@@ -13,19 +14,30 @@ public abstract class Conversion implements org.apache.spark.sql.api.java.UDF1, 
     lookup = new Lookup(host, port, secret, half);
   }
 
+  /** Set what hashes of a name are made with, in hexadecimal digits; it goes to executors with this object. */
+  public void setSecret(String name, String hex) {
+    secrets.put(name, Texts.ofHex(hex));
+  }
+
+  /** Take over the secrets of another plan. */
+  void setSecrets(java.util.HashMap others) {
+    secrets = others;
+  }
+
   public Object call(Object value) {
     if (value == null) {
       return null;
     }
     byte[] answer = worker().convert((byte[]) value);
     boolean isUnknown = lookup != null && answer[0] == (byte) 0xff && answer[1] == Codes.UNKNOWN_SCHEMA_ID;
-    return isUnknown ? lookup.convert((byte[]) value, answer) : answer;
+    return isUnknown ? lookup.convert((byte[]) value, answer, secrets) : answer;
   }
 
   private Worker worker() {
     Worker worker = (Worker) workers().get();
     if (worker == null) {
       worker = newWorker();
+      worker.secrets = secrets;
       workers().set(worker);
     }
     return worker;

@@ -21,12 +21,12 @@ public final class Lookup implements java.io.Serializable {
   }
 
   /** Return the result for a value whose id is unknown; the failure that says so where it is a dead letter. */
-  byte[] convert(byte[] value, byte[] failure) {
-    Object found = found(java.util.Arrays.copyOfRange(value, 1, 5));
+  byte[] convert(byte[] value, byte[] failure, java.util.HashMap secrets) {
+    Object found = found(java.util.Arrays.copyOfRange(value, 1, 5), secrets);
     return found == DEAD_LETTER ? failure : (byte[]) ((Conversion) found).call(value);
   }
 
-  private Object found(byte[] id) {
+  private Object found(byte[] id, java.util.HashMap secrets) {
     String key = secret + half + Texts.hex(id[0]) + Texts.hex(id[1]) + Texts.hex(id[2]) + Texts.hex(id[3]);
     synchronized (KNOWN) {
       Object found = KNOWN.get(key);
@@ -35,6 +35,9 @@ public final class Lookup implements java.io.Serializable {
           KNOWN.clear();
         }
         found = requested(id);
+        if (found != DEAD_LETTER) {
+          ((Conversion) found).setSecrets(secrets);
+        }
         KNOWN.put(key, found);
       }
       return found;

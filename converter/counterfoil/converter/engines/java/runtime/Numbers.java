@@ -244,12 +244,7 @@ public final class Numbers {
 
   /** Make the text of a real number: its shortest digits, rounded half up to the decimals. */
   public static void realText(Texts made, double value, int decimals, boolean isFloat, String field) {
-    if (Double.isNaN(value) || Double.isInfinite(value)) {
-      throw refused(field, Double.toString(value), "no number that has decimals");
-    }
-    java.math.BigDecimal exact = isFloat ? shortestFloat((float) value) : shortestDouble(value);
-    java.math.BigDecimal rounded = exact.setScale(decimals, java.math.RoundingMode.HALF_UP);
-    made.set(rounded.toPlainString());
+    decimalText(made, decimalOfReal(value, isFloat, field), decimals, java.math.RoundingMode.HALF_UP, field);
   }
 
   /** Return the number with few decimals that a real number is nearest to; null where there is none. */
@@ -343,22 +338,24 @@ public final class Numbers {
     return isFloat ? shortestFloat((float) value) : shortestDouble(value);
   }
 
-  private static java.math.BigDecimal places(java.math.BigDecimal number, int places) {
-    return places < 0 ? number : number.setScale(places, java.math.RoundingMode.HALF_UP);
+  /** Return a number rounded to so many places; -1: all that it has. */
+  private static java.math.BigDecimal places(java.math.BigDecimal number, int places, java.math.RoundingMode mode,
+      String field) {
+    try {
+      return places < 0 ? number : number.setScale(places, mode);
+    } catch (ArithmeticException inexact) {
+      throw refused(field, number.toPlainString(), "more exact than " + places + " decimals");
+    }
   }
 
-  /** Make the text of a decimal, rounded half up to so many places; -1: all that it has. */
-  public static void decimalText(Texts made, java.math.BigDecimal number, int places) {
-    made.set(places(number, places).toPlainString());
+  /** Make the text of a decimal, rounded to so many places; -1: all that it has. */
+  public static void decimalText(Texts made, java.math.BigDecimal number, int places, java.math.RoundingMode mode,
+      String field) {
+    made.set(places(number, places, mode, field).toPlainString());
   }
 
-  /**
-   * Make the bytes of a decimal in the target's scale; {@code size} is that of a fixed type, else -1, and {@code
-   * places} are those to which it is rounded half up before, or -1.
-   */
-  public static void decimalBytes(Texts made, java.math.BigDecimal given, int scale, int precision, int size,
-      int places, String type, String field) {
-    java.math.BigDecimal number = given;
+  /** Return a number that is small enough for its digits to be computed with; null is one that is not. */
+  public static java.math.BigDecimal moderate(java.math.BigDecimal number, String type, String field) {
     if (number == null) {
       throw beyond(field, "the number", type);
     }
@@ -366,7 +363,36 @@ public final class Numbers {
     if (number.signum() != 0 && (adjusted > MAX_DECIMAL_DIGITS || adjusted < -MAX_DECIMAL_DIGITS)) {
       throw beyond(field, "the number", type);
     }
-    number = places(number, places);
+    return number;
+  }
+
+  /** Return a number multiplied, divided and rounded to a whole one. */
+  public static java.math.BigInteger rounded(java.math.BigDecimal given, java.math.BigDecimal up,
+      java.math.BigDecimal down, java.math.RoundingMode mode, String type, String field) {
+    java.math.BigDecimal number = moderate(given, type, field);
+    try {
+      return number.multiply(up).divide(down, 0, mode).toBigInteger();
+    } catch (ArithmeticException inexact) {
+      throw refused(field, number.toPlainString(), "no whole number");
+    }
+  }
+
+  /** Return a whole number within limits. */
+  public static java.math.BigInteger within(java.math.BigInteger whole, java.math.BigInteger low,
+      java.math.BigInteger high, String type, String field) {
+    if (whole.compareTo(low) < 0 || whole.compareTo(high) > 0) {
+      throw beyond(field, whole.toString(), type);
+    }
+    return whole;
+  }
+
+  /**
+   * Make the bytes of a decimal in the target's scale; {@code size} is that of a fixed type, else -1, and {@code
+   * places} are those to which it is rounded before, or -1.
+   */
+  public static void decimalBytes(Texts made, java.math.BigDecimal given, int scale, int precision, int size,
+      int places, java.math.RoundingMode mode, String type, String field) {
+    java.math.BigDecimal number = places(moderate(given, type, field), places, mode, field);
     java.math.BigInteger unscaled = java.math.BigInteger.ZERO;
     if (number.signum() != 0) {
       try {
@@ -375,8 +401,14 @@ public final class Numbers {
         throw refused(field, number.toPlainString(), "more exact than " + scale + " decimals");
       }
     }
+    scaledBytes(made, unscaled, precision, size, type, field);
+  }
+
+  /** Make the bytes of a decimal of its number of units of the last place. */
+  public static void scaledBytes(Texts made, java.math.BigInteger unscaled, int precision, int size, String type,
+      String field) {
     if (unscaled.abs().toString().length() > precision) {
-      throw beyond(field, number.toPlainString(), type);
+      throw beyond(field, unscaled.toString(), type);
     }
     byte[] fewest = unscaled.toByteArray();
     if (size < 0 || size == fewest.length) {
@@ -384,7 +416,7 @@ public final class Numbers {
       return;
     }
     if (size < fewest.length) {
-      throw beyond(field, number.toPlainString(), type);
+      throw beyond(field, unscaled.toString(), type);
     }
     byte[] wide = new byte[size];
     java.util.Arrays.fill(wide, 0, size - fewest.length, (byte) (unscaled.signum() < 0 ? -1 : 0));

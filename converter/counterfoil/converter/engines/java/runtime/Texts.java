@@ -45,6 +45,19 @@ public final class Texts {
     to += length;
   }
 
+  public void append(byte letter) {
+    if (to == data.length) {
+      data = java.util.Arrays.copyOf(data, Math.max(data.length * 2, 32));
+    }
+    data[to++] = letter;
+  }
+
+  /** Append bytes of a text that is joined, within what a text may have. */
+  public void join(byte[] bytes, int start, int end, String field) {
+    TextCalls.checkSize((long) to + end - start, field);
+    append(bytes, start, end);
+  }
+
   /** Set the piece {@code take} of a text, counted from 0, or from the end with -1. */
   public void split(byte[] text, int start, int end, byte[] separator, int take, String field) {
     int count = 1;
@@ -73,7 +86,7 @@ public final class Texts {
     throw new Failure(Codes.SPLIT_MISSING, field, problem);
   }
 
-  private static int find(byte[] text, int from, int end, byte[] wanted) {
+  static int find(byte[] text, int from, int end, byte[] wanted) {
     for (int p = from; p <= end - wanted.length; p++) {
       if (equal(text, p, p + wanted.length, wanted)) {
         return p;

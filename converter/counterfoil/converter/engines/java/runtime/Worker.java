@@ -5,6 +5,8 @@ public abstract class Worker extends Reader {
   private static final int PREFIX_BYTES = 5;
 
   protected final Output out = new Output();
+  /** What hashes are made with, by names. */
+  java.util.HashMap secrets = new java.util.HashMap();
   /** The record that is converted. */
   protected byte[] data;
 
@@ -15,6 +17,15 @@ public abstract class Worker extends Reader {
   protected abstract void write();
 
   protected abstract byte[] prefix();
+
+  /** Return what makes hashes with the secret of a name. */
+  protected final javax.crypto.Mac mac(String name) {
+    byte[] key = (byte[]) secrets.get(name);
+    if (key == null) {
+      throw new IllegalStateException("the secret " + name + " is not known");
+    }
+    return TextCalls.mac(key);
+  }
 
   protected abstract String knownIds();
 

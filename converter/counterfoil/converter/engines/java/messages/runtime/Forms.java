@@ -19,8 +19,12 @@ public final class Forms {
 
   // -- points in time
 
-  /** Return an RFC 3339 text as a number of units since 1970. */
-  public static Object instant(byte[] data, int from, int to, long ticks, String field) {
+  /**
+   * Return an RFC 3339 text as a number of units since 1970; {@code mode} rounds digits that the unit has not, and null
+   * refuses them. Without {@code type} the number has any size, else 64 bits.
+   */
+  public static Object instant(byte[] data, int from, int to, long ticks, java.math.RoundingMode mode, String type,
+      String field) {
     Texts text = Values.span(data, from, to);
     int p = from + 19;
     boolean is = to - from >= 20 && isDate(data, from) && (data[from + 10] | 0x20) == 't' && isTime(data, from + 11);
@@ -52,16 +56,21 @@ public final class Forms {
       throw unreadable(text, "a date and time that exist", field);
     }
     second = second * 86400L + (hour * 60 + minute) * 60 + rest - offset;
-    return withFraction(text, second, ticks, fraction == p ? zone : fraction, zone, field);
+    java.math.BigInteger made = withFraction(text, second, ticks, fraction == p ? zone : fraction, zone, mode, field);
+    if (type != null && made.bitLength() > 63) {
+      throw new Failure(Codes.OUT_OF_RANGE, field, Texts.shown(data, from, to) + " does not fit " + type);
+    }
+    return Values.whole(made);
   }
 
-  private static Object withFraction(Texts text, long second, long ticks, int from, int to, String field) {
+  private static java.math.BigInteger withFraction(Texts text, long second, long ticks, int from, int to,
+      java.math.RoundingMode mode, String field) {
     int digits = Long.toString(ticks).length() - 1;
     int end = to;
     while (end > from && text.data[end - 1] == '0') {
       end--;
     }
-    if (end - from > digits) {
+    if (end - from > digits && mode == null) {
       throw unreadable(text, "at most " + digits + " digits after the second", field);
     }
     long part = 0;
@@ -69,7 +78,14 @@ public final class Forms {
       part = part * 10 + (from + i < end ? text.data[from + i] - '0' : 0);
     }
     java.math.BigInteger whole = java.math.BigInteger.valueOf(second).multiply(java.math.BigInteger.valueOf(ticks));
-    return Values.whole(whole.add(java.math.BigInteger.valueOf(part)));
+    whole = whole.add(java.math.BigInteger.valueOf(part));
+    if (end - from <= digits) {
+      return whole;
+    }
+    // the first digit that is not kept, and whether there is anything behind it: no other digit matters
+    int rest = 10 * (text.data[from + digits] - '0') + (end - from > digits + 1 ? 1 : 0);
+    java.math.BigDecimal exact = new java.math.BigDecimal(whole).add(java.math.BigDecimal.valueOf(rest, 2));
+    return exact.setScale(0, mode).toBigInteger();
   }
 
   private static boolean isZone(byte[] data, int at, int to) {
@@ -97,16 +113,25 @@ public final class Forms {
     return made;
   }
 
-  /** Make the text of a point in time, in UTC. */
-  public static void dateTime(Texts made, Object value, long ticks, String field) {
+  /** Make the text of a point in time, with the clock of a zone, or in UTC without one. */
+  public static void dateTime(Texts made, Object value, long ticks, java.time.zone.ZoneRules rules, String field) {
     java.math.BigInteger[] parts = Values.big(value).divideAndRemainder(java.math.BigInteger.valueOf(ticks));
     long rest = parts[1].longValue();
     java.math.BigInteger whole = rest < 0 ? parts[0].subtract(java.math.BigInteger.ONE) : parts[0];
-    if (whole.bitLength() > 63 || whole.longValue() < FIRST_SECOND || whole.longValue() > LAST_SECOND) {
+    if (whole.bitLength() > 63 || !isInYears(whole.longValue())) {
       throw outOfYears(value, field);
     }
+    long second = whole.longValue();
+    int offset = rules == null ? 0 : rules.getOffset(java.time.Instant.ofEpochSecond(second)).getTotalSeconds();
+    if (!isInYears(second + offset)) {
+      throw outOfYears(value, field);
+    }
+    if (offset % 60 != 0) {
+      String problem = " is at a time when the clock of the zone was ahead by a part of a minute";
+      throw new Failure(Codes.FORMAT_FAILED, field, value + problem);
+    }
     java.time.LocalDateTime wall =
-        java.time.LocalDateTime.ofEpochSecond(whole.longValue(), 0, java.time.ZoneOffset.UTC);
+        java.time.LocalDateTime.ofEpochSecond(second + offset, 0, java.time.ZoneOffset.UTC);
     StringBuilder text = new StringBuilder();
     date(text, wall.toLocalDate());
     text.append('T');
@@ -116,7 +141,23 @@ public final class Forms {
     text.append(':');
     padded(text, wall.getSecond(), 2);
     fraction(text, rest < 0 ? rest + ticks : rest, Long.toString(ticks).length() - 1);
-    made.set(text.append('Z').toString());
+    zone(text, offset / 60, rules == null);
+    made.set(text.toString());
+  }
+
+  private static boolean isInYears(long second) {
+    return second >= FIRST_SECOND && second <= LAST_SECOND;
+  }
+
+  private static void zone(StringBuilder text, int minutes, boolean isUtc) {
+    if (isUtc) {
+      text.append('Z');
+      return;
+    }
+    text.append(minutes < 0 ? '-' : '+');
+    padded(text, Math.abs(minutes) / 60, 2);
+    text.append(':');
+    padded(text, Math.abs(minutes) % 60, 2);
   }
 
   private static void fraction(StringBuilder text, long rest, int digits) {

@@ -103,6 +103,20 @@ public final class Wholes {
     return scaled.longValue();
   }
 
+  /** Return a number of any size of units since 1970 as a clock shows it, or back. */
+  public static Object shifted(Object value, java.time.zone.ZoneRules rules, long ticks, boolean isBack,
+      java.math.BigInteger low, java.math.BigInteger high, String type, String field) {
+    java.math.BigInteger units = java.math.BigInteger.valueOf(ticks);
+    java.math.BigInteger whole = floor(Values.big(value), units);
+    if (whole.bitLength() > 63) {
+      throw new Failure(Codes.OUT_OF_RANGE, field, value + " is not in the years 1 to 9999");
+    }
+    java.math.BigInteger rest = Values.big(value).subtract(whole.multiply(units));
+    long second = Moments.second(whole.longValue(), rules, isBack, value, field);
+    java.math.BigInteger made = java.math.BigInteger.valueOf(second).multiply(units).add(rest);
+    return Values.whole(Numbers.within(made, low, high, type, field));
+  }
+
   /** Return a point in time as nanoseconds of any size, in the years 1 to 9999. */
   public static Object wide(long value, long up, String type, String field) {
     java.math.BigInteger made = java.math.BigInteger.valueOf(value).multiply(java.math.BigInteger.valueOf(up));

@@ -1,0 +1,121 @@
+"""Random formulas: the engine ``java``, the reference and a meaning in plain Python give the same values."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import random
+from typing import TYPE_CHECKING, Any
+
+import fastavro
+import pytest
+
+from counterfoil.converter.engines.protocol import Conversion
+from counterfoil.converter.messages.table import make_writer, pack
+from counterfoil.schema.languages.table import parse_schema
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.rules import parse_rules
+from strategies.engines.formulas import SECRET, SECRET_NAME, Failed, Made, formula, records
+from strategies.engines.java import check
+
+if TYPE_CHECKING:
+    from strategies.engines.java import Convert
+
+MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
+SOURCE = {
+    "type": "record",
+    "name": "Ride",
+    "fields": [
+        {"name": "n", "type": "int"},
+        {"name": "big", "type": "long"},
+        {"name": "maybe", "type": ["null", "long"]},
+        {"name": "km", "type": "double"},
+        {"name": "rate", "type": ["null", "double"]},
+        {"name": "name", "type": "string"},
+        {"name": "note", "type": ["string", "null"]},
+        {"name": "colour", "type": {"type": "enum", "name": "Colour", "symbols": ["RED", "Blue"]}},
+        {"name": "flag", "type": "boolean"},
+        {"name": "sure", "type": ["null", "boolean"]},
+        {"name": "at", "type": MILLIS},
+        {"name": "seen", "type": ["null", MILLIS]},
+    ],
+}
+AVRO = {"long": "long", "double": "double", "text": "string", "boolean": "boolean", "moment": MILLIS}
+JSON = {"long": "integer", "double": "number", "text": "string", "boolean": "boolean", "moment": "integer"}
+FORMULAS = 12
+
+
+@pytest.fixture(autouse=True)
+def _salted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SECRET_NAME, SECRET)
+
+
+def target_of(language: SchemaType, kinds: list[str]) -> Any:
+    if language is SchemaType.AVRO:
+        fields = [{"name": f"f{n}", "type": ["null", AVRO[kind]]} for n, kind in enumerate(kinds)]
+        return parse_schema(json.dumps({"type": "record", "name": "T", "fields": fields}))
+    properties = {f"f{n}": {"type": [JSON[kind], "null"]} for n, kind in enumerate(kinds)}
+    return parse_schema(json.dumps({"type": "object", "properties": properties}), language)
+
+
+def expected_of(made: list[Made], record: dict[str, Any]) -> Any:
+    """Return the values of all formulas, or the code and field of the first that has none."""
+    values: dict[str, Any] = {}
+    for number, each in enumerate(made):
+        try:
+            values[f"f{number}"] = each.meaning(record)
+        except Failed as failed:
+            return str(failed), f"f{number}"
+    return values
+
+
+def read(language: SchemaType, target: Any, value: bytes) -> Any:
+    if language is SchemaType.JSON:
+        return json.loads(value[5:])
+    schema = json.loads(target.text.replace('"logicalType": "timestamp-millis"', '"doc": ""'))
+    return fastavro.schemaless_reader(io.BytesIO(value[5:]), schema, None)
+
+
+def spelt(value: Any) -> Any:
+    """Return values so that zeros with another sign, and whole numbers and others, differ."""
+    if isinstance(value, dict):
+        return {name: spelt(part) for name, part in value.items()}
+    return (value, math.copysign(1, value)) if isinstance(value, float) else (type(value).__name__, value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", [SchemaType.AVRO, SchemaType.JSON])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_formula_has_one_meaning(language: SchemaType, seed: int, convert: Convert) -> None:
+    rng = random.Random(seed)
+    kinds = [rng.choice([*AVRO]) for _ in range(FORMULAS)]
+    if language is SchemaType.JSON:
+        kinds = ["long" if kind == "moment" else kind for kind in kinds]
+    made = [formula(rng, kind, rng.choice([1, 2, 3])) for kind in kinds]
+    source, target = parse_schema(json.dumps(SOURCE)), target_of(language, kinds)
+    rules = {f"f{number}": {"expr": each.text} for number, each in enumerate(made)}
+    plan = derive_plan(source, target, parse_rules(rules, "rest"))
+    if plan.problems:  # a formula without a result for any record is refused before
+        assert all("no record has a value here" in problem.text for problem in plan.problems), plan.problems
+        bad = {problem.field for problem in plan.problems}
+        made = [Made("null", lambda _: None) if f"f{n}" in bad else each for n, each in enumerate(made)]
+        rules = {name: {"const": None} if name in bad else rule for name, rule in rules.items()}
+        plan = derive_plan(source, target, parse_rules(rules, "rest"))
+    assert plan.is_complete, plan.problems
+    write = make_writer(pack(source), 7)
+    given = [records(rng) for _ in range(120)]
+    answers = check(Conversion(plan, {7: source}, 9), [write(each) for each in given], convert)
+    for record, (value, failure) in zip(given, answers, strict=True):
+        expected = expected_of(made, record)
+        found = failure if value is None else read(language, target, value)
+        if isinstance(expected, dict) and isinstance(found, dict):
+            if language is SchemaType.JSON:
+                found = {f"f{n}": found.get(f"f{n}") for n in range(FORMULAS)}
+                found = {
+                    n: float(v) if kinds[int(n[1:])] == "double" and v is not None else v for n, v in found.items()
+                }
+            assert spelt(found) == spelt(expected), (record, rules)
+        else:
+            assert found == expected, (record, rules)
