@@ -28,6 +28,12 @@ _LONGEST_NAME: Final = 50
 """Kubernetes makes names of services and labels from it, which have at most 63 letters."""
 
 
+NOT_LASTING: Final = (
+    "The files for Kubernetes and Databricks are left out: --checkpoint names no URI and no absolute folder, as on a\n"
+    "volume, so that a job there would begin anew, and write every record again, whenever it is restarted."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class JobDescription:
     """What the files say of a job. ``settings`` are Spark's, without secrets; ``arguments`` are those of the run."""
@@ -39,6 +45,8 @@ class JobDescription:
     image: str
     arguments: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+    is_lasting: bool = True
+    """Whether the checkpoint is somewhere else than in the container of a job."""
 
     @property
     def name(self) -> str:
@@ -243,6 +251,13 @@ def readme(job: JobDescription) -> str:
         if job.line.databricks is not None
         else f"no runtime that is known here has Spark {job.line.line}."
     )
+    others = f"""\
+**Kubernetes**: `docker build -t {job.image} .`, push the image, and `kubectl apply -f sparkapplication.yaml`, where
+Kubeflow's Spark operator and a service account `spark` are. A secret `{job.name}-credentials` becomes variables of the
+driver.
+
+**Databricks**: {databricks}
+"""
     return f"""\
 # {job.bridge}
 
@@ -260,9 +275,5 @@ of Kafka's settings).
 
 **spark-submit**: `./spark-submit.sh --master spark://host:7077`, in client mode.
 
-**Kubernetes**: `docker build -t {job.image} .`, push the image, and `kubectl apply -f sparkapplication.yaml`, where
-Kubeflow's Spark operator and a service account `spark` are. A secret `{job.name}-credentials` becomes variables of the
-driver. Name a checkpoint outside of the pod with `--checkpoint` when the package is made.
-
-**Databricks**: {databricks}
+{others if job.is_lasting else NOT_LASTING}
 """

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from counterfoil.sdk.commands.options import RegistryAccess
 
 _EXECUTABLE: Final = 0o755
+_ALL_FILES: Final = (
+    *(BRIDGE, CLASSES, MAIN, PLAN, SCHEMAS, SETTINGS, "README.md", "requirements.txt", "spark-submit.sh"),
+    *("sparkapplication.yaml", "Dockerfile", "databricks.json"),
+)
 
 
 def package_bridge(
@@ -62,6 +66,7 @@ def package_bridge(
         image=image or f"counterfoil-bridge-{declared.name.lower()}:latest",
         arguments=tuple(_arguments(kafka, engine, checkpoint)),
         settings=spark.settings,
+        is_lasting=_is_lasting(checkpoint),
     )
     with tempfile.TemporaryDirectory(prefix="counterfoil-package-") as made:
         folder = Path(made)
@@ -75,6 +80,8 @@ def package_bridge(
         (folder / "spark-submit.sh").chmod(_EXECUTABLE)
         with writing_to(out):
             out.mkdir(parents=True, exist_ok=True)
+            for name in _ALL_FILES:
+                (out / name).unlink(missing_ok=True)  # an earlier package may have had one that this one has not
             for each in folder.iterdir():
                 shutil.copy2(each, out / each.name)
             names = sorted(each.name for each in folder.iterdir())
@@ -84,6 +91,8 @@ def package_bridge(
         )
     else:
         click.echo(f"wrote {out}: bridge {declared.name}, plan {resolved.hash[:16]}, engine {chosen}")
+        if not job.is_lasting:
+            click.echo(job_files.NOT_LASTING)
         click.echo(f"start it by {out / 'spark-submit.sh'} --master …; {out / 'README.md'} says how elsewhere")
     return ExitCode.OK
 
@@ -93,7 +102,12 @@ def _arguments(kafka: KafkaAccess | None, engine: str, checkpoint: Path | str | 
     if kafka is not None:
         yield from ("--bootstrap-servers", kafka.servers)
     if checkpoint is not None:
-        yield from ("--checkpoint", str(checkpoint))
+        yield from ("--checkpoint", checkpoint if isinstance(checkpoint, str) else str(checkpoint.absolute()))
+
+
+def _is_lasting(checkpoint: Path | str | None) -> bool:
+    """Return whether a checkpoint can be somewhere else than in the container of a job."""
+    return checkpoint is not None and (isinstance(checkpoint, str) or checkpoint.is_absolute())
 
 
 def _subjects(resolved: ResolvedBridge) -> list[str]:
@@ -147,10 +161,10 @@ def _texts(job: JobDescription, resolved: ResolvedBridge, engine: str) -> dict[s
         ),
         "requirements.txt": needed,
         "spark-submit.sh": job_files.submit_script(job),
-        "sparkapplication.yaml": application,
-        "Dockerfile": job_files.dockerfile(job),
         "README.md": job_files.readme(job),
     }
-    if job.line.databricks is not None:
+    if job.is_lasting:
+        texts |= {"sparkapplication.yaml": application, "Dockerfile": job_files.dockerfile(job)}
+    if job.is_lasting and job.line.databricks is not None:
         texts["databricks.json"] = json.dumps(job_files.databricks_job(job), indent=2) + "\n"
     return texts

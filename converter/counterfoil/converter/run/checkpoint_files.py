@@ -163,6 +163,8 @@ _CLOSE_PUBLISHES: Final = ("s3a", "s3", "s3n", "gs")
 """File systems on which a file appears as a whole when it is closed, and a renaming is a copy."""
 
 _PROBE: Final = "counterfoil.probe"
+_SETTLE_S: Final = 2.0
+"""How long a driver waits for the file of another one that began in the same moment; longer than a store's request."""
 
 
 class HadoopFiles:
@@ -292,7 +294,7 @@ class HadoopFiles:
         mine, ended = uuid.uuid4().hex, threading.Event()
         self._watch_other(ended)
         self._beat(mine, 0)
-        self._wait(ended, min(1.0, self._beat_s))
+        self._wait(ended, min(_SETTLE_S, self._beat_s))
         if (found := self._driver()).get("driver") != mine:  # both began in the same moment
             raise self._busy(found)
         thread = threading.Thread(target=self._beating, args=(mine, ended), name="checkpoint", daemon=True)

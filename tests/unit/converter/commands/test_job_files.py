@@ -87,6 +87,16 @@ def test_the_application_of_kubernetes_runs_the_package_of_its_image():
     assert SECRET not in json.dumps(spec)
 
 
+def test_the_page_of_a_package_names_the_files_that_it_has():
+    page = job_files.readme(JOB)
+    assert "sparkapplication.yaml" in page
+    assert "databricks.json" in page
+    without = job_files.readme(replace(JOB, is_lasting=False))
+    assert "sparkapplication.yaml" not in without
+    assert "write every record again, whenever it is restarted" in without
+    assert "no runtime that is known here has Spark 4.2" in job_files.readme(replace(JOB, line=spark_line("4.2.0")))
+
+
 @pytest.mark.parametrize(
     ("bridge", "name"),
     [
