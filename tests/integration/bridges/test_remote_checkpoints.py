@@ -90,9 +90,17 @@ def test_where_renames_are_permitted_spark_renames_as_it_does_by_itself(fares: F
     code, said, complained = fares.run(*run)
     assert code == ExitCode.OK, said + complained
     assert [path for kind, path in difficult.requests() if kind == "rename" and "/offsets/" in path]
-    again, said, complained = fares.run(*run)
-    assert again == ExitCode.OK, said + complained
-    assert "finished: 0 records" in said
+    fares.produce(10, 10)
+    running = fares.start(*run, "--continuous", "--trigger", "0.2")
+    try:
+        wait_until(lambda: running.poll() is not None or fares.written() == 20, what="20 records")
+        assert running.poll() is None, running.communicate()
+        (difficult.folder / "files/counterfoil.lock").write_text('{"driver": "another", "beat": 1}')
+        said, complained = running.communicate(timeout=DEADLINE_S)
+    finally:
+        end(running)
+    assert running.returncode == ExitCode.CONFLICT, said + complained
+    assert "stopped: another driver uses the checkpoint" in said
 
 
 def test_a_file_system_that_spark_does_not_know_is_named(fares: Fares):

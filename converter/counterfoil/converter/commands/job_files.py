@@ -28,6 +28,16 @@ _LONGEST_NAME: Final = 50
 """Kubernetes makes names of services and labels from it, which have at most 63 letters."""
 
 
+def kubernetes_name(bridge: str) -> str:
+    """Return the name of a bridge as Kubernetes permits it: small letters, digits and hyphens, a letter first.
+
+    >>> kubernetes_name("Rides_v2 to v1")
+    'bridge-rides-v2-to-v1'
+    """
+    plain = re.sub(r"[^a-z0-9]+", "-", bridge.lower()).strip("-")
+    return f"bridge-{plain}"[:_LONGEST_NAME].rstrip("-")
+
+
 NOT_LASTING: Final = (
     "The files for Kubernetes and Databricks are left out: --checkpoint names no URI and no absolute folder, as on a\n"
     "volume, so that a job there would begin anew, and write every record again, whenever it is restarted."
@@ -50,9 +60,8 @@ class JobDescription:
 
     @property
     def name(self) -> str:
-        """Return the name as Kubernetes permits it: small letters, digits and hyphens, a letter first."""
-        plain = re.sub(r"[^a-z0-9]+", "-", self.bridge.lower()).strip("-")
-        return f"bridge-{plain}"[:_LONGEST_NAME].rstrip("-")
+        """Return the name of the job."""
+        return kubernetes_name(self.bridge)
 
     @property
     def packages(self) -> str:

@@ -63,7 +63,7 @@ def package_bridge(
         spark_version=pyspark_version(),
         line=spark_line(),
         connector=connector_coordinates(),
-        image=image or f"counterfoil-bridge-{declared.name.lower()}:latest",
+        image=image or f"counterfoil-{job_files.kubernetes_name(declared.name)}:latest",
         arguments=tuple(_arguments(kafka, engine, checkpoint)),
         settings=spark.settings,
         is_lasting=_is_lasting(checkpoint),
@@ -78,13 +78,7 @@ def package_bridge(
         for name, text in _texts(job, resolved, chosen).items():
             (folder / name).write_text(text, encoding="utf-8")
         (folder / "spark-submit.sh").chmod(_EXECUTABLE)
-        with writing_to(out):
-            out.mkdir(parents=True, exist_ok=True)
-            for name in _ALL_FILES:
-                (out / name).unlink(missing_ok=True)  # an earlier package may have had one that this one has not
-            for each in folder.iterdir():
-                shutil.copy2(each, out / each.name)
-            names = sorted(each.name for each in folder.iterdir())
+        names = _replace(out, folder)
     if as_json:
         print_json(
             {"folder": str(out), "bridge": declared.name, "plan": resolved.hash, "engine": chosen, "files": names}
@@ -95,6 +89,15 @@ def package_bridge(
             click.echo(job_files.NOT_LASTING)
         click.echo(f"start it by {out / 'spark-submit.sh'} --master …; {out / 'README.md'} says how elsewhere")
     return ExitCode.OK
+
+
+def _replace(out: Path, made: Path) -> list[str]:
+    """Put the files of a package into a folder, in the place of an earlier one, and return their names."""
+    with writing_to(out):
+        out.mkdir(parents=True, exist_ok=True)
+        for name in _ALL_FILES:
+            (out / name).unlink(missing_ok=True)  # an earlier package may have had one that this one has not
+        return sorted(Path(shutil.copy2(each, out / each.name)).name for each in made.iterdir())
 
 
 def _arguments(kafka: KafkaAccess | None, engine: str, checkpoint: Path | str | None) -> Iterator[str]:

@@ -104,7 +104,7 @@ def _run_with(
     from counterfoil.converter.run.writers import WriterService, decisions_for
 
     if folder.is_remote:
-        folder.connect(start.session(folder.log_file))
+        folder.connect(start.started())
     if package is None:
         resolved = resolve_with(declared, registry, lambda: begun_plan(folder))
     else:

@@ -82,16 +82,21 @@ class SessionStart:
             return self._failure or MissingPart("Spark did not start")
         return MissingPart(with_kept_log(str(self._failure), self._log))
 
-    def session(self, log_file: Path) -> SparkSession:
-        """Wait for the session and return it; its log is ``log_file`` from now on. Raises ``MissingPart``."""
+    def started(self) -> SparkSession:
+        """Wait for the session and return it. Raises ``MissingPart``."""
         self.check()
         if self._session is None:  # has been refused
             raise MissingPart("Spark did not start")
+        return self._session
+
+    def session(self, log_file: Path) -> SparkSession:
+        """Wait for the session and return it; its log is ``log_file`` from now on. Raises ``MissingPart``."""
+        session = self.started()
         with writing_to(log_file.parent):
             log_file.parent.mkdir(parents=True, exist_ok=True)
         self._final_log = log_file
-        log_to(self._session, log_file)
-        return self._session
+        log_to(session, log_file)
+        return session
 
     def close(self) -> None:
         """Stop the session, and keep what Java printed."""
