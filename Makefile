@@ -70,16 +70,16 @@ test: install $(VENV)/spark.jsa  ## every test, from nothing: real broker, real 
 test-unit: install  ## the tests that touch nothing outside the process, but for the slow ones; about a minute
 	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not long" tests/unit tests/architecture
 
-test-spark: install  ## every test of Spark on PySpark VERSION: oldest or newest of those that the package allows
+test-spark: install  ## every test of Spark on PySpark VERSION (newest): 3.5, 4.0, 4.1, 4.2; ARGS are for pytest
 	@PYTHONPATH=deploy $(BIN)/python -m local_services.with_spark $${VERSION:-newest} \
-	  $(BIN)/python -m pytest tests/integration/bridges tests/contract/engines \
-	  tests/integration/adapters/test_pyspark.py tests/unit/sdk/adapters/test_pyspark.py
+	  $(BIN)/python -m pytest tests/integration/bridges tests/contract/engines tests/unit/converter/spark \
+	  tests/integration/adapters/test_pyspark.py tests/unit/sdk/adapters/test_pyspark.py $(ARGS)
 
 test-long: install  ## every test in depth: COUNTERFOIL_EXAMPLES (500) for each property, longer storms; hours
 	@COUNTERFOIL_EXAMPLES=$${COUNTERFOIL_EXAMPLES:-500} COUNTERFOIL_DIFFERENTIAL_PAIRS=$${COUNTERFOIL_DIFFERENTIAL_PAIRS:-20000} \
 	HAMMER_SECONDS=$${HAMMER_SECONDS:-120} REGISTRY_MODEL_EXAMPLES=$${REGISTRY_MODEL_EXAMPLES:-500} \
 	  $(BIN)/python -m pytest -n auto --dist loadgroup -o timeout=0
-	@VERSION=newest $(MAKE) --no-print-directory test-spark
+	@for version in 3.5 4.1 4.2; do VERSION=$$version $(MAKE) --no-print-directory test-spark || exit 1; done
 
 fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of sixteen targets
 	@$(BIN)/python tests/fuzz/fuzz.py

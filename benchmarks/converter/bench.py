@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "deploy"))
 from batches import Batches, Cost
 from rides import BY_HAND, CONSTANT_HEADERS, SOURCE, SOURCE_ID, TARGET, TARGET_ID
 
-from local_services import KafkaBroker, jar_folder
+from local_services import KafkaBroker, connector_jars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,11 +33,12 @@ BATCH = 500_000  # offsets, the default of `bridge run`
 @contextmanager
 def bench_of(rides_in: Language, count: int) -> Iterator[Bench]:
     """Start a broker and Spark in local[2]; stop both at the end."""
+    from counterfoil.converter.spark.options import SparkOptions
     from counterfoil.converter.spark.session import start_session
 
     with tempfile.TemporaryDirectory() as name, KafkaBroker() as broker:
         folder = Path(name)
-        spark = start_session(master="local[2]", jars=jar_folder("spark"), log_file=folder / "spark.log")
+        spark = start_session(SparkOptions("local[2]", connector_jars()), log_file=folder / "spark.log")
         try:
             yield Bench(broker, spark, folder, rides_in, count)
         finally:

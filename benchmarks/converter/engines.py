@@ -22,13 +22,14 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
 
 from counterfoil.converter.engines.choice import ENGINES
 from counterfoil.converter.engines.protocol import RECORD_COLUMNS, Conversion
+from counterfoil.converter.spark.options import SparkOptions
 from counterfoil.converter.spark.session import start_session
 from counterfoil.schema.languages.avro.schema import parse_avro
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.rules import parse_rules
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.serde.avro.coders import compile_encoder
-from local_services import jar_folder
+from local_services import connector_jars
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,7 +43,7 @@ def main() -> None:
     records = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
     conversion, samples = _conversion()
     with tempfile.TemporaryDirectory() as folder:
-        session = start_session(master="local[2]", jars=jar_folder("spark"), log_file=Path(folder) / "spark.log")
+        session = start_session(SparkOptions("local[2]", connector_jars()), log_file=Path(folder) / "spark.log")
         path = f"{folder}/records"
         _write(session, samples, records, path)
         source = session.read.parquet(path).select(*RECORD_COLUMNS)

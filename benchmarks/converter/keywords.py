@@ -25,10 +25,11 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
 
 from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.protocol import RECORD_COLUMNS, Conversion
+from counterfoil.converter.spark.options import SparkOptions
 from counterfoil.converter.spark.session import start_session
 from counterfoil.schema.languages.jsonschema.schema import parse_json_schema
 from counterfoil.schema.plans.derive import derive_plan
-from local_services import jar_folder
+from local_services import connector_jars
 
 SAMPLES = 500
 ROUNDS = 3
@@ -45,7 +46,7 @@ def main() -> None:
     made = language("json")
     values = list(made.values(SAMPLES))
     with tempfile.TemporaryDirectory() as folder:
-        session = start_session(master="local[2]", jars=jar_folder("spark"), log_file=Path(folder) / "spark.log")
+        session = start_session(SparkOptions("local[2]", connector_jars()), log_file=Path(folder) / "spark.log")
         rows = session.createDataFrame([(number, value) for number, value in enumerate(values)], "n int, value binary")
         numbers = session.range(records, numPartitions=4).withColumn("n", (F.col("id") % SAMPLES).cast("int"))
         path = f"{folder}/records"

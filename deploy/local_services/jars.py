@@ -1,7 +1,7 @@
 """Download the jars of Spark's connectors, of a Kafka broker and of PostgreSQL, once, with the Ivy in PySpark.
 
-They are in the cache outside the tree, in one folder for each content of ``ivy.xml``, so that a changed version is
-downloaded again.
+They are in the cache outside the tree, in one folder for each content of ``ivy.xml`` and ``spark_connectors.xml``, so
+that a changed version is downloaded again.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from counterfoil.converter.spark.java import check_java
 from local_services.cache import cache_folder, kept_folder
 
 _IVY_FILE = Path(__file__).with_name("ivy.xml")
+_CONNECTORS = Path(__file__).with_name("spark_connectors.xml")
 _FETCH_DEADLINE_S = 900
 _SHOWN_LINES = 15
 
-JarSet = Literal["spark", "newest-spark", "broker", "postgres", "confluent"]
+JarSet = Literal["broker", "postgres", "confluent"]
 _CONTENTS: Final[dict[JarSet, str]] = {
-    "spark": "the jars of Spark's connectors (10 MB",
-    "newest-spark": "the jars of the newest Spark's connectors (10 MB",
     "broker": "the jars of a Kafka broker (44 MB",
     "postgres": "PostgreSQL's programs (12 MB",
     "confluent": "Confluent's Java client (26 MB",
@@ -39,21 +38,30 @@ class JarsUnavailableError(RuntimeError):
 
 def jar_folder(jars: JarSet) -> Path:
     """Return the folder with one set of jars, which is downloaded first if it is missing."""
-    version = hashlib.sha256(_IVY_FILE.read_bytes()).hexdigest()[:12]
-    return kept_folder("jars", version, jars, make=partial(_fetch, jars))
+    return _folder(_IVY_FILE, jars, _CONTENTS[jars])
 
 
-def _fetch(jars: JarSet, folder: Path) -> None:
+def connector_jars_of(version: str) -> Path:
+    """Return the folder with the connectors of a version of Spark, downloaded first if they are missing."""
+    return _folder(_CONNECTORS, version, f"the connectors of Spark {version} (10 MB")
+
+
+def _folder(ivy_file: Path, jars: str, content: str) -> Path:
+    digest = hashlib.sha256(ivy_file.read_bytes()).hexdigest()[:12]
+    return kept_folder("jars", digest, jars, make=partial(_fetch, ivy_file, jars, content))
+
+
+def _fetch(ivy_file: Path, jars: str, content: str, folder: Path) -> None:
     """Download one set into a folder beside ``folder``, and rename that when it is complete."""
     unfinished = folder.with_name(f"{jars}.{os.getpid()}")
-    print(f"Fetching {_CONTENTS[jars]}, once) into {folder}", file=sys.stderr)
+    print(f"Fetching {content}, once) into {folder}", file=sys.stderr)
     command = [
         check_java(),
         "-cp",
         str(_ivy_jar()),
         "org.apache.ivy.Main",
         "-ivy",
-        str(_IVY_FILE),
+        str(ivy_file),
         "-cache",
         str(cache_folder() / "ivy"),
         "-confs",
@@ -86,8 +94,3 @@ def _ivy_jar() -> Path:
     if not found:
         raise JarsUnavailableError(f"PySpark at {Path(spec.origin).parent} ships no Ivy")
     return found[-1]
-
-
-if __name__ == "__main__":
-    for each in ("spark", "broker"):
-        print(jar_folder(each))

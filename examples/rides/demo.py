@@ -32,7 +32,7 @@ from counterfoil.converter.spark.java import check_java  # noqa: E402
 from counterfoil.schema import Schema  # noqa: E402
 from counterfoil.schema.errors import IncompatibleSchema  # noqa: E402
 from counterfoil.sdk import Registry  # noqa: E402
-from local_services import KafkaBroker, RegistryProcess, ServiceError, jar_folder, wait_until  # noqa: E402
+from local_services import KafkaBroker, RegistryProcess, ServiceError, connector_jars, wait_until  # noqa: E402
 from local_services.jars import JarsUnavailableError  # noqa: E402
 
 COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
@@ -73,7 +73,7 @@ class Demo:
             **os.environ,
             "COUNTERFOIL_REGISTRY_URL": self.registry.url,
             "COUNTERFOIL_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
-            "COUNTERFOIL_JARS": str(jar_folder("spark")),
+            "COUNTERFOIL_JARS": str(connector_jars()),
             "NO_COLOR": "1",
         }
 

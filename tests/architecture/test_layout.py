@@ -103,6 +103,7 @@ EXTRAS_OF = {
     "sdk": ["arrow", "aws", "azure", "crypto", "gcp", "json", "rules", "rules-fast", *ADAPTERS],
 }
 # What is looked at only where the user's own program has brought it.
+# py4j comes with PySpark, which pins its version.
 # pydantic and attrs are imported for their own classes, typing-extensions is what type checkers have built in, and
 # atheris runs the fuzz target of the accelerator.
 FOREIGN = {
@@ -116,6 +117,7 @@ FOREIGN = {
         "typing-extensions",
     },
     "contracts": {"confluent-kafka", "pyarrow", "pytest"},
+    "converter": {"py4j"},
 }
 
 
@@ -157,6 +159,8 @@ def _strangers(folder: Path, declared: set[str]) -> set[tuple[str, str]]:
         "quixstreams",  # beside .venv: deploy/local_services/quixstreams.txt
         "helm_python",  # beside .venv, with the next: deploy/local_services/charts.txt
         "kubernetes_validate",
+        "kubeflow_spark_api",  # beside .venv, with the next: deploy/local_services/job_schemas.txt
+        "databricks",
         *sys.stdlib_module_names,
     }
     return {

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce, update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from counterfoil.converter.engines.choice import AUTO, ENGINES
+from counterfoil.converter.spark.options import SparkOptions, parse_settings
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk.commands import as_json
 from counterfoil.sdk.commands.options import THE_REGISTRY, kafka_options, registry_options
@@ -58,6 +59,54 @@ _JARS = click.option(
 _MASTER = click.option("--master", help="Spark's master.  [default: local[*], or the one that spark-submit is given]")
 
 
+def _spark_settings(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    try:
+        return parse_settings(texts)
+    except ValueError as mistake:
+        raise click.BadParameter(str(mistake)) from None
+
+
+_SIZES: Final = {
+    "driver_memory": "spark.driver.memory",
+    "executor_memory": "spark.executor.memory",
+    "executor_cores": "spark.executor.cores",
+    "total_executor_cores": "spark.cores.max",
+    "num_executors": "spark.executor.instances",
+    "packages": "spark.jars.packages",
+}
+"""The options that spark-submit has, too, and the setting of each."""
+
+
+def _spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of Spark's session, as ``spark``."""
+    given = (
+        _MASTER,
+        _JARS,
+        click.option(
+            "--conf",
+            multiple=True,
+            callback=_spark_settings,
+            metavar="NAME=VALUE",
+            help="A setting of Spark, such as spark.ui.enabled=true. Repeatable.",
+        ),
+        click.option("--driver-memory", metavar="SIZE", help="The memory of Spark's driver, such as 2g."),
+        click.option("--executor-memory", metavar="SIZE", help="The memory of each executor of a cluster."),
+        click.option("--executor-cores", type=click.IntRange(min=1), help="The cores of each executor of a cluster."),
+        click.option(
+            "--total-executor-cores", type=click.IntRange(min=1), help="The cores that all executors may have together."
+        ),
+        click.option("--num-executors", type=click.IntRange(min=1), help="The executors, on Kubernetes and YARN."),
+        click.option("--packages", metavar="GROUP:NAME:VERSION,…", help="Further jars, from Maven Central."),
+    )
+
+    def with_spark(*, master: str | None, jars: Path | None, conf: dict[str, str], **options: object) -> Any:
+        sizes = {setting: options.pop(name) for name, setting in _SIZES.items()}
+        settings = {**conf, **{setting: str(size) for setting, size in sizes.items() if size is not None}}
+        return command(spark=SparkOptions(master, jars, settings), **options)
+
+    return _options(*given)(update_wrapper(with_spark, command))  # type: ignore[no-any-return]  # a decorator
+
+
 _UNKNOWN_IDS = click.option(
     "--unknown-ids",
     type=click.Choice(["stop", "dead-letters"]),
@@ -68,11 +117,27 @@ _UNKNOWN_IDS = click.option(
 )
 
 
+class _CheckpointPlace(click.Path):
+    """A folder, or the URI of one in a file system of Hadoop, which stays a text."""
+
+    name = "folder"
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, file_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path of a folder, or the URI."""
+        from counterfoil.converter.run.checkpoint import is_remote
+
+        return value if is_remote(value) else super().convert(value, param, ctx)
+
+
 _CHECKPOINT = click.option(
     "--checkpoint",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The folder in which the progress is stored, local or mounted. Give a restart the same one.  "
-    "[default: checkpoints/BRIDGE beside FILE]",
+    type=_CheckpointPlace(),
+    metavar="FOLDER|URI",
+    help="Where the progress is stored: a folder that is local or mounted, or s3a://…, gs://…, abfss://…, hdfs://…, "
+    "dbfs:/…. Give a restart the same one.  [default: checkpoints/BRIDGE beside FILE]",
 )
 
 
@@ -156,7 +221,7 @@ def plan(**options: Any) -> ExitCode:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _JARS, _MASTER, _UNKNOWN_IDS, _CHECKPOINT, _FORMAT)
+@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _spark_options, _UNKNOWN_IDS, _CHECKPOINT, _FORMAT)
 @click.option("--sample", default=1000, show_default=True, help="How many records to try: oldest, newest and random.")
 @click.option("--seed", default=0, show_default=True, help="The seed of the random choice of records.")
 def check(**options: Any) -> ExitCode:
@@ -167,7 +232,7 @@ def check(**options: Any) -> ExitCode:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _JARS, _MASTER, _UNKNOWN_IDS, _CHECKPOINT)
+@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _spark_options, _UNKNOWN_IDS, _CHECKPOINT)
 @click.option(
     "--available-now/--continuous",
     default=True,
@@ -184,7 +249,7 @@ def check(**options: Any) -> ExitCode:
     help="With --continuous: the time from the start of one batch to the next.",
 )
 @click.option(
-    "--real-time", is_flag=True, help="Spark's real-time trigger, for milliseconds of latency; PySpark 4.2 or newer."
+    "--real-time", is_flag=True, help="Refused: a restart would not know what Spark's real-time trigger has written."
 )
 @click.option(
     "--max-offsets-per-trigger",
@@ -203,6 +268,12 @@ def check(**options: Any) -> ExitCode:
     callback=_service_address,
     metavar="[HOST:]PORT",
     help="Where executors reach the driver to look up new schema ids.  [default: spark.driver.host, and a free port]",
+)
+@click.option(
+    "--package",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="A folder of 'bridge package', whose schemas, plan and classes are used; no registry is needed then.",
 )
 @click.option("--force", is_flag=True, help="Continue from a checkpoint that another plan wrote.")
 @click.option(
@@ -249,7 +320,8 @@ def run(*, is_json: bool, **options: Any) -> ExitCode:
 @click.option("--seed", default=0, show_default=True, help="The seed of the random choice of values.")
 @click.option(
     "--checkpoint",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=_CheckpointPlace(),
+    metavar="FOLDER",
     help="Verify only the records that this checkpoint marks as finished; without it, the whole source.",
 )
 def verify(**options: Any) -> ExitCode:
@@ -264,7 +336,8 @@ def verify(**options: Any) -> ExitCode:
 @_options(_REGISTRY, kafka_options, _PROGRESS_TOPIC, _PLAN_FORMAT)
 @click.option(
     "--checkpoint",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=_CheckpointPlace(),
+    metavar="FOLDER",
     help="The checkpoint of the bridge.  [default: checkpoints/BRIDGE beside FILE]",
 )
 def status(**options: Any) -> ExitCode:
@@ -283,7 +356,8 @@ def status(**options: Any) -> ExitCode:
 @_options(_FILE, _REGISTRY, kafka_options)
 @click.option(
     "--checkpoint",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=_CheckpointPlace(),
+    metavar="FOLDER",
     help="The checkpoint with the recorded runs.  [default: checkpoints/BRIDGE beside FILE]",
 )
 @click.option(
@@ -312,6 +386,29 @@ def report(**options: Any) -> ExitCode:
     from counterfoil.converter.report.page import report_bridge
 
     return report_bridge(**options)
+
+
+@bridge.command()
+@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _spark_options, _CHECKPOINT)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="The folder to write; an earlier package in it is replaced.",
+)
+@click.option(
+    "--image", metavar="NAME", help="The image of the job on Kubernetes.  [default: counterfoil-bridge-BRIDGE:latest]"
+)
+@as_json
+def package(**options: Any) -> ExitCode:
+    """Write a bridge as a job: main script, jar, schemas, plan, and files for spark-submit, Kubernetes and Databricks.
+
+    The job runs without a registry. Addresses, engine, checkpoint and settings of Spark that are given here are those
+    of the job; secrets among the settings are left out.
+    """
+    from counterfoil.converter.commands.package import package_bridge
+
+    return package_bridge(**options)
 
 
 @bridge.command()

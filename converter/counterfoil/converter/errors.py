@@ -6,6 +6,7 @@
     └── BridgeError
         ├── InvalidBridgeFile      path, line, column, problem
         ├── MissingPart            Java, PySpark's jars: what to install
+        │   └── UnsupportedSpark   version
         ├── SubjectMissing         subject
         ├── BrokerUnreachable      bootstrap_servers
         ├── BrokerRefused          a right that is missing
@@ -63,6 +64,17 @@ class InvalidBridgeFile(BridgeError):
 
 class MissingPart(BridgeError):
     """Something is not installed on this machine; the message says how to install it."""
+
+
+class UnsupportedSpark(MissingPart):
+    """The installed PySpark, of ``version``, is not one on which bridges run; the message says why, and which are."""
+
+    def __init__(self, version: str, *, why: str) -> None:
+        super().__init__(
+            f"Bridges do not run on PySpark {version}: {why}. "
+            'pip install "counterfoil[converter]" installs a version on which they do'
+        )
+        self.version = version
 
 
 class SubjectMissing(BridgeError):
@@ -130,8 +142,9 @@ class CheckpointUnreadable(BridgeError):
 class NotWritable(BridgeError):
     """A file at ``path`` cannot be written: its disk is full, or this user may not write there."""
 
-    def __init__(self, path: Path, failure: OSError) -> None:
-        super().__init__(f"{path} cannot be written: {why_unreadable(failure)}")
+    def __init__(self, path: Path | str, failure: OSError | str) -> None:
+        reason = failure if isinstance(failure, str) else why_unreadable(failure)
+        super().__init__(f"{path} cannot be written: {reason}")
         self.path = path
 
 

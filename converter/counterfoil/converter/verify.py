@@ -27,7 +27,7 @@ from counterfoil.converter.kafka.origins import (
     written_by,
 )
 from counterfoil.converter.outputs import WITH_JUNIT, failures_as_cases, give, parse_forms
-from counterfoil.converter.run.checkpoint import Checkpoint, begun_plan
+from counterfoil.converter.run.checkpoint import Checkpoint, begun_plan, checkpoint_of
 from counterfoil.converter.run.progress import job_name, now_ms
 from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.exit_codes import ExitCode
@@ -553,7 +553,7 @@ def verify_bridge(
     formats: Sequence[str],
     sample: str,
     seed: int,
-    checkpoint: Path | None,
+    checkpoint: Path | str | None,
 ) -> ExitCode:
     """Run ``bridge verify``: check that every source record was written once."""
     forms = parse_forms(formats, WITH_JUNIT)
@@ -561,7 +561,7 @@ def verify_bridge(
         raise click.UsageError("--sample must be a number, or all")
     declared = load_bridge_file(file)
     with failures_as_cases(forms, verify_group(declared.name)):
-        resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name, checkpoint))
+        resolved = resolve_with(declared, registry, lambda: begun_plan(checkpoint_of(file, declared.name, checkpoint)))
         reference, keys = ReferenceEngine(resolved.conversion()), resolved.key_conversion()
         cluster = named_cluster(kafka)
         report = TopicVerification(
@@ -578,7 +578,7 @@ def verify_bridge(
     return report.exit_code
 
 
-def _finished(folder: Path, topic: str) -> dict[int, tuple[int, int]]:
+def _finished(folder: Path | str, topic: str) -> dict[int, tuple[int, int]]:
     """Return the source offsets whose batches are finished, by partition."""
     checkpoint = Checkpoint(folder)
     beginning, position = checkpoint.beginning(topic), checkpoint.position(topic)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
 
 from counterfoil.converter.engines.choice import ENGINES
@@ -26,8 +25,7 @@ def expected_of(engine: ReferenceEngine, value: bytes | None) -> Answer:
 
 
 def run(engine: Engine, values: list[bytes | None], spark: Any) -> list[Answer]:
-    columns = {"number": pa.array(range(len(values)), pa.int32()), "value": pa.array(values, pa.binary())}
-    records = spark.createDataFrame(pa.table(columns)).coalesce(1)  # rows of Python's would need a worker of their own
+    records = spark.createDataFrame(list(enumerate(values)), "number int, value binary").coalesce(1)
     found = engine.convert(records).collect()
     assert [row.number for row in found] == list(range(len(values))), "rows must stay in their order"
     return [

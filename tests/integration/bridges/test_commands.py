@@ -439,7 +439,7 @@ def test_what_cannot_be_reached_is_reported_in_one_line(bench: Bench, unique_nam
     assert "lacks spark-sql-kafka" in complained
     code, _, complained = bench.run("run", str(bench.file), "--real-time")
     assert code == ExitCode.PRECONDITION
-    assert "The real-time trigger needs PySpark 4.2" in complained
+    assert "Bridges do not support the real-time trigger of Spark" in complained
     code, _, complained = bench.run("run", str(bench.file), JAVA_HOME=str(bench.folder))
     assert code == ExitCode.PRECONDITION
     assert "Spark needs Java 17 or newer" in complained

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from counterfoil.converter import __main__ as converter_program
-from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.model import Schema
-from counterfoil.sdk import Registry
 from local_services import wait_until
-from strategies.bridges.program import DEADLINE_S, BridgeProgram, end
-from strategies.kafka.records import produce
+from strategies.bridges.fares import Fares, java_of, make_fares
+from strategies.bridges.program import DEADLINE_S, end
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,68 +24,13 @@ if TYPE_CHECKING:
 
 INSTALLED = Path(sys.executable).with_name("counterfoil")
 SUBMIT = Path(sys.executable).with_name("spark-submit")
-RIDE: dict[str, Any] = {"type": "record", "name": "Ride", "fields": [{"name": "number", "type": "int"}]}
-FARE: dict[str, Any] = {"type": "record", "name": "Fare", "fields": [{"name": "number", "type": "string"}]}
-
-
-class Fares(BridgeProgram):
-    """A bridge of one field, with its topics."""
-
-    source: str
-    target: str
-    schema_id: int
-
-    @property
-    def file(self) -> Path:
-        return self.folder / "bridge.yaml"
-
-    def produce(self, first: int, count: int) -> None:
-        values = (_varint(number) for number in range(first, first + count))
-        prefix = b"\x00" + self.schema_id.to_bytes(4, "big")
-        records = [{"value": prefix + value, "partition": 0} for value in values]
-        produce(self.broker.bootstrap_servers, self.source, records)
-
-    def written(self) -> int:
-        cluster = Cluster(self.broker.bootstrap_servers, timeout_s=120)
-        return sum(end for _, end in cluster.watermarks(self.target).values())
-
-
-def _varint(number: int) -> bytes:
-    value, made = number << 1, b""
-    while value > 127:
-        made += bytes([value & 127 | 128])
-        value >>= 7
-    return made + bytes([value])
 
 
 @pytest.fixture
 def fares(
     broker: KafkaClient, live_registry: RegistryProcess, unique_name: Callable[[str], str], tmp_path: Path
 ) -> Fares:
-    made = Fares(INSTALLED, broker, live_registry, tmp_path)
-    made.source, made.target = unique_name("rides"), unique_name("fares")
-    for topic in (made.source, made.target):
-        broker.create_topic(topic, partitions=1)
-    with Registry(live_registry.url) as registry:
-        made.schema_id = registry.register(f"{made.source}-value", Schema(json.dumps(RIDE))).id
-        registry.register(f"{made.target}-value", Schema(json.dumps(FARE)))
-    made.file.write_text(
-        f"bridge: {made.source}\nsource: {{topic: {made.source}}}\ntarget: {{topic: {made.target}}}\n"
-        "fields: {number: {from: number, cast: string}}\n"
-    )
-    return made
-
-
-def java_of(running: subprocess.Popen[str]) -> int | None:
-    """Return the process of the Java that a program has started."""
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            pid, _, rest = stat.read_text().partition(" (java) ")
-        except OSError:  # has ended meanwhile
-            continue
-        if rest and int(rest.split()[1]) == running.pid:
-            return int(pid)
-    return None
+    return make_fares(INSTALLED, broker, live_registry, unique_name, tmp_path)
 
 
 def test_signals_to_all_processes_are_a_clean_stop_and_a_killed_java_is_named(fares: Fares):

@@ -15,7 +15,7 @@ from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.kafka.origins import parse_origin
 from counterfoil.converter.run import progress
 from counterfoil.converter.run.checkpoint import Checkpoint
-from counterfoil.converter.spark.session import local_checkpoints
+from counterfoil.converter.run.checkpoint_files import LocalFiles, written_as_needed
 from counterfoil.converter.verify import RecomputedSample, TopicVerification
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.plans import ConversionError, FailureCode
@@ -333,10 +333,10 @@ def test_dead_letters_are_counted_by_reason_exactly(spark: Any):
     assert (totals.tombstones, totals.written_bytes) == (1667, 196_666)
 
 
-def test_spark_has_the_class_that_writes_checkpoints_in_a_local_folder(spark: Any):
+def test_spark_has_the_class_that_writes_checkpoints_in_a_local_folder(spark: Any, tmp_path: Path):
     """Queries that start outside of the block are not affected."""
     name = "spark.sql.streaming.checkpointFileManagerClass"
     before = spark.conf.get(name, None)
-    with local_checkpoints(spark):
+    with written_as_needed(spark, LocalFiles(tmp_path)):
         assert str(spark.conf.get(name)).endswith(".FileSystemBasedCheckpointFileManager")
     assert spark.conf.get(name, None) == before

@@ -111,12 +111,13 @@ def run_bridge(spark: Any, bootstrap_servers: str, bridge: ResolvedBridge, check
 
 def main() -> None:
     """Run a bridge as the settings on the command line say."""
+    from counterfoil.converter.spark.options import SparkOptions
     from counterfoil.converter.spark.session import start_session
 
     wanted = json.loads(sys.argv[1])
     checkpoint = Path(wanted["checkpoint"])
     stop = threading.Event()
-    spark = start_session(master="local[2]", jars=Path(wanted["jars"]), log_file=checkpoint.with_suffix(".spark.log"))
+    spark = start_session(SparkOptions("local[2]", Path(wanted["jars"])), log_file=checkpoint.with_suffix(".spark.log"))
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     outcome, _ = run_bridge(
         spark,

@@ -25,8 +25,9 @@ from counterfoil.converter.engines.protocol import KEY
 from counterfoil.converter.engines.reference import ReferenceEngine, key_converter
 from counterfoil.converter.kafka.cluster import Cluster, named_cluster
 from counterfoil.converter.outputs import WITH_JUNIT, failures_as_cases, give, parse_forms
-from counterfoil.converter.run.checkpoint import Checkpoint, begun_plan, default_folder
+from counterfoil.converter.run.checkpoint import Checkpoint, begun_plan, checkpoint_of
 from counterfoil.converter.run.writers import UnknownIds, WriterDecisions
+from counterfoil.converter.spark.options import SparkOptions
 from counterfoil.converter.spark.start import short_session
 from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.exit_codes import ExitCode
@@ -178,25 +179,25 @@ def check_bridge(
     registry: RegistryAccess,
     kafka: KafkaAccess | None,
     engine: str,
-    jars: Path | None,
-    master: str | None,
+    spark: SparkOptions,
     formats: Sequence[str],
     sample: int,
     seed: int,
     unknown_ids: str,
-    checkpoint: Path | None,
+    checkpoint: Path | str | None,
 ) -> ExitCode:
     """Run ``bridge check``: try the plan on sampled records."""
     forms = parse_forms(formats, WITH_JUNIT)
     declared = load_bridge_file(file)
     with failures_as_cases(forms, check_group(declared.name)):
-        state = Checkpoint(checkpoint or default_folder(file, declared.name))
-        resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name, checkpoint))
+        found = checkpoint_of(file, declared.name, checkpoint)
+        state = None if found.is_remote else found  # what is not on this machine is checked by the run
+        resolved = resolve_with(declared, registry, lambda: None if state is None else begun_plan(state))
         with registry.open() as client:
             report = check_with(
                 resolved,
                 named_cluster(kafka),
-                lambda: short_session(master=master, jars=jars, prefix=_PREFIX),
+                lambda: short_session(spark, prefix=_PREFIX),
                 engine=engine,
                 size=sample,
                 seed=seed,

@@ -14,7 +14,7 @@ from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.protocol import Conversion, EngineCannot
 from counterfoil.converter.errors import BridgeError, why_unreadable
 from counterfoil.converter.outputs import give, parse_forms
-from counterfoil.converter.run.checkpoint import begun_plan
+from counterfoil.converter.run.checkpoint import begun_plan, checkpoint_of
 from counterfoil.converter.sketch.command import load_samples
 from counterfoil.schema.datum import JsonObject
 from counterfoil.schema.errors import InvalidSchema
@@ -63,7 +63,7 @@ def show_plan(
         facts, keys = [f"from {source_schema} ({read}) to {target_schema} ({written})"], None
         conversion, key_conversion = None if problems else Conversion(plan, {1: source}, 1), None
     else:
-        resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name))
+        resolved = resolve_with(declared, registry, lambda: begun_plan(checkpoint_of(file, declared.name, None)))
         plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, resolved.lines()
         facts += resolved.kept_lines()
         keys = resolved.keys
@@ -77,7 +77,7 @@ def show_plan(
         lines=lambda: [
             f"bridge {declared.name}",
             *facts,
-            *_plan_lines(plan),
+            *plan_lines(plan),
             *_loss_lines(losses),
             *_key_lines(declared, keys),
             *_problem_lines(plan, problems, declared),
@@ -108,7 +108,8 @@ def _schema_file(path: Path) -> ParsedSchema:
         raise BridgeError(f"The schema {path}, read as {NAME_BY_TYPE[language]}, is invalid: {invalid}") from None
 
 
-def _plan_lines(plan: ConversionPlan) -> Iterator[str]:
+def plan_lines(plan: ConversionPlan) -> Iterator[str]:
+    """Yield how each field of the target is filled."""
     rows = [(row.target or "-", row.how, row.source, row.note) for row in plan.rows()]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     for row in rows:
@@ -123,7 +124,7 @@ def _key_lines(declared: BridgeFile, keys: ResolvedBridge | None) -> list[str]:
         return []
     if keys is None:
         return ["keys: their plan needs the registry"]
-    own = (*keys.lines(), *_plan_lines(keys.plan), *_loss_lines(keys.losses))
+    own = (*keys.lines(), *plan_lines(keys.plan), *_loss_lines(keys.losses))
     return ["keys:", *(f"  {line}" for line in own), f"note: {warning}"]
 
 

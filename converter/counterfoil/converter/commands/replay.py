@@ -16,7 +16,7 @@ from counterfoil.converter.kafka import origins as headers
 from counterfoil.converter.kafka.cluster import Cluster, named_cluster
 from counterfoil.converter.kafka.origins import RecordOrigin, group_of, original_headers, too_large, written_by
 from counterfoil.converter.outputs import give, parse_forms
-from counterfoil.converter.run.checkpoint import begun_plan
+from counterfoil.converter.run.checkpoint import begun_plan, checkpoint_of
 from counterfoil.converter.run.delivery import client_settings
 from counterfoil.converter.run.transactions import KafkaTransactions, Outgoing, write_partition
 from counterfoil.schema.datum import Json, JsonObject
@@ -179,7 +179,7 @@ def replay_bridge(
     """Run ``bridge replay``: convert the dead letters once more."""
     forms = parse_forms(formats)
     declared = load_bridge_file(file)
-    resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name))
+    resolved = resolve_with(declared, registry, lambda: begun_plan(checkpoint_of(file, declared.name, None)))
     reference, keys = ReferenceEngine(resolved.conversion()), resolved.key_conversion()
     cluster = named_cluster(kafka)
     group, letters = group_of(resolved.file.name), resolved.file.dead_letter_topic

@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,8 +19,10 @@ import click
 from counterfoil.converter.bridge import load_bridge_file, resolve_with
 from counterfoil.converter.kafka.cluster import named_cluster
 from counterfoil.converter.monitoring.observers import Display, ProgressForm, display_of
-from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointIdentity, begun_plan, default_folder
+from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointIdentity, begun_plan, checkpoint_of
+from counterfoil.converter.run.package import JobPackage
 from counterfoil.converter.spark.java import check_java
+from counterfoil.converter.spark.options import SparkOptions
 from counterfoil.converter.spark.session import connector_settings, is_submitted, refuse_connect, refuse_real_time
 from counterfoil.converter.spark.start import SessionStart, starting
 from counterfoil.schema.exit_codes import ExitCode
@@ -38,12 +41,12 @@ _SAME_REQUEST_S: Final = 2.0
 def run_bridge(
     *,
     file: Path,
-    jars: Path | None,
-    master: str | None,
+    spark: SparkOptions,
     real_time: bool,
     progress: str,
     progress_topic: str | None,
-    checkpoint: Path | None,
+    checkpoint: Path | str | None,
+    package: Path | None,
     **options: Any,
 ) -> ExitCode:
     """Run ``bridge run``: convert from Kafka to Kafka. Spark starts while plan and topics are checked."""
@@ -54,16 +57,24 @@ def run_bridge(
         declared = replace(declared, progress_topic=progress_topic)
     if real_time:
         refuse_real_time()
-    folder = Checkpoint(checkpoint or default_folder(file, declared.name))
+    folder = checkpoint_of(file, declared.name, checkpoint)
     folder.refuse_busy()
-    refuse_connect(master)
+    refuse_connect(spark.master)
     check_java()
-    if jars is not None or not is_submitted():
-        connector_settings(jars)
+    if spark.jars is not None or not is_submitted():
+        connector_settings(spark.jars)
     with display_of(ProgressForm(progress)) as display:
         signals = _StopSignals(display.say)
-        with starting(master=master, jars=jars) as start:
-            return _run_with(start, declared, display, folder, signals, file=file, checkpoint=checkpoint, **options)
+        with starting(spark) as start:
+            return _run_with(
+                start,
+                declared,
+                display,
+                folder,
+                signals,
+                package=None if package is None else JobPackage(package),
+                **options,
+            )
 
 
 def _run_with(
@@ -73,11 +84,10 @@ def _run_with(
     folder: Checkpoint,
     signals: _StopSignals,
     *,
-    file: Path,
+    package: JobPackage | None,
     registry: RegistryAccess,
     kafka: KafkaAccess | None,
     engine: str,
-    checkpoint: Path | None,
     available_now: bool,
     interval_s: float,
     max_offsets_per_trigger: int,
@@ -93,7 +103,12 @@ def _run_with(
     from counterfoil.converter.engines.choice import choose_engine
     from counterfoil.converter.run.writers import WriterService, decisions_for
 
-    resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name, checkpoint))
+    if folder.is_remote:
+        folder.connect(start.started())
+    if package is None:
+        resolved = resolve_with(declared, registry, lambda: begun_plan(folder))
+    else:
+        resolved = package.resolve(declared)
     writers = WriterService(display.say, id_service)
     conversion, keys = replace(resolved.conversion(), lookup=writers.lookup), resolved.key_conversion()
     if keys is not None:
@@ -111,6 +126,8 @@ def _run_with(
     display.say(choice.why)
     spark = start.session(folder.log_file)
     display.say(start.line())
+    if package is not None:
+        package.add_classes(spark)
     signals.with_interrupts()
     if signals.stop.is_set():
         display.say("stopped on request before the first batch")
@@ -123,10 +140,10 @@ def _run_with(
     )
     metrics = None if metrics_port is None else (metrics_host, metrics_port)
     with (
-        registry.open() as client,
+        nullcontext() if package is not None and registry.url is None else registry.open() as client,
         observers_of(resolved, cluster, client, display=display, folder=folder.folder, metrics=metrics) as observers,
     ):
-        writers.use(decisions_for(resolved, client, folder, policy=unknown_ids))
+        writers.use(decisions_for(resolved, client, folder if package is None else None, policy=unknown_ids))
         run = BridgeRun(
             bridge=resolved,
             engine=choice.engine,

@@ -422,7 +422,7 @@ class Observers:
 def observers_of(
     resolved: ResolvedBridge,
     cluster: Cluster,
-    client: Registry,
+    client: Registry | None,
     *,
     display: Display,
     folder: Path,
@@ -434,7 +434,7 @@ def observers_of(
     """
     listeners: list[Listener] = [RunHistory(folder, say=display.say), display.show]
     remote: list[Listener] = []
-    registry = _registry_reports(resolved, client, display.say)
+    registry = None if client is None else _registry_reports(resolved, client, display.say)
     if registry is not None:
         remote.append(registry)
     if resolved.file.progress_topic is not None:

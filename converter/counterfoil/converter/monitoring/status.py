@@ -13,7 +13,7 @@ from counterfoil.converter.bridge import load_bridge_file
 from counterfoil.converter.kafka.cluster import Cluster, named_cluster
 from counterfoil.converter.monitoring.observers import latest_state, read_history
 from counterfoil.converter.outputs import give, parse_forms
-from counterfoil.converter.run.checkpoint import Checkpoint, default_folder
+from counterfoil.converter.run.checkpoint import Checkpoint, checkpoint_of
 from counterfoil.converter.run.progress import (
     RunSnapshot,
     RunState,
@@ -142,7 +142,7 @@ def show_status(
     bridge: str,
     registry: RegistryAccess,
     kafka: KafkaAccess | None,
-    checkpoint: Path | None,
+    checkpoint: Path | str | None,
     progress_topic: str | None,
     formats: Sequence[str],
 ) -> ExitCode:
@@ -152,30 +152,32 @@ def show_status(
     declared = load_bridge_file(file) if file.is_file() else None
     name = bridge if declared is None else declared.name
     topic = progress_topic or (declared.progress_topic if declared is not None else None)
-    folder = checkpoint or (default_folder(file, declared.name) if declared is not None else None)
-    if topic is None and folder is None and registry.url is None:
+    place = None if checkpoint is None else Checkpoint(checkpoint)
+    if declared is not None:
+        place = checkpoint_of(file, declared.name, checkpoint)
+    if topic is None and place is None and registry.url is None:
         raise click.UsageError(
             f"there is no file {bridge}, so it is taken for the name of a bridge; say where its status is: --registry, "
             "--progress-topic or --checkpoint"
         )
     cluster = named_cluster(kafka) if progress_topic or (topic and kafka) else None
-    run = _known_run(name, cluster, topic, folder)
+    run = _known_run(name, cluster, topic, place)
     stored, unread = (None, "") if registry.url is None else _stored(name, registry, is_only_source=run is None)
     report = BridgeStatusReport(name, run, stored, unread)
     give(forms, lines=report.lines, document=report.as_json)
     return report.exit_code
 
 
-def _known_run(name: str, cluster: Cluster | None, topic: str | None, folder: Path | None) -> KnownRun | None:
+def _known_run(name: str, cluster: Cluster | None, topic: str | None, place: Checkpoint | None) -> KnownRun | None:
     """Return the latest state that the topic of progress or the checkpoint has."""
     run = None
     if topic is not None and cluster is not None:
         state = latest_state(cluster, topic, bridge=name)
         run = None if state is None else KnownRun(state, f"topic {topic}")
-    if folder is not None:
-        history = read_history(folder)
+    if place is not None:
+        history = read_history(place.folder)
         if history and (run is None or history[-1].ts >= run.state.ts):
-            run = KnownRun(history[-1], f"checkpoint {folder}", Checkpoint(folder).has_driver())
+            run = KnownRun(history[-1], f"checkpoint {place.folder}", place.has_driver())
     return run
 
 

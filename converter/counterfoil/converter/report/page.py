@@ -18,7 +18,7 @@ from counterfoil.converter.errors import BridgeError, why_unreadable
 from counterfoil.converter.kafka.cluster import named_cluster
 from counterfoil.converter.monitoring.observers import read_history
 from counterfoil.converter.report.dead_letters import HIDDEN, DeadLetters, read_dead_letters, values_of
-from counterfoil.converter.run.checkpoint import default_folder
+from counterfoil.converter.run.checkpoint import checkpoint_of
 from counterfoil.converter.run.progress import RunSnapshot, RunState, duration, now_ms
 from counterfoil.pages.documents import (
     Block,
@@ -294,7 +294,7 @@ def report_bridge(
     file: Path,
     registry: RegistryAccess,
     kafka: KafkaAccess | None,
-    checkpoint: Path | None,
+    checkpoint: Path | str | None,
     verification: Path | None,
     show_values: bool,
     out: Path,
@@ -315,7 +315,7 @@ def report_bridge(
         plan=resolved.plan,
         problems=resolved.problems,
         losses=resolved.losses,
-        history=read_history(checkpoint or default_folder(file, declared.name)),
+        history=read_history(checkpoint_of(file, declared.name, checkpoint).folder),
         dead_letters=dead_letters,
         verification=None if verification is None else _stored_verification(verification),
         made_ts=now_ms(),

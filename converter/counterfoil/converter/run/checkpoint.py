@@ -2,35 +2,35 @@
 
 Spark writes ``offsets/N`` before batch N and ``commits/N`` after it, each a version line and lines of JSON; the
 position at the very beginning is in ``sources/0/0``. Beside them the bridge keeps two files of its own:
-``counterfoil.json`` names the bridge and plan that the checkpoint belongs to, and the driver that uses it locks
-``counterfoil.lock``.
+``counterfoil.json`` names the bridge and plan that the checkpoint belongs to, and ``counterfoil.lock`` is that of the
+driver that uses it (:mod:`counterfoil.converter.run.checkpoint_files`).
 """
 
 from __future__ import annotations
 
 import json
-import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from counterfoil.converter.errors import (
     BridgeError,
-    CheckpointBusy,
     CheckpointConflict,
     CheckpointUnreadable,
     why_unreadable,
-    writing_to,
 )
+from counterfoil.converter.run.checkpoint_files import CheckpointFiles, HadoopFiles, LocalFiles
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from counterfoil.converter.bridge import ResolvedBridge
 
 
 _STATE = "counterfoil.json"
-_LOCK = "counterfoil.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +67,59 @@ def default_folder(file: Path, bridge: str) -> Path:
     return file.parent / "checkpoints" / bridge
 
 
-def begun_plan(file: Path, bridge: str, folder: Path | None = None) -> str | None:
-    """Return the hash with which the checkpoint of a bridge was begun: that in ``folder``, else in the default one."""
-    found = Checkpoint(folder or default_folder(file, bridge)).identity()
+def checkpoint_of(file: Path, bridge: str, place: Path | str | None) -> Checkpoint:
+    """Return the checkpoint of a bridge: that at ``place``, else the default one."""
+    default = default_folder(file, bridge)
+    return Checkpoint(place or default, beside=default)
+
+
+def begun_plan(checkpoint: Checkpoint) -> str | None:
+    """Return the hash with which a checkpoint was begun; None if it was not."""
+    found = checkpoint.identity()
     return None if found is None else found.plan
 
 
 class Checkpoint:
-    """The checkpoint in ``folder``, which is local or mounted and need not exist yet."""
+    """The checkpoint at ``place``: a folder that is local or mounted, or the URI of a file system that Hadoop knows.
 
-    def __init__(self, folder: Path | str) -> None:
-        spelt = str(folder)
-        if "://" in spelt and not spelt.startswith("file://"):
-            raise BridgeError(
-                f"The checkpoint {spelt} is not a local or mounted folder; the restart filter must be able to read it"
-            )
-        self.folder = Path(spelt.removeprefix("file://")).absolute()
+    It need not exist yet. ``folder`` has what only this machine reads, the log and the history of runs; it is the
+    checkpoint's own if that is a folder, else ``beside``. A checkpoint that ``is_remote`` is read after ``connect``.
+    """
+
+    def __init__(self, place: Path | str, *, beside: Path | None = None, files: CheckpointFiles | None = None) -> None:
+        spelt = str(place)
+        self.is_remote = is_remote(spelt)
+        self._files = files
+        self._place = spelt
+        if not self.is_remote:
+            self.folder = Path(spelt.removeprefix("file://")).absolute()
+            self._files = LocalFiles(self.folder)
+        elif beside is None:
+            raise BridgeError(f"The checkpoint {spelt} is not a local or mounted folder, which is needed here")
+        else:
+            self.folder = beside.absolute()
+
+    def connect(self, session: SparkSession) -> None:
+        """Read the checkpoint through Java from now on, if it is remote; Spark then writes it as it needs it."""
+        if self.is_remote:
+            self._files = HadoopFiles(session, self._place)
+
+    @property
+    def files(self) -> CheckpointFiles:
+        """The files of the checkpoint."""
+        if self._files is None:
+            raise BridgeError(f"The checkpoint {self._place} can be read only when Spark has started")
+        return self._files
+
+    @property
+    def location(self) -> str:
+        """What Spark is given."""
+        return self.files.location
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether another driver may use the checkpoint, although this one has locked it."""
+        return self.files.is_lost
 
     @property
     def log_file(self) -> Path:
@@ -98,85 +135,48 @@ class Checkpoint:
                 f"{name} {getattr(found, name)} instead of {getattr(identity, name)}" for name in differing
             )
             raise CheckpointConflict(
-                f"The checkpoint {self.folder} was made with {facts}; use another folder, or --force to continue"
+                f"The checkpoint {self._shown} was made with {facts}; use another folder, or --force to continue"
             )
         if found is None and self._numbers("offsets") and not force:
             raise CheckpointConflict(
-                f"The checkpoint {self.folder} is not a bridge's; use another folder, or --force to continue"
+                f"The checkpoint {self._shown} is not a bridge's; use another folder, or --force to continue"
             )
+
+    @property
+    def _shown(self) -> str:
+        return self._place if self.is_remote else str(self.folder)
 
     def claim(self, identity: CheckpointIdentity, *, force: bool) -> None:
         """Check the identity, and write it into the checkpoint."""
         self.check(identity, force=force)
-        with writing_to(self.folder / _STATE):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            unfinished = self.folder / f"{_STATE}.new"
-            unfinished.write_text(json.dumps(asdict(identity), indent=2) + "\n", encoding="utf-8")
-            unfinished.replace(self.folder / _STATE)
+        self.files.write(_STATE, (json.dumps(asdict(identity), indent=2) + "\n").encode())
 
     def identity(self) -> CheckpointIdentity | None:
         """Return the identity of the checkpoint's bridge; None for a new checkpoint."""
-        path = self.folder / _STATE
-        if not path.exists():
+        content = self.files.read(_STATE)
+        if content is None:
             return None
         try:
-            return CheckpointIdentity(**json.loads(path.read_text(encoding="utf-8")))
-        except OSError as refusal:
-            raise CheckpointUnreadable(f"{path} cannot be read: {why_unreadable(refusal)}") from None
+            return CheckpointIdentity(**json.loads(content))
         except (ValueError, TypeError) as mistake:
-            raise CheckpointUnreadable(f"{path} is not the file that a bridge writes there: {mistake}") from None
+            raise CheckpointUnreadable(
+                f"{self.files.shown(_STATE)} is not the file that a bridge writes there: {mistake}"
+            ) from None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the checkpoint.
-
-        Raise ``CheckpointBusy`` if another driver of this machine, or of the mount, has locked it.
-        """
-        path = self.folder / _LOCK
-        with writing_to(path):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            file = path.open("ab+", buffering=0)  # nothing is left to be written when it is closed
-        with file:
-            self._lock(file)
-            with writing_to(path):
-                file.truncate(0)
-                file.write(f"{os.getpid()}\n".encode())
+        """Lock the checkpoint. Raise ``CheckpointBusy`` if another driver has."""
+        with self.files.locked():
             yield
 
     def refuse_busy(self) -> None:
-        """Raise ``CheckpointBusy`` if another driver has locked the checkpoint; nothing is locked or written."""
-        if self.has_driver():
-            raise self._busy((self.folder / _LOCK).read_text(encoding="utf-8", errors="replace"))
-
-    def _busy(self, lock: str) -> CheckpointBusy:
-        return CheckpointBusy(f"Process {lock.strip() or 'unknown'} is running on the checkpoint {self.folder}")
+        """Raise ``CheckpointBusy`` if another driver has locked a folder; a remote checkpoint is seen by ``locked``."""
+        if isinstance(self._files, LocalFiles):
+            self._files.refuse_busy()
 
     def has_driver(self) -> bool | None:
-        """Return whether a driver has locked the checkpoint; None on systems without file locks."""
-        path = self.folder / _LOCK
-        if not path.exists():
-            return False
-        try:
-            import fcntl
-        except ModuleNotFoundError:
-            return None
-        with path.open(encoding="utf-8") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except OSError:
-                return True
-        return False
-
-    def _lock(self, file: Any) -> None:
-        try:
-            import fcntl
-        except ModuleNotFoundError:  # some systems do not have it; there the file is not locked
-            return
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.seek(0)
-            raise self._busy(file.read().decode(errors="replace")) from None
+        """Return whether a driver has locked the checkpoint; None where that is not known."""
+        return None if self._files is None else self._files.has_driver()
 
     def position(self, topic: str) -> dict[int, int] | None:
         """Return the offsets at which the first unfinished batch begins, by partition; None before the first batch."""
@@ -187,14 +187,16 @@ class Checkpoint:
 
     def beginning(self, topic: str) -> dict[int, int] | None:
         """Return the offsets at which the first batch began, by partition; None before the first batch."""
-        path = self.folder / "sources" / "0" / "0"
-        if not path.exists():
+        name = "sources/0/0"
+        text = self._text(name)
+        if text is None:
             return None
-        text = self._read(path)
         try:
             return _partitions(text[text.index("{") :], topic)
         except (ValueError, KeyError, TypeError) as mistake:
-            raise CheckpointUnreadable(f"{path} is not the start of a Kafka source: {mistake!r}") from None
+            raise CheckpointUnreadable(
+                f"{self.files.shown(name)} is not the start of a Kafka source: {mistake!r}"
+            ) from None
 
     def unfinished_batch(self, topic: str) -> CheckpointBatch | None:
         """Return the batch that was planned and not committed; None when there is none."""
@@ -207,25 +209,35 @@ class Checkpoint:
         return CheckpointBatch(batch_id=planned[-1], started_ms=started_ms, range_by_partition=ranges)
 
     def _numbers(self, log: str) -> list[int]:
-        folder = self.folder / log
-        if not folder.is_dir():
-            return []
-        return sorted(int(entry.name) for entry in folder.iterdir() if entry.name.isdecimal())
+        return sorted(int(name) for name in self.files.names(log) if name.isdecimal())
 
     def _offsets(self, batch_id: int, topic: str) -> tuple[int, dict[int, int]]:
-        path = self.folder / "offsets" / str(batch_id)
-        lines = self._read(path).splitlines()
+        name = f"offsets/{batch_id}"
+        lines = (self._text(name) or "").splitlines()
         try:
             _version, metadata, offsets = lines
             return int(json.loads(metadata)["batchTimestampMs"]), _partitions(offsets, topic)
         except (ValueError, KeyError, TypeError) as mistake:
-            raise CheckpointUnreadable(f"{path} is not an offset log of one Kafka source: {mistake!r}") from None
+            raise CheckpointUnreadable(
+                f"{self.files.shown(name)} is not an offset log of one Kafka source: {mistake!r}"
+            ) from None
 
-    def _read(self, path: Path) -> str:
+    def _text(self, name: str) -> str | None:
+        content = self.files.read(name)
         try:
-            return path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as refusal:
-            raise CheckpointUnreadable(f"{path} cannot be read: {why_unreadable(refusal)}") from None
+            return None if content is None else content.decode()
+        except UnicodeDecodeError as mistake:
+            raise CheckpointUnreadable(f"{self.files.shown(name)} cannot be read: {why_unreadable(mistake)}") from None
+
+
+def is_remote(place: Path | str) -> bool:
+    """Return whether a place is the URI of a file system of Hadoop, and no folder.
+
+    >>> is_remote("s3a://bucket/bridges"), is_remote("dbfs:/bridges"), is_remote("file:///var"), is_remote("rides")
+    (True, True, False, False)
+    """
+    scheme = re.match(r"([a-zA-Z][a-zA-Z0-9+.-]+):/", str(place))
+    return scheme is not None and scheme[1] != "file"
 
 
 def _partitions(text: str, topic: str) -> dict[int, int]:

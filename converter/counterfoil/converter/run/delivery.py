@@ -59,6 +59,12 @@ def _envelope_source() -> JavaSource:
     return packaged("envelope", "\n".join(parts), "Functions")
 
 
+def run_sources(file: BridgeFile) -> tuple[JavaSource, ...]:
+    """Return the classes that the query of a bridge has besides those of its engine."""
+    envelope = _envelope_source()
+    return (envelope, _transactions_source()) if file.delivery is DeliveryGuarantee.EXACTLY_ONCE else (envelope,)
+
+
 # The start of the query: a topic, committed records only, every partition in one task.
 
 
@@ -348,7 +354,7 @@ class SparkSink:
         return write_stream(
             records,
             self._cluster.spark_options(),
-            checkpoint=self._checkpoint.folder.as_uri(),
+            checkpoint=self._checkpoint.location,
             largest_request_bytes=_largest_message_bytes(self._file, self._cluster) + _REQUEST_ROOM_BYTES,
         )
 
@@ -401,9 +407,7 @@ class TransactionalSink:
             **self._cluster.java_settings,
             "max.request.size": str(_largest_message_bytes(self._file, self._cluster) + _REQUEST_ROOM_BYTES),
         }
-        return records.writeStream.option("checkpointLocation", self._checkpoint.folder.as_uri()).foreachBatch(
-            self._write
-        )
+        return records.writeStream.option("checkpointLocation", self._checkpoint.location).foreachBatch(self._write)
 
     def _write(self, records: DataFrame, batch_id: int) -> None:
         """Write one batch; raise ``RunFailed`` if a task could not."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -24,10 +25,11 @@ from counterfoil.converter.errors import JavaEnded, RunFailed
 from counterfoil.converter.kafka.origins import TOO_LARGE, OffsetSet
 from counterfoil.converter.run import delivery, progress
 from counterfoil.converter.run.checkpoint import Checkpoint, CheckpointBatch, CheckpointIdentity
+from counterfoil.converter.run.checkpoint_files import written_as_needed
 from counterfoil.converter.run.delivery import Sink, make_sink, repeat_condition
 from counterfoil.converter.run.progress import Listener, RunSnapshot, RunState, Watch, job_name, now_ms
 from counterfoil.converter.spark.java import java_watched
-from counterfoil.converter.spark.session import connectors_explained, local_checkpoints
+from counterfoil.converter.spark.session import connectors_explained
 from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.plans import FailureCode
@@ -155,6 +157,9 @@ _INTERRUPTED: Final = (
 )
 """What Spark says of a query whose processes a signal has ended."""
 
+_MISSING_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+"""What Spark says of executors whose Python lacks a package."""
+
 _CODES: Final = sorted([*FailureCode, TOO_LARGE])
 """Every reason for a dead letter."""
 
@@ -267,7 +272,7 @@ class BridgeRun:
         writer = self._sink.writer(self._outgoing(spark, written))
         writer = writer.queryName(f"bridge {self.bridge.file.name}")
         interval_s = self.settings.interval_s
-        with local_checkpoints(spark):
+        with written_as_needed(spark, self.settings.checkpoint.files):
             if interval_s is None:
                 return writer.trigger(availableNow=True).start()
             return writer.trigger(processingTime=f"{round(interval_s * 1000)} milliseconds").start()
@@ -337,6 +342,9 @@ class BridgeRun:
                     return self._broken()
                 if is_over:
                     return ExitCode.OK, RunState.FINISHED
+                if self.settings.checkpoint.is_lost:
+                    query.stop()
+                    return ExitCode.CONFLICT, "stopped: another driver uses the checkpoint, or it could not be written"
                 if self.is_replaced():
                     query.stop()
                     return ExitCode.CONFLICT, "stopped: another driver runs this bridge since a later time"
@@ -390,6 +398,14 @@ class BridgeRun:
         lines = [line.strip() for line in str(failure).splitlines()]
         causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
         first = next((line for line in lines if line), type(failure).__name__)
+        lacking = _MISSING_MODULE.search(str(failure))
+        if lacking is not None:
+            return (
+                f"The query of bridge {self.bridge.file.name} ended: the Python of the executors has no module "
+                f"{lacking[1]}, which the engine {self.engine.name} needs there; ship an environment with --conf "
+                "spark.archives=FILE#NAME --conf spark.pyspark.python=./NAME/bin/python, or use --engine java; "
+                f"{_NOTHING_LOST}"
+            )
         known = self._sink.failure or (self.writers.failure if self.writers else None)
         cause = known or (causes[-1] if causes else first).partition(" SQLSTATE:")[0]
         log_file = self.settings.checkpoint.log_file

@@ -260,7 +260,8 @@ def written_metrics(codes: Sequence[str]) -> list[Column]:
     """
     from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-    number = F.array_position(F.array(*map(F.lit, codes)), F.col(PROBLEM_CODE))  # 0: none of them
+    known = F.array(*map(F.lit, codes))
+    number = F.call_function("array_position", known, F.col(PROBLEM_CODE))  # 0: none; PySpark 3.5 takes no column else
     return [
         F.count(F.lit(1)).alias("rows"),
         F.count(VALUE_BYTES).alias("values"),

@@ -72,14 +72,15 @@ class WriterDecision:
 class WriterDecisions:
     """Decides about schema ids that a running bridge does not know, once for each.
 
-    ``bridge`` is that of values, or that of keys. ``adopt`` is called with it as the registry has it now, without keys
-    of its own, before records of a new version are converted.
+    ``bridge`` is that of values, or that of keys; ``registry`` None: none is named, and no id can be looked up.
+    ``adopt`` is called with the bridge as the registry has it now, without keys of its own, before records of a new
+    version are converted.
     """
 
     def __init__(
         self,
         bridge: ResolvedBridge,
-        registry: Registry,
+        registry: Registry | None,
         policy: UnknownIds,
         *,
         adopt: Callable[[ResolvedBridge], None] = lambda _found: None,
@@ -116,6 +117,8 @@ class WriterDecisions:
     def _decided(self, schema_id: int) -> WriterDecision:
         from counterfoil.sdk import Visibility
 
+        if self._registry is None:
+            return self.unusable(f"schema id {schema_id} is not in the package of the bridge, and no registry is named")
         subject = self._bridge.file.source_subject
         uses: tuple[SubjectVersion, ...] = ()
         if schema_id <= _LARGEST_ID:
@@ -129,12 +132,12 @@ class WriterDecisions:
         if not versions:
             names = ", ".join(sorted({each.subject for each in uses}))
             return self.unusable(f"schema id {schema_id} belongs to {names}, and not to {subject}")
-        return self._version(schema_id, f"schema id {schema_id} (version {versions[0]} of {subject})")
+        return self._version(schema_id, self._registry, f"schema id {schema_id} (version {versions[0]} of {subject})")
 
-    def _version(self, schema_id: int, name: str) -> WriterDecision:
+    def _version(self, schema_id: int, registry: Registry, name: str) -> WriterDecision:
         """Decide about a version of the source's subject that was registered after the start."""
         running = self._bridge
-        found = resolve(replace(running.file, target_version=running.target_version, keys=None), self._registry)
+        found = resolve(replace(running.file, target_version=running.target_version, keys=None), registry)
         if running.is_earlier and found.earlier is not None:
             found = found.earlier
         writer = found.writer_by_id[schema_id]
@@ -157,15 +160,19 @@ class WriterDecisions:
 
 
 def decisions_for(
-    bridge: ResolvedBridge, registry: Registry, checkpoint: Checkpoint, *, policy: str
+    bridge: ResolvedBridge, registry: Registry | None, checkpoint: Checkpoint | None, *, policy: str
 ) -> dict[Half, WriterDecisions]:
-    """Return the decisions of a run; a new version makes the checkpoint that of the bridge with this version."""
+    """Return the decisions of a run; a new version makes the checkpoint that of the bridge with this version.
+
+    With ``checkpoint`` None it stays that of the bridge as it is: the next run has the schemas of the same package.
+    """
     current = bridge
 
     def claim(changed: ResolvedBridge) -> None:
         nonlocal current
         current = changed
-        checkpoint.claim(CheckpointIdentity.of(current), force=True)
+        if checkpoint is not None:
+            checkpoint.claim(CheckpointIdentity.of(current), force=True)
 
     unknown = UnknownIds(policy)
     made = {

@@ -106,9 +106,10 @@ def _scan(
     with client:
         if request.engine == "python":
             return scan_alone(cluster, request.topic, ranges, registry=client, options=options, say=_say)
+        from counterfoil.converter.spark.options import SparkOptions
         from counterfoil.converter.spark.start import short_session
 
-        with short_session(master=request.master, jars=request.jars, prefix="counterfoil-sketch-") as spark:
+        with short_session(SparkOptions(request.master, request.jars), prefix="counterfoil-sketch-") as spark:
             total = sum(end - first for first, end in ranges.values())
             _say(f"reading {total:,} offsets of {len(ranges)} partitions with Spark")
             return scan_with_spark(

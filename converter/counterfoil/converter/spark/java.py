@@ -12,35 +12,43 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from counterfoil.converter.errors import JavaEnded, MissingPart
-from counterfoil.schema.errors import MissingExtra
+from counterfoil.converter.spark.versions import SparkLine, check_python, pyspark_version, spark_line
 
 # The Java that Spark runs on.
-
-OLDEST: Final = 17
-"""Spark 4 and Kafka 4 need at least this major version."""
 
 
 def check_java() -> str:
     """Return the ``java`` that Spark will start: JAVA_HOME's if it is set, else the PATH's.
 
-    Raises ``MissingPart`` if it is missing or too old; the message says what to install.
+    Raises ``MissingPart`` if it is missing, or not one on which the installed PySpark runs; the message says what to
+    install. Raises ``UnsupportedSpark`` if bridges do not run on that PySpark.
     """
+    line = spark_line()
+    check_python(line)
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     found = _java_version(java) if java else None
-    if java and found is not None and found >= OLDEST:
+    if java and found is not None and _is_good(line, found):
         return java
     where = f"{java} is {f'version {found}' if found else 'no working Java'}" if java else "none is on the PATH"
     raise MissingPart(
-        f"Spark needs Java {OLDEST} or newer, and {where}. Install one, for example "
-        "apt-get install openjdk-17-jre-headless, dnf install java-21-openjdk-headless or brew install openjdk@21; "
+        f"Spark {line.line} needs {_wanted(line)}, and {where}. Install one, for example "
+        "apt-get install openjdk-17-jre-headless, dnf install java-17-openjdk-headless or brew install openjdk@17; "
         "JAVA_HOME names it where there are several"
     )
+
+
+def _is_good(line: SparkLine, java: int) -> bool:
+    return line.javas[0] <= java and (line.fails_on_java is None or java < line.fails_on_java)
+
+
+def _wanted(line: SparkLine) -> str:
+    oldest = f"Java {line.javas[0]} or newer"
+    return oldest if line.fails_on_java is None else f"{oldest}, but older than {line.fails_on_java}"
 
 
 @lru_cache(maxsize=4)
@@ -57,15 +65,6 @@ def _java_version(java: str) -> int | None:
 #
 # ``counterfoil bridge prepare`` writes it to the cache folder, and later sessions use it. Java itself ignores an
 # archive that was written by another Java or with other jars.
-
-
-def pyspark_version() -> str:
-    """Return the version of the PySpark that would run; ``MissingExtra`` when there is none."""
-    if find_spec("pyspark") is None:
-        raise MissingExtra("A bridge", module="PySpark", extra="converter")
-    from pyspark.version import __version__
-
-    return str(__version__)
 
 
 def archive_file() -> Path:

@@ -19,30 +19,17 @@ from counterfoil.converter.spark.java import (
     check_java,
     forward_termination,
     ignore_termination,
-    pyspark_version,
 )
+from counterfoil.converter.spark.options import REQUIRED, SECRETS, SparkOptions, joined, shown
+from counterfoil.converter.spark.versions import pyspark_version, spark_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 _NAME: Final = "counterfoil bridge"
-_SCALA: Final = "2.13"
-_CONNECTORS: Final = (f"spark-sql-kafka-0-10_{_SCALA}",)
-_BESIDE: Final = (f"spark-token-provider-kafka-0-10_{_SCALA}", "kafka-clients", "commons-pool2")
-
-_CHECKPOINTS: Final = "spark.sql.streaming.checkpointFileManagerClass"
-_STREAMING: Final = "org.apache.spark.sql.execution.streaming"
-_CHECKPOINT_PACKAGES: Final = (_STREAMING, f"{_STREAMING}.checkpointing")
-"""The package of Spark's classes that write checkpoints: in Spark 4.0, and since Spark 4.1."""
-_SECRETS: Final = "(?i)secret|password|token|access[.]?key|jaas|keystore"
-"""The names and texts of settings that Spark hides in logs and pages: its default, and those of Kafka's logins."""
-
-REQUIRED: Final = {
-    "spark.task.maxFailures": "1",  # a repeated task writes its records again
-    "spark.speculation": "false",  # so does a task that runs twice at the same time
-}
-
+_APP_NAME: Final = "spark.app.name"
+_PYTHON: Final = "spark.pyspark.python"
 _LACKS: Final = {
     "data source: kafka": "Kafka",
 }
@@ -71,28 +58,35 @@ def connector_settings(jars: Path | None) -> dict[str, str]:
     lacks it, or a library that it needs.
     """
     if jars is None:
-        coordinates = [f"org.apache.spark:{name}:{pyspark_version()}" for name in _CONNECTORS]
-        return {"spark.jars.packages": ",".join(coordinates)}
+        return {"spark.jars.packages": connector_coordinates()}
     return {"spark.jars": ",".join(map(str, _connectors_in(jars)))}
+
+
+def connector_coordinates() -> str:
+    """Return the Maven coordinates of the Kafka connector of the running PySpark."""
+    return f"org.apache.spark:{spark_line().connector}:{pyspark_version()}"
 
 
 def _connectors_in(jars: Path) -> list[Path]:
     """Return the jars in a folder; raise ``MissingPart`` if a connector is not among them."""
-    version = pyspark_version()
+    version, line = pyspark_version(), spark_line()
     found = sorted(jars.glob("*.jar"))
     names = [jar.name for jar in found]
-    lacking = [f"{name}-{version}.jar" for name in _CONNECTORS if f"{name}-{version}.jar" not in names]
-    lacking += [f"{name}-*.jar" for name in _BESIDE if not any(jar.startswith(f"{name}-") for jar in names)]
+    connector = f"{line.connector}-{version}.jar"
+    lacking = [] if connector in names else [connector]
+    beside = line.beside_connector
+    lacking += [f"{name}-*.jar" for name in beside if not any(jar.startswith(f"{name}-") for jar in names)]
     if lacking:
         raise MissingPart(f"The folder {jars} lacks {', '.join(lacking)}, which PySpark {version} needs for a bridge")
     return found
 
 
 def refuse_real_time() -> NoReturn:
-    """Raise ``MissingPart``: no supported PySpark has the real-time trigger."""
+    """Raise ``MissingPart``: in real-time mode, Spark notes the offsets of a batch only after it has written it."""
     raise MissingPart(
-        "The real-time trigger needs PySpark 4.2 (Spark 4.1 has it in Scala only), which bridges do not support yet; "
-        f"this is PySpark {pyspark_version()}. The smallest latency is that of --continuous --trigger 0"
+        "Bridges do not support the real-time trigger of Spark, which PySpark has since 4.2: it notes the offsets of a "
+        "batch only after it, so that a restart does not know what an unfinished batch has written. The smallest "
+        "latency is that of --continuous --trigger 0"
     )
 
 
@@ -109,28 +103,30 @@ def refuse_connect(master: str | None) -> None:
         )
 
 
-def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> SparkSession:
+def start_session(options: SparkOptions, *, log_file: Path) -> SparkSession:
     """Start and return a session for a bridge; the output of Spark and Java is written to ``log_file``.
 
     The file with the settings of the log is written beside it.
 
-    Under spark-submit the session is the one that was submitted, with the connectors in ``jars`` added to it, and its
-    master; otherwise the master None is ``local[*]``. Raises ``MissingExtra`` when PySpark is not there, and
+    Under spark-submit the session is the one that was submitted, with the connectors in ``options.jars`` added to it,
+    and its master; otherwise the master None is ``local[*]``. Raises ``MissingExtra`` when PySpark is not there, and
     ``MissingPart`` when Java or the connectors are not, or the submitted session lacks what a bridge needs.
     """
-    refuse_connect(master)
+    refuse_connect(options.master)
     settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
-    settings |= {"spark.sql.session.timeZone": "UTC", "spark.redaction.regex": _SECRETS}
+    settings |= {"spark.sql.session.timeZone": "UTC", "spark.redaction.regex": SECRETS}
     if is_submitted():
-        return _submitted_session(settings, master, jars, log_file)
-    settings |= {**REQUIRED, **_launch_settings(master or "local[*]", jars, log_file)}
+        return _submitted_session(settings, options, log_file)
+    master = options.master or "local[*]"
+    settings |= {**REQUIRED, **_launch_settings(options, master, log_file)}
+    settings = joined(settings, options.settings)
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.appName(_NAME).master(master or "local[*]")
+    builder = SparkSession.builder.appName(settings.get(_APP_NAME, _NAME)).master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
     with start_explained(log_file):
-        start_java({**settings, "spark.master": master or "local[*]"}, log_file)
+        start_java({**settings, "spark.master": master}, log_file)
         session = builder.getOrCreate()
     check_session(session)
     return session
@@ -141,10 +137,13 @@ def is_submitted() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-def _submitted_session(
-    settings: Mapping[str, str], master: str | None, jars: Path | None, log_file: Path
-) -> SparkSession:
+def _submitted_session(settings: Mapping[str, str], options: SparkOptions, log_file: Path) -> SparkSession:
     """Return the session that was submitted. It is refused before it starts if it would repeat tasks."""
+    if options.settings:
+        raise MissingPart(
+            f"spark-submit has started Spark without {', '.join(sorted(options.settings))}: give it these settings "
+            "before the program, not behind 'run'"
+        )
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -152,13 +151,16 @@ def _submitted_session(
         SparkContext._ensure_initialized()  # noqa: SLF001 - the settings that were submitted are in its Java
         submitted = SparkConf()
     own = str(submitted.get("spark.master", "local[*]"))
-    if master is not None and master != own:
-        raise MissingPart(f"spark-submit has the master {own}, which --master {master} does not change; leave it out")
+    if options.master is not None and options.master != own:
+        raise MissingPart(
+            f"spark-submit has the master {own}, which --master {options.master} does not change; leave it out"
+        )
     check_settings(submitted.get, own)
-    more = dict(settings)
-    if jars is not None:
-        more["spark.jars"] = _with_jars(submitted.get("spark.jars", "") or "", _connectors_in(jars))
-        _add_to_driver(_connectors_in(jars))
+    more = {name: value for name, value in settings.items() if not name.startswith("spark.ui.")}
+    if options.jars is not None:
+        connectors = _connectors_in(options.jars)
+        more["spark.jars"] = _with_jars(submitted.get("spark.jars", "") or "", connectors)
+        _add_to_driver(connectors)
     builder = SparkSession.builder.appName(_NAME)
     for name, value in more.items():
         builder = builder.config(name, value)
@@ -186,9 +188,11 @@ def _add_to_driver(jars: Sequence[Path]) -> None:
         classes.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
 
 
-def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str, str]:
+def _launch_settings(options: SparkOptions, master: str, log_file: Path) -> dict[str, str]:
     check_java()
-    settings = connector_settings(jars)
+    settings = connector_settings(options.jars)
+    if _PYTHON in options.settings:
+        os.environ["PYSPARK_PYTHON"] = options.settings[_PYTHON]  # only spark-submit reads the setting
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -196,11 +200,11 @@ def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str
     with writing_to(log_file.parent):
         log_file.parent.mkdir(parents=True, exist_ok=True)
         log4j = _log4j_file(log_file.parent, log_file)
-    options = (
+    java_options = (
         f"-Dlog4j2.configurationFile=file:{log4j}",
         archive_options(archive_file()),
     )
-    settings["spark.driver.extraJavaOptions"] = " ".join(filter(None, options))
+    settings["spark.driver.extraJavaOptions"] = " ".join(filter(None, java_options))
     return settings
 
 
@@ -247,34 +251,10 @@ def connectors_explained() -> Iterator[None]:
         lacking = next((name for sign, name in _LACKS.items() if sign in text), None)
         if lacking is None:
             raise
-        packages = ",".join(f"org.apache.spark:{each}:{pyspark_version()}" for each in _CONNECTORS)
         raise MissingPart(
             f"The Spark session has no connector for {lacking}: {text[:200]}; give --jars or COUNTERFOIL_JARS a folder "
-            f"with the connectors, or submit the session with --packages {packages}"
+            f"with the connectors, or submit the session with --packages {connector_coordinates()}"
         ) from None
-
-
-@contextmanager
-def local_checkpoints(session: SparkSession) -> Iterator[None]:
-    """Have the checkpoints of queries that start in the block written as those in a local folder need it.
-
-    Spark's other way looks for symbolic links at each renaming, for which Hadoop starts some twenty processes in each
-    batch, where its own library for the operating system is missing, as in PySpark.
-    """
-    java: Any = session._jvm  # noqa: SLF001 - only Java knows which classes this Spark has
-    classes = java.java.lang.Thread.currentThread().getContextClassLoader()
-    before = session.conf.get(_CHECKPOINTS, None)
-    for package in _CHECKPOINT_PACKAGES:
-        name = f"{package}.FileSystemBasedCheckpointFileManager"
-        if classes.getResource(f"{name.replace('.', '/')}.class") is not None:
-            session.conf.set(_CHECKPOINTS, name)
-    try:
-        yield
-    finally:
-        if before is None:
-            session.conf.unset(_CHECKPOINTS)
-        else:
-            session.conf.set(_CHECKPOINTS, before)
 
 
 @contextmanager
@@ -293,11 +273,12 @@ def start_java(settings: Mapping[str, str], log_file: Path) -> None:
 
     if SparkContext._gateway is not None:  # noqa: SLF001 - PySpark has one Java in a process, and shows it only there
         return
-    configuration = SparkConf().setAll(list(settings.items()))
+    arguments = SparkConf().setAll(list(shown(settings).items()))
     with log_file.open("ab") as log:
-        gateway = launch_gateway(configuration, {"stdout": log, "stderr": log})
+        gateway = launch_gateway(arguments, {"stdout": log, "stderr": log})
     ignore_termination(gateway.jvm)
-    SparkContext(conf=configuration.setAppName(_NAME), gateway=gateway)
+    configuration = SparkConf().setAll(list(settings.items())).setAppName(settings.get(_APP_NAME, _NAME))
+    SparkContext(conf=configuration, gateway=gateway)
 
 
 def log_to(session: SparkSession, log_file: Path) -> None:

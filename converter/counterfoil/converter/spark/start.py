@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from counterfoil.converter.errors import JavaEnded, MissingPart, writing_to
-from counterfoil.converter.spark.java import archive_file, check_java, has_java, java_watched, pyspark_version
+from counterfoil.converter.spark.java import archive_file, check_java, has_java, java_watched
+from counterfoil.converter.spark.options import SparkOptions
 from counterfoil.converter.spark.session import (
     check_connectors,
     connector_settings,
@@ -26,6 +27,7 @@ from counterfoil.converter.spark.session import (
     start_java,
     start_session,
 )
+from counterfoil.converter.spark.versions import pyspark_version
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk.commands import print_json
 
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 class SessionStart:
     """A session that is starting, and how long the parts of the start take; time is counted from here."""
 
-    def __init__(self, *, master: str | None, jars: Path | None, folder: Path) -> None:
+    def __init__(self, options: SparkOptions, *, folder: Path) -> None:
         self._log = folder / "spark.log"
         self._final_log: Path | None = None
         self._begun = time.monotonic()
@@ -52,12 +54,12 @@ class SessionStart:
         self._failure: Exception | None = None
         self._session: SparkSession | None = None
         self._is_first = True
-        self._thread = threading.Thread(target=self._start, args=(master, jars), name="start of Spark", daemon=True)
+        self._thread = threading.Thread(target=self._start, args=(options,), name="start of Spark", daemon=True)
         self._thread.start()
 
-    def _start(self, master: str | None, jars: Path | None) -> None:
+    def _start(self, options: SparkOptions) -> None:
         try:
-            self._session = start_session(master=master, jars=jars, log_file=self._log)
+            self._session = start_session(options, log_file=self._log)
         except Exception as failure:  # noqa: BLE001 - raised again in the thread that waits
             self._failure = failure
         self._took_s = time.monotonic() - self._begun
@@ -80,16 +82,21 @@ class SessionStart:
             return self._failure or MissingPart("Spark did not start")
         return MissingPart(with_kept_log(str(self._failure), self._log))
 
-    def session(self, log_file: Path) -> SparkSession:
-        """Wait for the session and return it; its log is ``log_file`` from now on. Raises ``MissingPart``."""
+    def started(self) -> SparkSession:
+        """Wait for the session and return it. Raises ``MissingPart``."""
         self.check()
         if self._session is None:  # has been refused
             raise MissingPart("Spark did not start")
+        return self._session
+
+    def session(self, log_file: Path) -> SparkSession:
+        """Wait for the session and return it; its log is ``log_file`` from now on. Raises ``MissingPart``."""
+        session = self.started()
         with writing_to(log_file.parent):
             log_file.parent.mkdir(parents=True, exist_ok=True)
         self._final_log = log_file
-        log_to(self._session, log_file)
-        return self._session
+        log_to(session, log_file)
+        return session
 
     def close(self) -> None:
         """Stop the session, and keep what Java printed."""
@@ -132,7 +139,7 @@ def stop_quietly(session: SparkSession) -> None:
 
 
 @contextmanager
-def short_session(*, master: str | None, jars: Path | None, prefix: str) -> Iterator[SparkSession]:
+def short_session(options: SparkOptions, *, prefix: str) -> Iterator[SparkSession]:
     """Start a session for the block, with its log in a temporary folder, and stop it at the end.
 
     Raises ``MissingPart`` if Spark does not start and ``JavaEnded`` if its Java ends in the block; both name a copy of
@@ -141,7 +148,7 @@ def short_session(*, master: str | None, jars: Path | None, prefix: str) -> Iter
     with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
         log = Path(folder) / "spark.log"
         try:
-            session = start_session(master=master, jars=jars, log_file=log)
+            session = start_session(options, log_file=log)
         except MissingPart as missing:
             raise MissingPart(with_kept_log(str(missing), log)) from None
         try:
@@ -154,10 +161,10 @@ def short_session(*, master: str | None, jars: Path | None, prefix: str) -> Iter
 
 
 @contextmanager
-def starting(*, master: str | None, jars: Path | None) -> Iterator[SessionStart]:
+def starting(options: SparkOptions) -> Iterator[SessionStart]:
     """Start a session in a thread, and stop it at the end of the block."""
     with tempfile.TemporaryDirectory(prefix="counterfoil-spark-", ignore_cleanup_errors=True) as folder:
-        start = SessionStart(master=master, jars=jars, folder=Path(folder))
+        start = SessionStart(options, folder=Path(folder))
         try:
             yield start
         finally:
@@ -208,7 +215,7 @@ def texts_of(frame: DataFrame, work: Callable[[Iterator[Any]], Iterable[str]]) -
 @contextmanager
 def spark_scanner() -> Iterator[SparkScanner]:
     """Start Spark for a scan, and stop it at the end."""
-    with short_session(master=None, jars=None, prefix="counterfoil-scan-") as spark:
+    with short_session(SparkOptions(), prefix="counterfoil-scan-") as spark:
         yield SparkScanner(spark)
 
 

@@ -89,7 +89,11 @@ def _micros(value: SparkColumn) -> SparkColumn:
 
 
 def _local_micros(value: SparkColumn) -> SparkColumn:
-    return functions.timestamp_diff("MICROSECOND", functions.lit("1970-01-01 00:00:00").cast("timestamp_ntz"), value)
+    # PySpark 3.5 has no timestamp_diff, and a cast to a timestamp would depend on the zone of the session.
+    days = functions.datediff(value.cast("date"), functions.lit("1970-01-01").cast("date")).cast("long")
+    minutes = functions.hour(value) * 60 + functions.minute(value)
+    seconds = functions.date_part(functions.lit("SECOND"), value)  # a decimal with microseconds
+    return days * 86_400_000_000 + minutes.cast("long") * 60_000_000 + (seconds * 1_000_000).cast("long")
 
 
 _TIMESTAMP: Final = _Kind(types.TimestampType(), sent=_micros, from_spark=_instant)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from counterfoil.converter.errors import MissingPart
-from counterfoil.converter.spark.java import pyspark_version
+from counterfoil.converter.spark.options import SparkOptions
 from counterfoil.converter.spark.session import check_session, connector_settings, start_session
+from counterfoil.converter.spark.versions import pyspark_version, spark_line
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -21,17 +22,17 @@ def session(master: str, **settings: str) -> SimpleNamespace:
 
 
 def test_without_a_folder_the_connectors_are_those_of_the_running_pyspark():
-    version = pyspark_version()
-    assert connector_settings(None) == {"spark.jars.packages": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{version}"}
+    connector = f"spark-sql-kafka-0-10_{spark_line().scala}"
+    assert connector_settings(None) == {"spark.jars.packages": f"org.apache.spark:{connector}:{pyspark_version()}"}
 
 
 def test_a_folder_without_the_connectors_is_reported_with_what_it_lacks(tmp_path: Path):
-    version = pyspark_version()
-    (tmp_path / "spark-sql-kafka-0-10_2.13-3.5.0.jar").touch()
+    version, scala = pyspark_version(), spark_line().scala
+    (tmp_path / f"spark-sql-kafka-0-10_{scala}-3.4.0.jar").touch()
     (tmp_path / "kafka-clients-3.9.0.jar").touch()
     with pytest.raises(MissingPart) as refusal:
         connector_settings(tmp_path)
-    assert f"lacks spark-sql-kafka-0-10_2.13-{version}.jar, spark-token-provider" in str(refusal.value)
+    assert f"lacks spark-sql-kafka-0-10_{scala}-{version}.jar, spark-token-provider" in str(refusal.value)
     assert "kafka-clients" not in str(refusal.value)
     assert refusal.value.exit_code is ExitCode.PRECONDITION
 
@@ -68,6 +69,6 @@ def test_spark_connect_is_refused_before_spark_starts(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(MissingPart, match=f"do not support Spark Connect, which {named} requests") as refusal:
-        start_session(master=master, jars=None, log_file=tmp_path / "spark.log")
+        start_session(SparkOptions(master), log_file=tmp_path / "spark.log")
     assert refusal.value.exit_code is ExitCode.PRECONDITION
     assert not (tmp_path / "spark.log").exists()

@@ -236,7 +236,7 @@ def add_classes(session: SparkSession, source: JavaSource) -> None:
     classes, _ = compile_classes(jvm, loader, source)
     folder = session.sparkContext._temp_dir  # noqa: SLF001 - Spark removes it when its Java program ends
     with tempfile.NamedTemporaryFile(prefix="counterfoil-", suffix=".jar", dir=folder, delete=False) as file:
-        _write_jar(Path(file.name), classes)
+        write_jar(Path(file.name), classes)
     session.sql(f"ADD JAR '{file.name}'")
 
 
@@ -305,7 +305,8 @@ def _is_loaded(loader: Any, source: JavaSource) -> bool:
     return loader.findResource(f"{source.package.replace('.', '/')}/{source.first}.class") is not None
 
 
-def _write_jar(path: Path, classes: Mapping[str, bytes]) -> None:
+def write_jar(path: Path, classes: Mapping[str, bytes]) -> None:
+    """Write compiled classes as a jar; equal classes make equal jars."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
         for name, data in classes.items():
             jar.writestr(zipfile.ZipInfo(f"{name.replace('.', '/')}.class", _FIRST_DATE), data)

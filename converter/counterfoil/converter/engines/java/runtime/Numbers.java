@@ -309,7 +309,7 @@ public final class Numbers {
     if (from == to) {
       return java.math.BigDecimal.valueOf(0, scale);
     }
-    return new java.math.BigDecimal(new java.math.BigInteger(data, from, to - from), scale);
+    return new java.math.BigDecimal(new java.math.BigInteger(java.util.Arrays.copyOfRange(data, from, to)), scale);
   }
 
   /** Return exactly the number in a text; null where it is not zero and has too many digits. */
@@ -469,12 +469,11 @@ public final class Numbers {
   }
 
   public static long multiplied(long left, long right, String field) {
-    long high = Math.multiplyHigh(left, right);
-    long low = left * right;
-    if (high != low >> 63) {
+    try {
+      return Math.multiplyExact(left, right);
+    } catch (ArithmeticException tooLarge) {
       throw overflow(field);
     }
-    return low;
   }
 
   public static long absolute(long value, String field) {

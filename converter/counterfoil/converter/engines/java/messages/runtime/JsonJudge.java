@@ -39,7 +39,14 @@ public final class JsonJudge {
     }
 
     boolean isBefore(Place other) {
-      return java.util.Arrays.compare(order(), other.order()) < 0;
+      int[] mine = order();
+      int[] others = other.order();
+      for (int i = 0; i < Math.min(mine.length, others.length); i++) {
+        if (mine[i] != others[i]) {
+          return mine[i] < others[i];
+        }
+      }
+      return mine.length < others.length;
     }
   }
 

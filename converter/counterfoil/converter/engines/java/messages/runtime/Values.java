@@ -53,6 +53,18 @@ public final class Values {
 
   /** Compare two texts by their characters. */
   public static int compare(Texts left, Texts right) {
-    return java.util.Arrays.compareUnsigned(left.data, left.from, left.to, right.data, right.from, right.to);
+    return compare(left.data, left.from, left.to, right.data, right.from, right.to);
+  }
+
+  /** Compare two spans by their bytes without signs, as Arrays of Java 9 does; a beginning comes first. */
+  static int compare(byte[] left, int from, int to, byte[] right, int otherFrom, int otherTo) {
+    int shared = Math.min(to - from, otherTo - otherFrom);
+    for (int i = 0; i < shared; i++) {
+      int difference = (left[from + i] & 0xff) - (right[otherFrom + i] & 0xff);
+      if (difference != 0) {
+        return difference;
+      }
+    }
+    return to - from - (otherTo - otherFrom);
   }
 }

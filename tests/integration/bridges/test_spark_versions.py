@@ -1,10 +1,11 @@
-"""A bridge on the newest PySpark that the package allows: it converts, and goes on after a driver that was killed.
+"""A bridge on each PySpark that the package allows: it converts, and goes on after a driver that was killed.
 
-All other tests of the converter run on the oldest one, which is in .venv; `make test-spark` runs them on another one.
+All other tests of the converter run on the one in .venv; `make test-spark` runs them on another one.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import re
 import subprocess
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Producer
+from packaging.specifiers import SpecifierSet
 
+from counterfoil.converter.spark.versions import SPARK_LINES
 from counterfoil.schema.model import Schema
 from counterfoil.sdk import AvroSerializer, Registry
-from local_services import newest_spark_environment, newest_spark_version
+from local_services import TESTED_SPARKS, spark_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,19 +43,33 @@ def _record(**kinds: object) -> str:
     return json.dumps({"type": "record", "name": "Ride", "fields": fields})
 
 
-def test_the_versions_that_are_tested_are_the_ends_of_what_the_package_allows():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    allowed = next(each for each in project["optional-dependencies"]["converter"] if each.startswith("pyspark"))
-    oldest = re.search(r"^pyspark==(\S+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE)[1]
-    assert allowed == f"pyspark>={oldest},<={newest_spark_version()}"
-    jars = (ROOT / "deploy/local_services/ivy.xml").read_text()
-    for version in (oldest, newest_spark_version()):
-        assert f'name="spark-avro_2.13" rev="{version}"' in jars
+def test_the_table_the_range_of_the_package_and_what_is_installed_for_tests_are_the_same_versions():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    allowed = {
+        each.removeprefix("pyspark").removeprefix("[sql]")
+        for name in ("converter", "pyspark")
+        for each in extras[name]
+        if each.startswith("pyspark")
+    }
+    (range_of_package,) = map(SpecifierSet, allowed)
+    major, minor = map(int, SPARK_LINES[-1].line.split("."))
+    assert range_of_package == SpecifierSet(f">={SPARK_LINES[0].line},<{major}.{minor + 1}")
+    in_venv = re.search(r"^pyspark==(\S+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE)[1]
+    files = {path.stem for path in (ROOT / "deploy/local_services/spark").glob("*.txt")}
+    assert files | {in_venv} == set(TESTED_SPARKS)
+    connectors = (ROOT / "deploy/local_services/spark_connectors.xml").read_text()
+    for each in SPARK_LINES:
+        assert f'name="{each.connector}" rev="{each.tested}" conf="{each.tested}->default"' in connectors
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("version", [each for each in TESTED_SPARKS if each != importlib.metadata.version("pyspark")])
 def test_a_bridge_runs_and_goes_on_after_a_crash(
-    broker: KafkaClient, live_registry: RegistryProcess, unique_name: Callable[[str], str], tmp_path: Path
+    version: str,
+    broker: KafkaClient,
+    live_registry: RegistryProcess,
+    unique_name: Callable[[str], str],
+    tmp_path: Path,
 ):
     source, target = unique_name("rides-v2"), unique_name("rides")
     for topic in (source, target):
@@ -68,7 +85,7 @@ def test_a_bridge_runs_and_goes_on_after_a_crash(
         producer.flush()
     (tmp_path / "bridge.yaml").write_text(BRIDGE.format(source=source, target=target))
     environment = {
-        **newest_spark_environment(),
+        **spark_environment(version),
         "COUNTERFOIL_REGISTRY_URL": live_registry.url,
         "COUNTERFOIL_BOOTSTRAP_SERVERS": broker.bootstrap_servers,
     }
@@ -81,11 +98,11 @@ def test_a_bridge_runs_and_goes_on_after_a_crash(
 
     run = ("run", "--master", "local[2]", "--max-offsets-per-trigger", str(RECORDS // 2), "--checkpoint", "checkpoint")
     bridge(*run)
-    version = subprocess.run(
+    imported = subprocess.run(
         [sys.executable, "-c", "import pyspark; print(pyspark.__version__)"],
         env=environment, capture_output=True, text=True, check=True,
     ).stdout.strip()  # fmt: skip
-    assert version == newest_spark_version()
+    assert imported == version
 
     # A driver that is killed after a batch was written, and before that was noted, leaves a batch without its commit.
     commits = sorted((int(path.name), path) for path in (tmp_path / "checkpoint").rglob("commits/[0-9]*"))
@@ -94,7 +111,10 @@ def test_a_bridge_runs_and_goes_on_after_a_crash(
     last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
     again = bridge(*run)
     assert f"batch 1 was left unfinished: {RECORDS // 2} of its {RECORDS // 2} offsets are written already" in again
-    assert "Spark stopped after the replayed batch, as version 4.1 does (SPARK-55271); starting it once more" in again
+    has_fault = (
+        "Spark stopped after the replayed batch, as version 4.1 does (SPARK-55271); starting it once more" in again
+    )
+    assert has_fault == version.startswith("4.1.")
     assert f"{RECORDS // 2} records in 1 batch, 0 converted" in again
     assert f"written before the restart {RECORDS // 2}" in again
     assert f"good: {RECORDS} records, each exactly once and in order" in bridge("verify", "--sample", "all")
