@@ -126,8 +126,8 @@ def _message_fields(count: int, number: int, *, is_later: bool) -> str:
 
 
 def _numbered(text: Callable[..., str], genome: Genome, number: int, *, is_later: bool) -> str:
-    """Return the text of a genome, with as much white space at its end as its number says: another text each time."""
-    return text({**_LEAST, **genome}, is_later=is_later) + " " * (number % 997) + "\n" * (number // 997)
+    """Return the text of a genome, with white space at its end: another text for each of 961 numbers in a row."""
+    return text({**_LEAST, **genome}, is_later=is_later) + " " * (number % 31) + "\n" * (number // 31 % 31)
 
 
 _JSON_GENOME: Final = {"definitions": 80, "links": 8, "jump": 3, "combination": 1, "properties": 9, "change": 1}
@@ -169,6 +169,15 @@ SCHEMAS: Final = (
 
 READ_ALONE: Final = frozenset({"24,000 empty schemas", "2,700 properties", "2,000 fields", "3,000 messages"})
 """The schemas that are also looked up, normalised, printed in other forms, and registered with tags."""
+
+LOOKED_AT: Final = READ_ALONE | {
+    "anyOf, 20 deep",
+    "700 definitions",
+    "1,900 renamed records",
+    "records that refer to others",
+    "messages that refer to others",
+}
+"""The schemas whose pages are requested."""
 
 
 def _body(schema: DearSchema, text: str, **more: Any) -> dict[str, Any]:
@@ -304,6 +313,31 @@ def _rule_set(number: int) -> tuple[Sequence[Asked], Asked]:
     return (), ("POST", f"/subjects/dear-{number}/versions", body)
 
 
+def _page(schema: DearSchema, path: str, number: int) -> tuple[Sequence[Asked], Asked]:
+    """Request a page about the first version of a subject, which nobody has looked at."""
+    before = (("POST", f"/subjects/dear-{number}/versions", _body(schema, schema.text(number, is_later=False))),)
+    return before, ("GET", f"/ui/subjects/dear-{number}/{path}", None)
+
+
+def _drafted(schema: DearSchema, number: int) -> tuple[Sequence[Asked], Asked]:
+    before, (_, _, body) = _compared(schema, "STRICT", number)
+    return before, ("POST", "/inspect/v1/verdict", {"draft": {**body, "subject": f"dear-{number}"}})
+
+
+def _inspected(schema: DearSchema, number: int) -> tuple[Sequence[Asked], Asked]:
+    before, (_, _, body) = _compared(schema, "STRICT", number)
+    return before, ("POST", "/inspect/v1/diff", {"from": f"dear-{number}@1", "to": body})
+
+
+def _decoded(number: int) -> tuple[Sequence[Asked], Asked]:
+    """Decode an array of 44,000 empty arrays, of one byte each."""
+    schema = {"type": "array", "items": {"type": "array", "items": "null"}}
+    before = (("POST", f"/subjects/dear-{number}/versions", {"schema": json.dumps(schema) + " " * (number % 997)}),)
+    count = bytes.fromhex("c0af05")
+    body = {"text": (count + bytes(44_000 + 1)).hex(), "form": "hex", "subject": f"dear-{number}"}
+    return before, ("POST", "/inspect/v1/decode", body)
+
+
 def _query(path: str, number: int) -> tuple[Sequence[Asked], Asked]:
     return (), ("GET", path.format(n=number), None)
 
@@ -333,6 +367,28 @@ def _of_schemas() -> list[Dear]:
     return found
 
 
+def _of_pages() -> list[Dear]:
+    found = []
+    for schema in (each for each in SCHEMAS if each.name in LOOKED_AT):
+        found += [
+            Dear(f"page of {schema.name}", partial(_page, schema, "versions/1")),
+            Dear(f"page of the text of {schema.name}", partial(_page, schema, "versions/1?view=raw")),
+            Dear(f"page of a subject with {schema.name}", partial(_page, schema, "")),
+            Dear(f"draft, {schema.name}", partial(_drafted, schema)),
+            Dear(f"comparison, {schema.name}", partial(_inspected, schema)),
+        ]
+    return [
+        *found,
+        Dear("bytes of 44,000 arrays", _decoded),
+        Dear(
+            "search for 1,000 words",
+            partial(_query, f"/inspect/v1/search?in=any&q={'+'.join(map(str, range(1_000)))}{{n}}"),
+        ),
+        Dear("search for one letter", partial(_query, "/inspect/v1/search?in=any&q=f&limit=100&n={n}")),
+        Dear("page of the subjects", partial(_query, "/ui/subjects?prefix=dear&n={n}")),
+    ]
+
+
 def _others() -> list[Dear]:
     avro = next(each for each in SCHEMAS if each.name == "2,000 fields")
     wide = replace(avro, text=partial(_avro_fields, 700))
@@ -355,5 +411,5 @@ def _others() -> list[Dear]:
     ]
 
 
-DEAR: Final = (*_of_schemas(), *_others())
+DEAR: Final = (*_of_schemas(), *_of_pages(), *_others())
 """Every dear request."""

@@ -58,6 +58,15 @@ class Shape:
         added = f'{{"name":"added_{version}","type":["null","long"],"default":null}}'
         return f'{{"type":"record","name":"Record_{subject}","namespace":"bench","fields":[{_FIELDS}{added}]}}'
 
+    def language(self, subject: int) -> SchemaType:
+        """Return the language of a subject's versions."""
+        del subject
+        return SchemaType.AVRO
+
+    def language_of(self, place: int) -> SchemaType:
+        """Return the language of the schema at a place among all versions."""
+        return self.language(place // self.versions + 1)
+
     def text_of(self, place: int) -> str:
         """Return the schema at a place among all versions; places count from 0."""
         subject, version = divmod(place, self.versions)
@@ -96,7 +105,8 @@ def _tables(shape: Shape, guids: list[Any], *, yes: Any, no: Any, text: Any) -> 
     return {
         "contexts": iter([(1, ".", shape.size + 1, yes)]),
         "contents": (
-            (guids[each], SchemaType.AVRO.value, text(shape.text_of(each)), None, None, None) for each in by_guid
+            (guids[each], shape.language_of(each).value, text(shape.text_of(each)), None, None, None)
+            for each in by_guid
         ),
         "schema_ids": ((1, seq, guids[seq - 1], yes) for seq in range(1, shape.size + 1)),
         "subjects": (

@@ -42,6 +42,12 @@ _FOR_ATTACKERS: Final = 19
 _WARM_UP_S: Final = 5
 _KILL_EVERY_S: Final = 0.2
 _ORDINARY: Final = (NEW_TEXT, NEW_SUBJECT, NEW_VERSION)
+_SMALL: Final = {
+    "AVRO": ('"int"', '"string"'),
+    "PROTOBUF": ('syntax = "proto3"; message A { int32 a = 1; }', 'syntax = "proto3"; message A { string a = 1; }'),
+    "JSON": ('{"type": "integer"}', '{"type": "string"}'),
+}
+"""Two versions of a schema of each language, of which the second cannot read the first."""
 _MOST_DEARER: Final = 1.03
 _FAR_OVER_S: Final = 10
 _CHECK_DEADLINE_S: Final = 120
@@ -93,6 +99,7 @@ def _score_each(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> Non
     costs: list[_Cost] = []
     print(f"  {'':52} {'status':>6} {'CPU ms':>8} {'judge s':>8} {'MB':>6} {'held ms':>8} {'health ms':>9}", flush=True)
     with start_registry(stores.copied(plan.smallest), folder) as server:
+        _load_languages(server)
         for dear in (each for each in DEAR if _is_chosen(each.name)):
             cost = _cost(server, dear, times=max(1, plan.rounds // 2))
             costs.append(cost)
@@ -146,6 +153,19 @@ def _sent(server: Server, client: Client, dear: Dear, *, watches: bool = True) -
         found.status, _ = client.ask(*asked)
     found.own_s, found.judges_s = own_cpu_s(server.pid) - own_s, judges_cpu_s(server.pid) - judges_s
     return found
+
+
+def _load_languages(server: Server) -> None:
+    """Compare two small schemas of each language, in the server and as a draft: its code is loaded once."""
+    client = Client(server.port)
+    for schema_type, (earlier, later) in _SMALL.items():
+        subject = f"small-{schema_type}"
+        body = {"schema": later, "schemaType": schema_type}
+        client.ask("POST", f"/subjects/{subject}/versions", {"schema": earlier, "schemaType": schema_type})
+        client.ask("POST", f"/compatibility/subjects/{subject}/versions?verbose=true", body)
+        client.ask("POST", "/inspect/v1/verdict", {"draft": {**body, "subject": subject}})
+        client.ask("GET", f"/ui/subjects/{subject}/versions/1")
+    client.close()
 
 
 def _score_first_use(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:

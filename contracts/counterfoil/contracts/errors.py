@@ -88,7 +88,7 @@ class GitFailed(PreconditionFailed):
 
 
 class NoExample(PreconditionFailed):
-    """A schema has no value that keeps what a contract promises, or none was found."""
+    """A schema has no value that keeps the promises of a contract, or none was found."""
 
 
 class InputNotFound(PreconditionFailed):

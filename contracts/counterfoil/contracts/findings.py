@@ -36,7 +36,7 @@ class FailOn(StrEnum):
 
 
 class CheckGate(StrEnum):
-    """What decides whether a change is allowed, where consumers are known.
+    """The way in which it is decided whether a change is allowed, where consumers are known.
 
     ``STRICT``: both the compatibility level and the consumers. ``CONSUMERS``: the consumers alone. ``OBSERVE``: nothing
     fails, everything is reported.
@@ -162,7 +162,7 @@ class Finding:
     result. ``also_breaks`` are the schemas that refer to this one and break for this reason alone. ``records`` is how
     many records of the topic trigger it, if a sketch of the topic was given. ``readers`` are the consumers of the
     contract, if consumers were given. A finding with an ``approval`` is accepted and breaks no check, nor does one that
-    ``is_observed``. ``repair`` is what is meant instead, where that is certain. ``former_fingerprints`` are those that
+    ``is_observed``. ``repair`` is the text that is meant, where that is certain. ``former_fingerprints`` are those that
     earlier releases gave it, so that what accepted it then goes on to count.
     """
 
@@ -218,7 +218,7 @@ class FileOutcome:
 class CheckReport:
     """All findings of a check, and the checked files.
 
-    ``against`` names what the files were compared with, ``note`` is a sentence about that, usually empty.
+    ``against`` names the other side of the comparison, ``note`` is a sentence about that, usually empty.
     ``names_subjects`` is whether the baseline knows files by their subjects, as a registry does; ``needs_all`` whether
     the result is "cannot say" if a file could not be judged, though it is not new; ``allows_unmapped`` excepts files
     whose subject is not known. ``fail_on_by_path`` has the least severity that fails for
@@ -314,7 +314,7 @@ class FindingNumbers:
         self._counts: dict[Hashable, int] = {}
 
     def next(self, *facts: Hashable) -> tuple[str, ...]:
-        """Return what tells a finding from earlier ones with the same facts; nothing for the first one."""
+        """Return the number that tells a finding from earlier ones with the same facts; nothing for the first one."""
         number = self._counts[facts] = self._counts.get(facts, 0) + 1
         return () if number == 1 else (str(number),)
 

@@ -81,7 +81,7 @@ CHANGED: Final = _ORDER % ',\n    {"name": "currency", "type": "string"}'
 
 
 def lay_quickstart(folder: Path) -> str:
-    """Make the repository in ``folder``, and return what was made as a sentence."""
+    """Make the repository in ``folder``, and return a sentence about it."""
     with empty_folder(folder, needs_git=True):
         write_files(folder, {ORDER_SCHEMA_FILE: COMMITTED})
         commit_files(folder, "the first schema")
@@ -134,7 +134,7 @@ _FILES: Final = {"ride_v1.avsc": _SCHEMA, "old_producer.py": _PRODUCER, "old_ser
 
 
 def lay_migration(folder: Path, registry: Registry, *, address: str, brokers: str) -> str:
-    """Write the files and register the first schema; return what was made as a sentence.
+    """Write the files and register the first schema; return a sentence about both.
 
     ``address`` is that of the registry, ``brokers`` those of the Kafka cluster, as the programs have them.
     """
@@ -158,7 +158,7 @@ BILLING: Final = "consumers/billing.odps.yaml"
 
 
 def contract_of_orders(version: str, topic: str, total: str, more: str = "") -> str:
-    """Return the contract of orders; ``total`` is what is promised of the total."""
+    """Return the contract of orders; ``total`` is the promise about the total."""
     return f"""\
 apiVersion: v3.2.0
 kind: DataContract
@@ -225,7 +225,7 @@ _LINK: Final = "../schemas/order.avsc"
 
 
 def lay_intended_break(folder: Path, registry: Registry) -> str:
-    """Make the repository in ``folder`` and the start in the registry, and return what was made as a sentence."""
+    """Make the repository in ``folder`` and the start in the registry, and return a sentence about both."""
     with empty_folder(folder, needs_git=True):
         make_live(registry)
         write_files(folder, {**BEFORE, "converters/": "", "converter/": ""})

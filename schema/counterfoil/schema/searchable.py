@@ -5,12 +5,19 @@ A pure function of one schema, so that a process of judges can work it out of a 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from counterfoil.schema.caches import RecentValues
 from counterfoil.schema.elements import declared_types, find_elements
+from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.fingerprint import all_fingerprints
+from counterfoil.schema.languages.avro.elements import has_declared_types, rows_of_fields
+from counterfoil.schema.languages.avro.schema import AvroSchema
+from counterfoil.schema.languages.avro.types import AvroRecord
+from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import InvalidPath, StepKind, parse_path
 from counterfoil.schema.rest.inspection import ElementKind, ElementRow
@@ -55,14 +62,94 @@ class SearchableFacts:
     is_cut: bool = False
 
 
-def schema_facts(schema: ParsedSchema, tags_by_path: Mapping[str, Sequence[str]]) -> SearchableFacts:
-    """Return what is found of ``schema``; ``tags_by_path`` are the tags of its metadata."""
-    rows = [
-        *find_elements(schema, tags_by_path=tags_by_path),
-        *declared_types(schema, tags_by_path=tags_by_path),
-    ]
-    facts = list(dict.fromkeys(_facts_of(rows)))
+class FieldFacts:
+    """The facts of fields that were found before, by the fields as they are written.
+
+    Most fields of a version are those of the version before. Those of Avro's primitive types, and of arrays, maps and
+    unions of these, have the same facts in every record. ``max_chars`` limits what is kept.
+    """
+
+    def __init__(self, max_chars: int) -> None:
+        self._found: RecentValues[str, tuple[SearchFact, ...]] = RecentValues(max_chars)
+
+    def facts_of(self, schema: AvroSchema) -> list[SearchFact] | None:
+        """Return the facts of the elements of a schema without references; None if they have to be found at once."""
+        record = schema.root
+        if not isinstance(record, AvroRecord):
+            return None
+        written = _fields_written(schema.text)
+        if len(written) != len(record.fields):
+            return None
+        known = [self._found.get(text) for text in written]
+        unknown = [field for field, facts in zip(record.fields, known, strict=True) if facts is None]
+        rows = iter(rows_of_fields(schema, record, unknown) if unknown else [])
+        found: list[SearchFact] = []
+        walked = 0
+        for field, text, facts in zip(record.fields, written, known, strict=True):
+            if facts is not None:
+                found += facts
+                continue
+            own = next(rows, [])
+            walked += sum(1 + len(row.path) for row in own)
+            of_field = tuple(_facts_of(own))
+            found += of_field
+            if not has_declared_types(field.type):
+                self._found.put(text, of_field, weight=len(text) + _ENTRY_CHARS)
+        return found if walked <= _MAX_WALKED else None  # the walk over all may have left something out
+
+
+_ENTRY_CHARS: Final = 200
+_MAX_WALKED: Final = 20_000
+"""The rows, with the characters of their paths, of which the walk over a small schema certainly leaves none out."""
+
+
+def _fields_written(text: str) -> list[str]:
+    """Return the fields of a record as they are written, without the differences that have no meaning."""
+    try:
+        given = json.loads(text)
+        return [repr(each) for each in given["fields"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return []
+
+
+def schema_facts(
+    schema: ParsedSchema, tags_by_path: Mapping[str, Sequence[str]], known: FieldFacts | None = None
+) -> SearchableFacts:
+    """Return what is found of ``schema``; ``tags_by_path`` are the tags of its metadata.
+
+    ``known`` are facts of fields that were found before, for a schema that is small and has no references.
+    """
+    elements: Iterable[SearchFact] | None = None
+    if known is not None and not tags_by_path and isinstance(schema, AvroSchema):
+        elements = known.facts_of(schema)
+    if elements is None:
+        elements = _facts_of(find_elements(schema, tags_by_path=tags_by_path))
+    types = _facts_of(declared_types(schema, tags_by_path=tags_by_path))
+    facts = list(dict.fromkeys([*elements, *types]))
     return SearchableFacts(tuple(facts[:MAX_FACTS]), fingerprints_of(schema), len(facts) > MAX_FACTS)
+
+
+class SearchableSource(NamedTuple):
+    """A small schema without references as it is written, with the tags of its metadata."""
+
+    text: str
+    schema_type: SchemaType
+    tags_by_path: Mapping[str, Sequence[str]]
+
+
+def facts_of_sources(sources: Sequence[SearchableSource]) -> list[SearchableFacts | None]:
+    """Return what is found of each of some schemas, many of which have fields in common; None for one with a fault."""
+    known = FieldFacts(_COMMON_CHARS)
+    found: list[SearchableFacts | None] = []
+    for each in sources:
+        try:
+            found.append(schema_facts(parse_schema(each.text, each.schema_type), each.tags_by_path, known))
+        except (RegistryError, RecursionError):
+            found.append(None)
+    return found
+
+
+_COMMON_CHARS: Final = 1024 * 1024
 
 
 def fingerprints_of(schema: ParsedSchema) -> tuple[bytes, ...]:

@@ -78,7 +78,7 @@ def _unavailable(message: str, url: str, attempts: int) -> RegistryUnavailable:
 
 
 class UnexpectedReply(RegistryUnavailable):
-    """An answer that is not a schema registry's: ``status`` is its HTTP status, ``problem`` what is wrong with it."""
+    """An answer that is not a schema registry's: ``status`` is its HTTP status, ``problem`` the mistake in it."""
 
     def __init__(self, message: str, *, url: str, attempts: int, status: int, problem: str) -> None:
         super().__init__(message, url=url, attempts=attempts)
@@ -297,7 +297,7 @@ class EncryptionError(SerdeError):
 
 
 class NotEncrypted(EncryptionError):
-    """A tag marks what cannot be encrypted, or what the rule is not permitted to encrypt; nothing was written.
+    """A tag marks a value that cannot be encrypted, or that the rule may not encrypt; nothing was written.
 
     It is raised whatever ``onFailure`` of the rule says, since the message would be plain text otherwise.
     """

@@ -41,7 +41,7 @@ class Locking(ABC):
 
     @abstractmethod
     def make_locks(self) -> None:
-        """Set every lock, and what only other threads would end."""
+        """Set every lock, and every state that only other threads would end."""
 
 
 _LOCKING: Final[WeakSet[Locking]] = WeakSet()

@@ -1,4 +1,4 @@
-"""Requests and replies of a registry: what sends them, which are repeated, and after which pause."""
+"""Requests and replies of a registry: how they are sent, which are repeated, and after which pause."""
 
 from __future__ import annotations
 

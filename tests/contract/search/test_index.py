@@ -189,19 +189,22 @@ def test_queries_go_on_while_the_index_is_built_anew(new_store: NewStore):
     play(new_store, behaviour)
 
 
-def test_an_index_that_is_built_first_finds_what_it_has(new_store: NewStore):
+def test_while_an_index_is_built_first_subjects_are_found_by_prefix(new_store: NewStore):
     async def behaviour(opened: Indexed) -> None:
         for number in range(120):
-            await opened.register(f"s{number:03}", '"string"')
+            await opened.register(f"s{number:03}", '{"type":"record","name":"Order","fields":[]}')
         await opened.index.database.prepare()
         assert (await opened.search("s0")).index.state == "rebuilding"
         await opened.following.step()
-        await opened.following.step()
-        result = await opened.search("s", limit=200)
-        assert result.index.state == "rebuilding"
-        assert 0 < len(result.hits) < 120
-        await opened.follow()
+        states = []
+        while await opened.following.step():
+            states.append((await opened.search("s")).index.state)
+            result = await opened.search("s0", limit=200)
+            assert {hit.subject for hit in result.hits} == {f"s{number:03}" for number in range(100)}
+        assert states[:2] == ["rebuilding", "rebuilding"]
+        assert states[-1] == "current"
         assert len((await opened.search("s", limit=200)).hits) == 120
+        assert len((await opened.search("order", limit=200)).hits) == 120
 
     play(new_store, behaviour)
 
@@ -241,6 +244,7 @@ class _Failing:
 
     def __init__(self, reader: Any) -> None:
         self.content = reader.content
+        self.has_processes = False
 
     async def parsed(self, *_: object) -> object:
         raise InvalidSchema("no such type")

@@ -127,7 +127,7 @@ def full_name(node: Any) -> str:
     """Return the name of a branch: the full name, or the word of a type without a name."""
     if isinstance(node, str) or "name" not in node:
         return kind_of(node)
-    return f"{node['namespace']}.{node['name']}".lstrip(".")
+    return f"{node.get('namespace', '')}.{node['name']}".lstrip(".")
 
 
 def changed(rng: Random, node: Any) -> tuple[Any, dict[str, str]]:
@@ -206,6 +206,7 @@ class _Bytes:
         self.data = data
         self.place = 0
         self._namespaces = namespaces
+        self._known: dict[str, Any] = {}
 
     def take(self, size: int) -> bytes:
         self.place += size
@@ -223,8 +224,11 @@ class _Bytes:
 
     def value(self, node: Any) -> Any:
         if isinstance(node, list):
-            branch = node[self.long()]
+            for each in node:
+                self._learn(each)
+            branch = self._learn(node[self.long()])
             return None if branch == "null" else (self._name(branch), self.value(branch))
+        node = self._learn(node)
         kind = kind_of(node)
         if kind == "record":
             return {field["name"]: self.value(field["type"]) for field in node["fields"]}
@@ -242,6 +246,12 @@ class _Bytes:
         found = self.take(node["size"] if kind == "fixed" else self.long())
         return found.decode() if kind == "string" else found
 
+    def _learn(self, node: Any) -> Any:
+        """Return the type that is named, and keep the names that are declared."""
+        if isinstance(node, dict) and "name" in node:
+            self._known[full_name(node)] = node
+        return self._known.get(node, node) if isinstance(node, str) else node
+
     def _name(self, branch: Any) -> str:
         if isinstance(branch, str) or "name" not in branch:
             return kind_of(branch)
@@ -254,7 +264,7 @@ class _Bytes:
             if count < 0:
                 self.long()
             for _ in range(abs(count)):
-                key = self.take(self.long()) if kind == "map" else b""
+                key = self.take(self.long()).decode() if kind == "map" else ""
                 found.append((key, self.value(node["values" if kind == "map" else "items"])))
         return dict(found) if kind == "map" else [each for _, each in found]
 

@@ -268,8 +268,16 @@ class Protobuf(Language):
         if written is None or read is None:  # one side knows whether the field is there, and the other its default
             default = read if written is None else written
             return default in {None, 0, ""} or (isinstance(default, str) and default.startswith("NONE_"))
-        is_new = isinstance(written, str) and isinstance(read, int)  # an enum's value that the reader does not know
-        return is_new or super().is_same(written, read)
+        if isinstance(written, str) != isinstance(read, str):  # an enum's values are numbers
+            return bool(self._number(written) == self._number(read))
+        return super().is_same(written, read)
+
+    @staticmethod
+    def _number(value: Any) -> Any:
+        """Return the number of an enum's value, and any other value as it is."""
+        if not isinstance(value, str):
+            return value
+        return SYMBOLS.index(value[0]) + 1 if value[0] in SYMBOLS else 0
 
     def text(self, model: Model) -> str:
         return f'syntax = "proto3"; message Order {{ {self._body(model)} }}'
@@ -287,7 +295,7 @@ class Protobuf(Language):
         return " ".join(parts)
 
     def _numbers(self, field: Field) -> list[tuple[str, int]]:
-        return [(name, SYMBOLS.index(name[0]) + 1 if name[0] in SYMBOLS else 0) for name in self.symbols(field)]
+        return [(name, self._number(name)) for name in self.symbols(field)]
 
     def _class(self, model: Model) -> Any:
         file = descriptor_pb2.FileDescriptorProto(name="order.proto", syntax="proto3")

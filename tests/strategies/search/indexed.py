@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.registry.search.dialects import HIT_COLUMNS, qualified
 from counterfoil.registry.search.following import Following
-from counterfoil.registry.search.lives import IndexedSubject
+from counterfoil.registry.search.lives import IndexedSubject, posting_read, postings_unpacked
 from counterfoil.registry.search.opening import open_index
 from counterfoil.registry.search.questions import SearchQuestion
 from counterfoil.registry.store.opening import open_store
@@ -76,17 +76,26 @@ async def dumped(index: SearchIndex) -> dict[str, Any]:
         assert state.current is not None, state
         g = state.current
         hits = await found.rows(
-            f"SELECT w.text, w.folded, {qualified(HIT_COLUMNS, 'h')} FROM {dialect.table('hits', g)} h "
+            f"SELECT w.text, w.folded, w.role, {qualified(HIT_COLUMNS, 'h')} FROM {dialect.table('hits', g)} h "
             f"JOIN {dialect.table('words', g)} w ON w.id = h.word"
         )
-        subjects = await found.rows(f"SELECT scope, latest, last, document FROM {dialect.table('subjects', g)}")
+        rows = await found.rows(f"SELECT id, role, text FROM {dialect.table('words', g)}")
+        words = {row[0]: tuple(row)[1:] for row in rows}
+        columns = "scope, latest, last, document, postings"
+        subjects = await found.rows(f"SELECT {columns} FROM {dialect.table('subjects', g)}")
         unreadable = await found.rows(f"SELECT scope, version, problem FROM {dialect.table('unreadable', g)}")
     return {
         "mark": state.mark,
-        "hits": sorted([(*row[:2], *row[3:]) for row in map(tuple, hits)], key=repr),
-        "subjects": sorted((row[0], row[1], row[2], _unordered(row[3])) for row in subjects),
+        "hits": sorted([(*row[:3], *row[4:]) for row in map(tuple, hits)], key=repr),
+        "subjects": sorted((*row[:3], _unordered(row[3]), _postings(row[4], words)) for row in subjects),
         "unreadable": sorted(tuple(row) for row in unreadable),
     }
+
+
+def _postings(packed: bytes, words: dict[int, tuple[Any, ...]]) -> str:
+    """Return postings as a text, with the role and text of each word instead of its number."""
+    read = map(posting_read, postings_unpacked(bytes(packed)))
+    return repr(sorted((*words[number], state) for number, state in read))
 
 
 def _unordered(document: bytes) -> str:

@@ -136,7 +136,7 @@ class GitRepository:
     def changes_before(self, commit: str, pathspecs: Sequence[str]) -> list[CommitChanges]:
         """Return the first-parent ancestors of ``commit`` that changed ``pathspecs``, newest first, itself included.
 
-        A merge has changed what differs from its first parent.
+        A merge has changed the files that differ from its first parent's.
         """
         shown = ("--first-parent", "-m", "--raw", "-z", "--no-abbrev", "--no-renames", f"--format={_COMMIT}%H")
         return list(_read_changes(_records(self._run_here("log", *shown, commit, "--", *pathspecs))))
@@ -205,7 +205,7 @@ class GitRepository:
         return [blob for blob in self.staged_blobs() if blob.path in absent] if absent else []
 
     def staged_blobs(self) -> list[Blob]:
-        """Return the regular files of the index: what the next commit will have. Files with conflicts are left out."""
+        """Return the regular files of the index, which the next commit will have. Files with conflicts are left out."""
         return [
             Blob(path, object_id)
             for mode, object_id, stage, path in self._staged()

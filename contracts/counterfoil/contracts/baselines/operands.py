@@ -1,4 +1,4 @@
-"""Reading what a command line names: a file, ``REF:path`` in git, ``SUBJECT@VERSION`` of a registry, or a folder."""
+"""Operands of a command line: a file, ``REF:path`` in git, ``SUBJECT@VERSION`` of a registry, or a folder."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ class FoundOperand(NamedTuple):
 
 
 class ReadAgreement(NamedTuple):
-    """A contract or product file: what the command line called it, and what it declares."""
+    """A contract or product file: its name on the command line, and its declarations."""
 
     label: str
     agreement: Agreement

@@ -37,7 +37,7 @@ _RETIRED: Final = "retired"
 
 @dataclass(frozen=True, slots=True)
 class AgreementFile:
-    """A contract or product file: its path, its bytes, and what was read of it.
+    """A contract or product file: its path, its bytes, and the agreement that was read from it.
 
     ``is_stand_in``: it is the present file in the place of an earlier one that was not valid.
     """
@@ -84,7 +84,7 @@ class Agreements:
 
     @classmethod
     def of(cls, files: Iterable[AgreementFile], *, consumer_files: frozenset[str]) -> Agreements:
-        """Return those that the files declare.
+        """Return the links that the files declare.
 
         Applications count if their files are among ``consumer_files``, and they are not retired. Of two contracts with
         one id, the one at the first path counts.

@@ -154,7 +154,7 @@ def _gone(gone: Removed, project: Project | None, wanted: _Wanted, against: str)
 
 
 def _fold(head: SchemaTree, checks: Mapping[str, FileCheck]) -> None:
-    """Report what one file causes in others once, at its cause."""
+    """Report a finding that one file causes in others once, at its cause."""
     fold(
         {path: check.drafts for path, check in checks.items()},
         referred=lambda path: head.referred(path).values(),
@@ -192,11 +192,11 @@ def _removed(outcome: FileOutcome) -> Finding:
 class CheckQuestion:
     """The question of a check: both sides, how they are judged, and which registry takes part.
 
-    ``level`` to ``generated_code`` are as for :func:`check_files`. ``consumers`` are folders and files with what
-    consumers read, and ``gate`` decides what fails, before the project's. ``recorded`` returns the recorded values of a
-    topic, on which the converters of migrations are tried. ``judge_live`` adds what breaks for the versions that are
-    live in an environment, and ``registered`` returns the approvals of a registry, with the name of the registry; both
-    are None where no registry takes part.
+    ``level`` to ``generated_code`` are as for :func:`check_files`. ``consumers`` are folders and files that say
+    which fields consumers read, and ``gate`` decides which breaks fail, before the project's. ``recorded`` returns the
+    recorded values of a topic, on which the converters of migrations are tried. ``judge_live`` adds the breaks for the
+    versions that are live in an environment, and ``registered`` returns the approvals of a registry, with the name of
+    the registry; both are None where no registry takes part.
     """
 
     sides: ComparedSides
@@ -271,7 +271,7 @@ def note_unchecked_files(question: CheckQuestion, report: CheckReport) -> CheckR
 
 
 def judge_by_consumers(question: CheckQuestion, report: CheckReport) -> CheckReport:
-    """Add what breaks for consumers, and let the gates decide what fails."""
+    """Add the breaks for consumers, and let the gates decide which of them fail."""
     if not question.has_consumers and CheckGate.OBSERVE not in question.gates:
         return report
     from counterfoil.contracts.check.consumers import Gates, apply_gates, check_consumers
@@ -302,13 +302,13 @@ def permit_migrations(question: CheckQuestion, report: CheckReport) -> CheckRepo
 
 
 def judge_by_live_versions(question: CheckQuestion, report: CheckReport) -> CheckReport:
-    """Add what breaks for the versions that are live in an environment."""
+    """Add the breaks for the versions that are live in an environment."""
     judge_live = question.judge_live
     return report if judge_live is None else judge_live(report, question.agreements(question.gate))
 
 
 def accept_findings(question: CheckQuestion, report: CheckReport) -> CheckReport:
-    """Accept what the project and the approvals of the repository accept."""
+    """Accept the findings that the project or an approval in the repository accepts."""
     sides, approvals = question.sides, load_approvals(question.sides.scope.root)
     project, place = sides.project, sides.project_file
     if project is None and not approvals:
@@ -322,7 +322,7 @@ def accept_findings(question: CheckQuestion, report: CheckReport) -> CheckReport
 
 
 def accept_registered_findings(question: CheckQuestion, report: CheckReport) -> CheckReport:
-    """Accept what a registry has approvals of, which are requested only where a finding breaks the check."""
+    """Accept the findings that a registry has approvals of, requested only where a finding breaks the check."""
     registered = question.registered
     found = None if registered is None or not report.count(Severity.ERROR) else registered()
     if found is None:
@@ -342,7 +342,7 @@ STAGES: Final = (
     accept_findings,
     accept_registered_findings,
 )
-"""What a check does, in this order: each stage is a function of the question and of the report so far."""
+"""The stages of a check, in this order: each stage is a function of the question and of the report so far."""
 
 
 def _today() -> date:
@@ -358,7 +358,7 @@ def exit_code_of(report: CheckReport, *, fail_on: FailOn | None, is_empty_fine: 
     """Return BROKEN for a failing finding, CANNOT_SAY if too little could be judged, OK otherwise.
 
     Too little is no file at all, a comparison that did not end within its limits, or, if the report needs all of them,
-    fewer than there are without the new ones, or what a registry could not say.
+    fewer than there are without the new ones, or a question that a registry could not answer.
     """
     if report.is_broken(fail_on):
         return ExitCode.BROKEN

@@ -1,4 +1,4 @@
-"""Which change of a topic or of a consumer is the cause of a break, and what was offered when the consumer appeared."""
+"""Which change of a topic or of a consumer is the cause of a break, and the offer when the consumer appeared."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _BEFORE: Final = "before"
 class Pairing:
     """A consumer after a change and before it; ``before`` is None for a new one. The schemas are its own, if any.
 
-    ``known`` is what was offered when its version appeared.
+    ``known`` is the offer when its version appeared.
     """
 
     after: DeclaredConsumer
@@ -78,7 +78,7 @@ class Pairing:
 class TopicFinding:
     """A finding about a topic: ``consumer`` is the one that breaks, ``is_by_consumer`` says who is the cause.
 
-    ``were_together``: what is offered was there together with this version of the consumer before.
+    ``were_together``: the offer was there together with this version of the consumer before.
     """
 
     finding: ReadFinding
@@ -120,7 +120,7 @@ def judge_topics(
 def _taken_back(changed: Iterable[ReadFinding], judged: Sequence[_Judged]) -> Iterator[ReadFinding]:
     """Yield the findings about promises that the contract has withdrawn: since before, or since a consumer was built.
 
-    It is left out where all consumers that it concerns were built for what is promised now.
+    It is left out where all consumers that it concerns were built for the present promises.
     """
     missed = {each.identity: each for one in judged for each in one.taken_back}
     known = set()
@@ -280,7 +280,7 @@ class ConsumerHistory:
         """Whether a question was about a consumer whose first commit is missing in this clone."""
 
     def first_offered(self, consumer: DeclaredConsumer) -> Sequence[tuple[ContractTopic, Offer]]:
-        """Return the topics of its contract that were there when a consumer appeared, with what they offered.
+        """Return the topics of its contract that were there when a consumer appeared, with their offers.
 
         Without any at that commit, they are those of the first later one that has the contract. Nothing comes back if
         it is not known when the consumer appeared.
@@ -323,7 +323,7 @@ class ConsumerHistory:
         )
 
     def _has_promise(self, data: bytes | None, topic: ContractTopic) -> bool:
-        """Return whether a contract file promises of a topic what it promises now."""
+        """Return whether a contract file made the present promises of a topic."""
         found = None if data is None else self._read(topic.path, data).reading.agreement
         if not isinstance(found, Contract) or found.id != topic.contract.id:
             return False

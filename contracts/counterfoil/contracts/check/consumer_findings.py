@@ -77,7 +77,7 @@ def place_of(change: TopicChange, found: TopicFinding) -> tuple[str, Position | 
 
 
 def _of_type(schema: ParsedSchema, finding: ReadFinding) -> Position | None:
-    """Return the place of what a finding is about: where it is the type of a field, that of the type, if it has one."""
+    """Return the place of a finding's element; for the type of a field, the place of the type, if it has one."""
     pointer = finding.pointer
     is_of_type = finding.rule != _NULLABLE or schema.schema_type is SchemaType.AVRO  # elsewhere it may be `required`
     if is_of_type and not language_for(schema.schema_type).pointers_are_names:
@@ -94,7 +94,7 @@ def _earlier_schema(offer: Offer | None, *, is_key: bool) -> ParsedSchema | None
 
 
 def _in_promise(change: TopicChange, finding: ReadFinding) -> Position:
-    """Return the place of what is promised now: of the value, else of the key that has changed, else of the field."""
+    """Return the place of the present promise: of the value, else of the key that has changed, else of the field."""
     promise = change.after.promise
     now = promise.field(finding.element)
     if now is None:
@@ -125,7 +125,7 @@ def _part(promise: FieldPromise, key: str) -> object:
 
 
 def is_about_promises(rule: str) -> bool:
-    """Return whether findings of a rule are about what a contract promises, and not about its schema."""
+    """Return whether findings of a rule are about the promises of a contract, and not about its schema."""
     return rule in _PARTS_BY_RULE
 
 
@@ -169,7 +169,7 @@ _OWN_FIX: Final = "Change what the consumer expects, or have the producer of {co
 
 @dataclass(slots=True)
 class _Group:
-    """Findings that are one break, at the same place of a file; ``broken`` are the names of those who break."""
+    """Findings that are one break, at the same place of a file; ``broken`` names the consumers that break."""
 
     change: TopicChange
     found: TopicFinding
@@ -233,7 +233,7 @@ def _finding_of_group(group: _Group, consumers: Sequence[DeclaredConsumer]) -> F
 
 
 def _why_not_new(found: TopicFinding) -> str:
-    """Return the end of the sentence about what the change is not the cause of."""
+    """Return the end of the sentence about breaks that the change does not cause."""
     if found.were_together:
         return _WERE_TOGETHER
     return WAS_SO if found.finding.is_preexisting else ""
@@ -271,7 +271,7 @@ _NO_FILE: Final = "schema-file-missing"
 
 
 class _Place(NamedTuple):
-    """What a finding is about, and where; ``facts`` tell it from others of the same rule and subject."""
+    """The subject and the place of a finding; ``facts`` tell it from others of the same rule and subject."""
 
     subject: str
     path: str
@@ -300,7 +300,7 @@ def invalid_files(after: Agreements, before: Agreements, is_wanted: Callable[[st
 
 
 def removed_contracts(after: Agreements, before: Agreements, is_wanted: Callable[[str], bool]) -> Iterator[Finding]:
-    """Yield the contracts and topics that are gone; those that are read break their consumers."""
+    """Yield the contracts and topics that are gone; where one was read, its consumers break."""
     for gone in removed_topics(after, before):
         contract, file = gone.contract, after.files.get(gone.path)
         if not is_wanted(gone.path) or (file is not None and file.reading.agreement is None):
@@ -320,7 +320,7 @@ def removed_contracts(after: Agreements, before: Agreements, is_wanted: Callable
 
 
 def _without(promise: Promise, contract: Contract) -> tuple[str, Position]:
-    """Return the sentence about a topic that a contract has no longer, and the place of what it has instead."""
+    """Return the sentence about a topic that a contract has no longer, and the place of its successor."""
     same = next((each for each in contract.promises if promise.name == each.name), None)
     if same is None:
         return f"the topic {promise.topic} was removed from the contract", contract.position
@@ -358,7 +358,7 @@ def unknown_contracts(after: Agreements, before: Agreements) -> Iterator[Finding
 
 
 def is_of_version(consumer: DeclaredConsumer, *contracts: Contract | None) -> bool:
-    """Return whether a consumer reads the major version of one of ``contracts``: those after and before a change."""
+    """Return whether a consumer reads the major version of a contract as it is after a change, or before."""
     wanted = major_of(consumer.expectation.version)
     return any(each is not None and major_of(each.version) == wanted for each in contracts)
 
@@ -376,7 +376,7 @@ def reader_schemas(after: Agreements, before: Agreements, links: Links) -> Itera
 
 
 def state_of(change: TopicChange, consumers: Sequence[DeclaredConsumer]) -> Iterator[Finding]:
-    """Yield what hinders the judgement of a changed topic: no schema, or no consumer."""
+    """Yield the reasons why a changed topic cannot be judged: no schema, or no consumer."""
     topic = change.after
     subject, position = topic.promise.subject, topic.promise.position
     link, readers, facts = topic.promise.schema, readers_of((), consumers), (topic.contract.id,)

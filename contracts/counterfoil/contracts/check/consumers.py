@@ -1,4 +1,4 @@
-"""The check of a change by its consumers: which files it reads on both sides, their findings, and what they decide."""
+"""The check of a change by its consumers: which files it reads on both sides, their findings, and the decision."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ _CUT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ConsumerRequest:
-    """What is compared: the agreements and schemas of both sides.
+    """The agreements and schemas of both sides, which are compared.
 
     ``before`` and ``tree_before`` are None for a baseline without files: contracts and consumers are then unchanged.
-    ``is_wanted`` is whether a file is among those that are checked; ``gate`` has precedence over the project's.
+    ``is_wanted`` is whether a file is to be checked; ``gate`` has precedence over the project's.
     ``history`` is that of the files before the change, None without one.
     """
 
@@ -87,7 +87,7 @@ class ConsumerRequest:
 
 
 def check_consumers(report: CheckReport, request: ConsumerRequest) -> CheckReport:
-    """Return the report with what the change breaks for consumers, and with the gates applied."""
+    """Return the report with the breaks that the change causes for consumers, and with the gates applied."""
     return _ConsumerCheck(report, request).run()
 
 
@@ -221,7 +221,7 @@ class _ConsumerCheck:
 
 
 def request_of(comparison: ComparedSides, folders: Sequence[str], gate: CheckGate | None) -> ConsumerRequest:
-    """Return what is compared: the contracts of the repository, the consumers in ``folders`` and of the project.
+    """Return both sides of the comparison: the repository's contracts, the consumers in ``folders`` and of the project.
 
     ``folders`` are folders and files relative to the current folder; they may be outside of the repository or ignored
     by git, and then nothing in them counts as changed. Raises ``InputNotFound``.
@@ -253,7 +253,7 @@ def request_of(comparison: ComparedSides, folders: Sequence[str], gate: CheckGat
 
 
 def _unless_same(now: AgreementFile | None, path: str, data: bytes) -> AgreementFile:
-    """Return what a file declared before: what it declares now if it is unchanged, or was not valid before."""
+    """Return the earlier agreement of a file; if the file is unchanged, or was not valid before, the present one."""
     if now is not None and now.data == data:
         return now
     was = read_file(path, data)
@@ -321,7 +321,7 @@ _READ_OR_NOT: Final = frozenset({"unit-changed", "enum-symbol-added-closed", "he
 
 
 class Gates:
-    """The gates of files: the ``given`` one of all, else what ``project`` has for each, else strict.
+    """The gates of files: the ``given`` one for all, else the one of ``project`` for each, else strict.
 
     Contract and product files have the gate of the schema that they are about, once that is known.
     """
@@ -384,7 +384,7 @@ def _concerns_nobody(finding: Finding) -> bool:
 
 
 class _Decided:
-    """Which schemas the consumers decide on: those that are read, and those that only such schemas refer to."""
+    """Which schemas the consumers decide on: each schema that is read, or that only such schemas refer to."""
 
     def __init__(self, tree: SchemaTree, is_read: Mapping[str, bool]) -> None:
         self._tree = tree

@@ -123,7 +123,7 @@ def fold(
     referred: Callable[[str], Collection[str]],
     move: Callable[[str, FindingDraft], FindingDraft | None],
 ) -> None:
-    """Merge the findings of dependants into those at their causes.
+    """Merge the findings of dependants into the findings at their causes.
 
     ``referred`` returns the paths of the files that a file refers to, directly or not. ``move`` returns a dependant's
     finding as the one at its cause in the file at a path, if that file was judged in the same way as the dependant and
@@ -151,7 +151,7 @@ def _moved(
     drafts_by_path: Mapping[str, Drafts],
     move: Callable[[str, FindingDraft], FindingDraft | None],
 ) -> list[tuple[str, FindingDraft]]:
-    """Return the finding in the JSON file that declares what several others refer to and does not use it itself."""
+    """Return the finding in a JSON file that declares a type which several others refer to, and does not use it."""
     if not cause.is_in_document or len(found) == 1 or cause.holder not in drafts_by_path:
         return []
     draft = move(cause.holder, found[0][1])
@@ -174,7 +174,7 @@ _SEEN_FROM_THE_ROOT: Final = "column"
 class FileDrafts(Drafts):
     """The findings about the file at ``path`` of ``head``, which grow while it is checked.
 
-    ``is_shared``: other files have the same subject, so that the path is a part of what identifies a finding.
+    ``is_shared``: other files have the same subject, so that the path is a part of a finding's identity.
     """
 
     def __init__(self, head: SchemaTree, path: str, subject: str, *, is_shared: bool = False) -> None:

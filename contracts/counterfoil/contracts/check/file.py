@@ -86,7 +86,7 @@ _PACKAGE_OPTIONS: Final = frozenset(
 
 
 class GeneratedCode(StrEnum):
-    """What must stay as it is for programs with generated code."""
+    """The names that programs with generated code need unchanged."""
 
     NONE = "none"
     PACKAGE = "package"
@@ -107,7 +107,7 @@ def changes_of_generated_code(earlier: ParsedSchema, later: ParsedSchema) -> Ite
 
 
 def _names_a_package(change: Change) -> bool:
-    """Return whether an option of the file says what generated code is called."""
+    """Return whether an option of the file names generated code."""
     written = change.earlier or change.later or ""
     return change.kind is ChangeKind.OPTION_CHANGED and written.partition(" ")[0] in _PACKAGE_OPTIONS
 
@@ -175,7 +175,7 @@ class EarlierSubject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileRequest:
-    """The level and policy of a file, and what else determines its check.
+    """The level and policy of a file, and everything else that determines its check.
 
     They are as for :func:`~counterfoil.contracts.check.check.check_files`.
 
@@ -229,7 +229,7 @@ class TopicWeights:
         return replace(finding, records=records, severity=Severity.NOTICE if is_ignored else finding.severity)
 
     def weigh(self, weighable: Collection[str]) -> None:
-        """Weigh the schema with the records of its topic, and report what the earlier versions do not show.
+        """Weigh the schema with the records of its topic, and report breaks that the earlier versions do not show.
 
         ``weighable`` are the fingerprints of the differences from these versions.
         """
@@ -305,7 +305,7 @@ class FileCheck:
         return self._compare(history)
 
     def _report_on_file(self, history: Sequence[ReadSchema] | None, *, is_same: bool) -> None:
-        """Add what is wrong with the file by itself."""
+        """Add the mistakes of the file by itself."""
         self._report_rivals()
         if self._candidate.has_byte_order_mark and language_for(self._language).is_json:
             text = "the file starts with a byte order mark, which JSON forbids and some readers refuse"
@@ -395,7 +395,7 @@ class FileCheck:
                 self._report(_MISSING_IMPORT, missing.text, was_so=missing.text in before, position=missing.position)
 
     def _report_warnings(self, history: Sequence[ReadSchema]) -> None:
-        """Add what the language forbids and registries accept."""
+        """Add the mistakes that the language forbids and registries accept."""
         schema = self._candidate.schema
         before = {(one.rule, one.text) for one in _warnings(history[0].schema)} if history else set()
         for warning in _warnings(schema):

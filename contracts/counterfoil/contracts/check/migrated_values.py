@@ -96,7 +96,7 @@ def misfit_function(schema: ParsedSchema) -> Callable[[Datum], str]:
 def recorded_function(schema: ParsedSchema) -> Callable[[Datum], Datum]:
     """Return the function from a recorded value, as ``counterfoil consume`` prints it, to the base value.
 
-    The function raises ``NoValues`` for what is no value of the schema; so does this one for Protobuf.
+    The function raises ``NoValues`` for anything that is no value of the schema; so does this one for Protobuf.
     """
     tree = tree_of(schema)
     if isinstance(schema, JsonSchema):
@@ -133,7 +133,7 @@ def _plain(value: object) -> Datum:
 
 
 def unkept(tree: Node, value: object, expected: Sequence[FieldPromise | ExpectedRead]) -> Iterator[str]:
-    """Yield what a base value does not keep of promises or expectations, as sentences."""
+    """Yield the promises or expectations that a base value does not keep, as sentences."""
     for each in expected:
         if each.path and each.path[0].kind in {StepKind.KEY, StepKind.HEADER}:
             continue
@@ -164,7 +164,7 @@ def _plain_value(node: Node | None, value: object) -> tuple[bool, Datum]:
 
 
 def at(node: Node | None, value: Datum, path: FieldPath) -> Iterator[tuple[Node | None, Datum]]:
-    """Yield the types and values at a path: one, or those of each item; None where a part on the way is missing."""
+    """Yield the types and values at a path: one pair, or one for each item; None where a part on the way is missing."""
     node, value = _present(node, value)
     if not path:
         yield node, value
@@ -256,7 +256,7 @@ class Conditions:
         self._conditions = tuple(_conditions(promise))
 
     def broken(self, value: object) -> Iterator[str]:
-        """Yield what a record does not keep, as sentences."""
+        """Yield the expectations that a record does not keep, as sentences."""
         message = without_tags(self._tree, value) if self._conditions else None
         for condition in self._conditions:
             if not self._is_plain(value, condition.paths):
@@ -270,7 +270,7 @@ class Conditions:
                 yield f"{condition.name} is not kept"
 
     def _is_plain(self, value: object, paths: tuple[tuple[str, ...], ...]) -> bool:
-        """Return whether the values at paths are those that a condition gets from a decoder."""
+        """Return whether the values at paths equal the values that a condition gets from a decoder."""
         nodes = [node for path in paths for node, _ in at(self._tree, value, tuple(map(member, path)))]
         return bool(paths) and all(
             isinstance(node, Leaf) and (node.scalar.word in {node.scalar.base, *PLAIN} or bool(node.symbols))

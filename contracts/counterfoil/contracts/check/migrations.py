@@ -69,7 +69,7 @@ class TrialSide:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What is tried. ``is_back``: the bridge file leads from the new version to the old one.
+    """The trial of one bridge file. ``is_back``: the bridge file leads from the new version to the old one.
 
     ``reads`` are the paths that old consumers read, by the name of each; None is the whole record. ``recorded`` are
     base values of the version from which the file leads.
@@ -103,7 +103,7 @@ class TrialFailure:
 
 @dataclass(frozen=True, slots=True)
 class TrialOutcome:
-    """The result: how many records were converted, what failed first, and what is not carried, as sentences.
+    """The result: how many records were converted, the first failure, and the parts that are not carried, as sentences.
 
     ``numbers`` is how many distinct values were tried of each field that is a number, by its path.
     """
@@ -144,7 +144,7 @@ def try_converter(trial: Trial, count: int = GENERATED) -> TrialOutcome:
 
 
 def _lossy(plan: ConversionPlan) -> Iterator[str]:
-    """Yield what is not carried as it was."""
+    """Yield the parts of a record that are not carried as they were."""
     yield from (f"{each} is dropped" for each in plan.dropped)
     yield from (f"{each} does not keep every value" for each in plan.lossy)
     yield from _filled(plan)
@@ -194,7 +194,7 @@ class _Run:
         return TrialOutcome(done, None, lossy, {path: len(found) for path, found in numbers.items()})
 
     def _generated(self, count: int) -> Iterator[Datum]:
-        """Yield generated records that keep what the contract promises of them."""
+        """Yield generated records that keep the promises of the contract."""
         fields = self._trial.source.promise.fields
         made = generated(self._source, count * _TRIES, self._trial.source.promise.field)
         kept = (each for each in made if next(unkept(self._source_tree, each, fields), None) is None)
@@ -218,7 +218,7 @@ class _Run:
         return self._unread_after_the_way_back(converted)
 
     def _unread(self, tree: Node, value: object) -> str | None:
-        """Return which old consumer does not find what it expects in a record of the old version."""
+        """Return the old consumer whose expectation a record of the old version does not keep."""
         for name, reads in self._reads.items():
             problem = next(unkept(tree, value, reads or ()), None)
             if problem is not None:
@@ -236,7 +236,7 @@ class _Run:
 
 
 def _is_backed(read: ExpectedRead, promise: Promise, facts: SchemaFacts) -> bool:
-    """Return whether the old version kept what a consumer expects; what it never kept, a converter need not."""
+    """Return whether the old version kept a consumer's expectation; otherwise a converter need not keep it."""
     found = facts.at(read.path)
     return found is not None and not any(uncovered(read, promise.field(read.path), found))
 
@@ -256,7 +256,7 @@ _NOT_OF_RECORDS: Final = frozenset({"pii-tag-removed"})
 
 @dataclass(frozen=True, slots=True)
 class MigrationRequest:
-    """What is compared, and what a trial needs besides.
+    """Both sides of the comparison, and what else a trial needs.
 
     ``read`` returns the bytes of a file of the side that is checked, None without one. ``recorded`` returns recorded
     values of a topic, as ``counterfoil consume`` prints them. ``today`` is a day in UTC.
@@ -269,7 +269,7 @@ class MigrationRequest:
 
 
 def approve_migrations(report: CheckReport, request: MigrationRequest) -> CheckReport:
-    """Return the report with approvals of the breaks that a migration permits, and with what hinders the others."""
+    """Return the report with approvals of breaks that a migration permits, and with the reasons against the others."""
     before, after = request.agreements.before, request.agreements.after
     if before is None:
         return report
@@ -387,7 +387,7 @@ class _Attempt:
             return TrialOutcome(failure=TrialFailure(f"the converter cannot be tried: {problem}"))
 
     def _old_reads(self) -> dict[str, tuple[ExpectedRead, ...] | None]:
-        """Return what each consumer of the old version reads."""
+        """Return the reads of each consumer of the old version."""
         return {
             each.name: each.expectation.reads
             for each in self._request.agreements.after.of_contract(self._contract.id)

@@ -35,7 +35,7 @@ class SketchedTopics:
     ignores_untriggered: bool = False
 
     def find_part(self, subject: str, schema: ParsedSchema) -> tuple[PartSketch, TopicSketch] | None:
-        """Return the keys or values of a subject; if no sketch has it, those of a record with the same name."""
+        """Return the keys or values of a subject; if no sketch has it, the ones of a record with the same name."""
         parts = [(name, part, sketch) for sketch in self.sketches for name, part in reversed(sketch.parts())]
         for name, part, sketch in parts:
             if name == subject:

@@ -1,1 +1,1 @@
-"""What a registry gets and says: registration, plans, publication, verdicts on live versions, usage."""
+"""The requests to a registry: registration, plans, publication, verdicts on live versions, usage."""

@@ -1,4 +1,4 @@
-"""What a change breaks for the versions that are live in an environment: a registry's verdicts on what has changed.
+"""The breaks of a change for the versions that are live in an environment: a registry's verdicts on the changes.
 
 A changed contract or product file is sent with its schemas, a changed schema of no contract by itself. The registry
 knows who is live; nothing is stored there.
@@ -74,7 +74,7 @@ class _Proposal(NamedTuple):
 
 
 def check_live(report: CheckReport, request: LiveRequest) -> CheckReport:
-    """Return the report with what the change breaks in the environment.
+    """Return the report with the breaks of the change in the environment.
 
     Raises ``NotKnown`` for an environment that the registry does not know, and ``PreconditionFailed`` for a registry
     without contracts.
@@ -252,7 +252,7 @@ class _LiveCheck:
     def _fingerprints(self, reason: VerdictReason) -> tuple[str, tuple[str, ...]]:
         """Return the fingerprint of a reason, and those that earlier releases gave it.
 
-        What several versions of a consumer have in common is one finding; several reasons with the same facts are
+        A break that several versions of a consumer share is one finding; several reasons with the same facts are
         told apart by their order.
         """
         if reason.fingerprint:
@@ -285,7 +285,7 @@ class _LiveCheck:
         )
 
     def _place(self, proposal: _Proposal, reason: VerdictReason) -> tuple[str, Position | None]:
-        """Return the file of a finding and the place in it: of what is read, or of what is offered."""
+        """Return the file of a finding and the place in it: of the read, or of the offer."""
         agreement = proposal.agreement
         path = _steps(reason.path)
         if isinstance(agreement, DataProduct):

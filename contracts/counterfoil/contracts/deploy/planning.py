@@ -1,4 +1,4 @@
-"""What has to change in a registry so that it has what a project declares, and the application of these changes."""
+"""The changes after which a registry agrees with the declarations of a project, and their application."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def associations(registry: StateRegistry) -> tuple[Association, ...]:
 
 
 def _listed(registry: StateRegistry, operation: Operation[tuple[_T, ...]]) -> tuple[_T, ...]:
-    """Return what a registry lists; an empty tuple if it has no such listing."""
+    """Return the entries of a registry's listing; an empty tuple if it has no such listing."""
     try:
         return registry.call_all(operation)
     except (RegistryError, UnexpectedReply) as refusal:
@@ -214,7 +214,7 @@ class Planning:
         return None if entry.state is RegistrationState.NEW_SUBJECT else f"version {entry.latest}"
 
     def _digest(self, entry: RegistrationEntry) -> str:
-        """Return what identifies the text of a file, of all that it refers to, and the declared metadata."""
+        """Return the identity of a file's text, of all texts that it refers to, and of the declared metadata."""
         content: Json = self._tree.content(entry.path)
         terms = self.registration.terms(entry)
         if terms.metadata is not None or terms.normalize is not None:

@@ -68,7 +68,7 @@ class StateRegistry(SchemaRegistry, Protocol):
 
 
 class PlannedChangeKind(StrEnum):
-    """What a change changes."""
+    """The kind of thing that a change concerns."""
 
     SCHEMA = "schema"
     LATEST = "latest"
@@ -83,7 +83,7 @@ class PlannedChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """One change: ``before`` and ``after`` are what is there and what will be; None is nothing.
+    """One change: ``before`` and ``after`` are the present and the future value; None is nothing.
 
     For a schema, ``before`` is the latest version and ``after`` the digest of the text and its references; ``path`` is
     its file. ``LATEST`` says that the latest version is another one than that of the file, which registering does not
@@ -105,7 +105,7 @@ class PlannedChange:
 
 @dataclass(frozen=True, slots=True)
 class WantedSubject:
-    """What a project wants of a subject; None is what the project does not determine."""
+    """The wishes of a project for a subject; None: the project does not determine it."""
 
     level: CompatibilityLevel | None = None
     policy: CompatibilityPolicy | None = None

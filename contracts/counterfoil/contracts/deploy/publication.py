@@ -88,7 +88,7 @@ class PublishedContractFiles:
 def schema_to_send(
     tree: SchemaTree, project: Project | None, subject: str, path: str, registry: SchemaRegistry
 ) -> Schema:
-    """Return the schema in the file at ``path`` as a registry takes it, with references to what is registered there.
+    """Return the schema in the file at ``path`` as a registry takes it, with references to registered versions.
 
     Raises ``PreconditionFailed`` if not all that it refers to is, ``InvalidOperand`` if it is no valid schema.
     """
@@ -108,7 +108,7 @@ def schema_to_send(
 def renewed(given: ContractMigration, held: ContractMigration | None) -> ContractMigration:
     """Return a migration of a file as it is to be stored, where the registry has one of this id already.
 
-    What the registry knows of the application stays, and the later of the two last days counts.
+    The registry's other facts about the application stay, and the later of the two last days counts.
     """
     if held is None:
         return given

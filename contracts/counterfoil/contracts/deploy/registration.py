@@ -2,7 +2,7 @@
 
 A registration is planned without changing anything: which files are registered already, which would be new versions,
 and what the registry's compatibility levels refuse. Only then is anything sent, so that a refusal leaves nothing half
-registered. Registering again what is registered changes nothing.
+registered. Registering a registered schema again changes nothing.
 
 A file is unchanged if the latest version of its subject has its content. A registry gives a text that it has the
 version that the text has already, so that a file which is an earlier version cannot become the latest by being
@@ -43,7 +43,7 @@ class SchemaRegistry(RegistryReader, Protocol):
 
 
 class RegistrationState(StrEnum):
-    """What a registration does, or has done, with a file."""
+    """The effect of a registration on a file."""
 
     UNCHANGED = "unchanged"
     EARLIER_VERSION = "earlier version"
@@ -56,7 +56,7 @@ _REGISTERED = frozenset({RegistrationState.UNCHANGED, RegistrationState.EARLIER_
 
 @dataclass(frozen=True, slots=True)
 class RegistrationEntry:
-    """A file, its subject, and what becomes of it. ``version`` and ``id`` are None until it is registered.
+    """A file, its subject, and the effect on it. ``version`` and ``id`` are None until it is registered.
 
     ``latest`` is the latest version of the subject before; ``same_as`` is a version with the same text, if other
     metadata make it another one than ``version``.
@@ -77,7 +77,7 @@ class RegistrationEntry:
 
     @property
     def repair(self) -> str:
-        """The sentence that says what makes an earlier version the latest one; empty for another state."""
+        """The sentence that says how an earlier version becomes the latest one; empty for another state."""
         if self.state is not RegistrationState.EARLIER_VERSION:
             return ""
         return (
@@ -90,7 +90,7 @@ class RegistrationEntry:
 
 @dataclass(frozen=True, slots=True)
 class RegistrationPlan:
-    """What a registration would do, in the order of references, and the verdict on the files that would be new."""
+    """The effects of a registration, in the order of references, and the verdict on the files that would be new."""
 
     entries: tuple[RegistrationEntry, ...]
     report: CheckReport
@@ -126,7 +126,7 @@ class FileRegistration:
             self._insist_on_subject(path)
 
     def plan(self, *, label: str, project: Project | None = None, needs_both: bool = False) -> RegistrationPlan:
-        """Return what the registration would do; ``label`` names the registry. Nothing is changed.
+        """Return the effects of the registration; ``label`` names the registry. Nothing is changed.
 
         The files are judged under the levels and policies of ``project``, or else those of the registry; under both if
         ``needs_both``, since the levels of the registry stay as they are. Raises ``PreconditionFailed`` if the mode of
@@ -174,9 +174,9 @@ class FileRegistration:
         return self._schema(path, entries)
 
     def run(self, plan: RegistrationPlan) -> Iterator[RegistrationEntry]:
-        """Register what is new; yield every file when it is registered, with its version and id.
+        """Register the new schemas; yield every file when it is registered, with its version and id.
 
-        Raises the registry's errors; what was yielded before is registered, and running again continues.
+        Raises the registry's errors; all yielded files are registered, and running again continues.
         """
         done: dict[str, RegistrationEntry] = {}
         for entry in plan.entries:
@@ -207,7 +207,7 @@ class FileRegistration:
         return self._named(entry).terms
 
     def _ordered(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """Return the files and all that they refer to, each after what it refers to."""
+        """Return the files and all that they refer to, each after its references."""
         order: dict[str, None] = {}
         for path in paths:
             read = self._tree.read(path)
@@ -297,7 +297,7 @@ class FileRegistration:
             return None
 
     def _metadata(self, named: NamedSubject, latest: RegisteredSchema | None) -> Metadata | None:
-        """Return the metadata of the next version: those of the latest, and over them what the project declares."""
+        """Return the metadata of the next version: the latest version's, and over them the project's declarations."""
         held = latest.schema.metadata if latest is not None else None
         return held if named.terms.metadata is None else _over(held, named.terms.metadata)
 
@@ -338,7 +338,7 @@ class FileRegistration:
 
 
 def _over(held: Metadata | None, declared: Metadata) -> Metadata:
-    """Return the metadata of a version with what the project declares over them."""
+    """Return the metadata of a version, with the project's declarations over them."""
     under = held or Metadata()
     return Metadata(
         tags={**under.tags, **declared.tags},

@@ -180,7 +180,7 @@ def _classification(promised: FieldPromise) -> Sequence[str]:
 
 
 def _doc(found: FoundContract, path: FieldPath) -> str:
-    """Return what the schema says of a field: Avro's ``doc``, JSON Schema's ``description``."""
+    """Return the description of a field in the schema: Avro's ``doc``, JSON Schema's ``description``."""
     try:
         node = resolve_path(found.examples.parsed, path).node
     except PathNotFound:

@@ -27,7 +27,7 @@ from counterfoil.schema.texts import counted
 
 @dataclass(frozen=True, slots=True)
 class ContractFacts:
-    """What a contract file says besides its fields. ``schema_path`` is relative to the file, None without one."""
+    """The parts of a contract file besides its fields. ``schema_path`` is relative to the file, None without one."""
 
     id: str
     topic: str
@@ -63,7 +63,7 @@ def contract_text(schema: ParsedSchema, facts: ContractFacts, *, has_fields: boo
 
 @dataclass(frozen=True, slots=True)
 class ConsumerFacts:
-    """What a product file says besides what it reads. ``contract_version`` is the major version that is read."""
+    """The parts of a product file besides its reads. ``contract_version`` is the major version that is read."""
 
     id: str
     contract_id: str
@@ -168,7 +168,7 @@ def _in_port(text: str, port: yaml.MappingNode, reads: JsonObject) -> str:
 
 
 def _same(text: str, node: yaml.Node) -> yaml.Node:
-    """Return the node at the same place after what follows it was changed."""
+    """Return the node at the same place after a change of the nodes behind it."""
     for found in _all(yaml.compose(text, Loader=yaml.SafeLoader) or node):
         if found.start_mark.index == node.start_mark.index and type(found) is type(node):
             return found
@@ -247,7 +247,7 @@ def _last_line(node: yaml.Node) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FoundSchemas:
-    """What a repository has: its schema files, and the subjects that contracts give them.
+    """The contents of a repository: its schema files, and the subjects that contracts give them.
 
     ``parts`` has the files that other schema files refer to, and that no contract names.
     """
@@ -257,7 +257,7 @@ class FoundSchemas:
     parts: frozenset[str]
 
     def below(self, folder: str) -> FoundSchemas:
-        """Return what is below a folder, with paths relative to it."""
+        """Return the contents of a folder, with paths relative to it."""
         if not folder:
             return self
         start = f"{folder}/"
@@ -284,7 +284,7 @@ class ProjectLine(NamedTuple):
 
 
 def look(tree: SchemaTree, agreements: Mapping[str, Agreement | None], *, others: Iterable[str] = ()) -> FoundSchemas:
-    """Return what a repository has; ``agreements`` are its contract and product files by path, None: an invalid one.
+    """Return the contents of a repository; ``agreements`` are contract and product files by path, None: an invalid one.
 
     ``others`` are schema files whose names do not show that they are. So are those that contracts refer to.
     """

@@ -58,7 +58,7 @@ class _Maker(Protocol):
 
 
 class Examples:
-    """Examples of a schema that fit what ``promise`` says of its fields.
+    """Examples of a schema that keep ``promise``.
 
     ``message`` is the full name of a Protobuf message type; without it, it is the first of the file. Raises
     ``InvalidSchema``.
@@ -108,7 +108,7 @@ class Examples:
 
     @property
     def suffix(self) -> bytes:
-        """What is between the schema's id and the body of a message: the message indexes of Protobuf."""
+        """The bytes between the schema's id and the body of a message: the message indexes of Protobuf."""
         return self._suffix
 
     def make(self, choices: ExampleChoices, shape: ExampleShape = USUAL) -> Datum:

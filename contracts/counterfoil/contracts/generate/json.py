@@ -178,7 +178,7 @@ class _Making:
 
 
 def promised_schema(fields: Sequence[FieldPromise]) -> JsonObject:
-    """Return what is promised of fields as a JSON schema, which permits everything else."""
+    """Return the promises about fields as a JSON schema, which permits everything else."""
     root: JsonObject = {}
     for each in fields:
         place = root

@@ -201,7 +201,7 @@ _SPARSE: Final = ExampleShape(leaves_out=True)
 
 
 def fixture_lines(found: FoundContract, *, count: int, seed: int) -> Iterator[str]:
-    """Yield records of a contract's topic, as ``counterfoil produce`` reads them; the first one leaves out what it may.
+    """Yield records of a contract's topic, as ``counterfoil produce`` reads them; the first one has no optional fields.
 
     Raises ``NoExample``.
     """
@@ -217,7 +217,7 @@ def fixture_lines(found: FoundContract, *, count: int, seed: int) -> Iterator[st
 
 
 def vector_lines(examples: Examples, *, count: int, seed: int, name: str) -> Iterator[str]:
-    """Yield vectors of a schema: a value, its message in hexadecimal, and what reading it returns.
+    """Yield vectors of a schema: a value, its message in hexadecimal, and the value that is read from it.
 
     Raises ``NoExample``.
     """

@@ -215,7 +215,7 @@ class Fix:
 
 
 class FileFindings:
-    """The findings about the file at ``path``; ``subject`` is what it is about: an id, a subject, or the path."""
+    """The findings about the file at ``path``; ``subject`` is an id, a subject, or the path."""
 
     def __init__(self, path: str, subject: str = "") -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""The check of contracts and expectations: what they say of fields, units, rules and files."""
+"""The check of contracts and expectations: of their fields, units, rules and files."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def below(path: str, url: str) -> str:
 
 
 def check_contract(contract: Contract, findings: FileFindings, files: ReferredSchemaFiles, *, today: date) -> None:
-    """Add what is wrong with a contract that is valid under its standard."""
+    """Add the mistakes of a contract that is valid under its standard."""
     _check_head(contract, findings)
     for promise in contract.promises:
         _check_promise(promise, findings, files)
@@ -227,7 +227,7 @@ def check_application(
     *,
     has_all_contracts: bool,
 ) -> None:
-    """Add what is wrong with an application.
+    """Add the mistakes of an application.
 
     ``contracts`` are those that are known, by id, with their files; ``has_all_contracts``: none was invalid.
     """
@@ -276,7 +276,7 @@ class _Topic(NamedTuple):
 
 
 def _quietly(link: SchemaLink | None, path: str, files: ReferredSchemaFiles) -> SchemaFacts | None:
-    """Return the schema of a contract; what is wrong with it is reported there."""
+    """Return the schema of a contract; its mistakes are reported at the schema."""
     return files.linked(link, FileFindings(path))
 
 

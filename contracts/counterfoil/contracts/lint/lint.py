@@ -63,7 +63,7 @@ from counterfoil.schema.texts import Position
 
 @dataclass(frozen=True, slots=True)
 class LintInput:
-    """What is checked: the paths of ``schemas`` of ``tree``, of ``agreements``, and of the ``project`` file.
+    """The checked files: the paths of ``schemas`` of ``tree``, of ``agreements``, and of the ``project`` file.
 
     ``others`` are agreements that are not checked, in which the contracts of consumers may be. ``read`` returns the
     bytes of a file, None where there is none. ``all_paths`` are the paths to which entries of the project may apply.
@@ -113,7 +113,7 @@ class LintReport:
 
 
 def lint_files(given: LintInput, *, today: date) -> LintReport:
-    """Return the report on the files that are checked; ``today`` decides what has expired."""
+    """Return the report on the files that are checked; ``today`` decides which entries have expired."""
     findings: list[Finding] = []
     if given.project is not None:
         findings += _lint_project(given, given.project, today)
@@ -197,7 +197,7 @@ def _lint_aliases(subjects: Subjects | None, path: str) -> list[Finding]:
 
 
 def _add_warnings(schema: ParsedSchema, by_path: Mapping[str, Sequence[str]], findings: FileFindings) -> None:
-    """Add what the schema's language forbids and registries accept."""
+    """Add the mistakes that the schema's language forbids and registries accept."""
     for each in schema.warnings():
         place, element = schema.locate(each.pointer), print_path(schema.path_at(each.pointer))
         fix = advice_for(each.rule)
@@ -281,7 +281,7 @@ class _Agreements:
 
 
 class Collected(NamedTuple):
-    """What is checked, the project that applies, and the current folder relative to the root, a folder on disk."""
+    """The checked files, the project that applies, and the current folder relative to the root, a folder on disk."""
 
     given: LintInput
     project: Project | None
@@ -426,7 +426,7 @@ def _refuse_conflicts(given: LintInput) -> None:
 
 
 def _text_of(data: bytes | None) -> str:
-    """Return the text of a file; bytes that are not UTF-8 stay what they are."""
+    """Return the text of a file; bytes that are not UTF-8 stay unchanged."""
     return (data or b"").decode(errors="surrogateescape")
 
 
@@ -466,7 +466,7 @@ def _edited(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
 
 
 def _is_readable(path: str, text: str) -> bool:
-    """Return whether a repaired text is still YAML; a file of another language stays what it is."""
+    """Return whether a repaired text is still YAML; a file of another language stays unchanged."""
     if not is_yaml(path):
         return True
     try:

@@ -173,7 +173,7 @@ class SchemaTree:
         return SchemaTree(files, label=self.label, validation=self._validation, other=self._other)
 
     def read(self, path: str) -> ReadSchema:
-        """Return the schema in the file at ``path``, or what is wrong with it."""
+        """Return the schema in the file at ``path``, or its mistake."""
         if path not in self._schema_by_path:
             self._schema_by_path[path] = self._read(path)
         return self._schema_by_path[path]

@@ -1,4 +1,4 @@
-"""What a project and its approvals make of a report: findings that are accepted, rules that are ignored."""
+"""The effect of a project and its approvals on a report: findings that are accepted, rules that are ignored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STALE: Final = "approval-stale"
 
 @dataclass(frozen=True, slots=True)
 class AcceptanceSource:
-    """A file that accepts findings, relative to the root of the tree, and what it declares."""
+    """A file that accepts findings, relative to the root of the tree, and its declarations."""
 
     path: str
     project: Project

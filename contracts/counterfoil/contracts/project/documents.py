@@ -301,7 +301,7 @@ _HEADER: Final = "# Findings that are accepted until a day. `counterfoil approve
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRecord:
-    """An accepted finding, and for people what it is about: ``rule``, ``subject``, ``path``, ``text``."""
+    """An accepted finding, and its facts for people: ``rule``, ``subject``, ``path``, ``text``."""
 
     accepted: AcceptedFinding
     rule: str = ""

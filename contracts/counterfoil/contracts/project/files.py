@@ -70,7 +70,7 @@ def open_project(place: Path) -> ProjectFile:
 
 
 def open_document(place: Path, read: Callable[[str], _Value], *, name: str) -> _Value:
-    """Return what ``read`` makes of the text of a file; raise ``InvalidProject`` with ``name``, or ``OSError``."""
+    """Return the result of ``read`` for the text of a file; raise ``InvalidProject`` with ``name``, or ``OSError``."""
     from counterfoil.schema.documents import InvalidDocument
 
     try:

@@ -61,7 +61,7 @@ def is_plain(path: str) -> bool:
 
 
 def looks_like_schema(data: bytes) -> bool:
-    """Return whether JSON with any content is a schema by what it contains; also for what is not JSON at all.
+    """Return whether JSON with any content is a schema by its members; False for a text that is no JSON.
 
     >>> looks_like_schema(b'{"type": "object"}'), looks_like_schema(b'{"name": "shop", "version": 2}')
     (True, False)
@@ -219,7 +219,7 @@ class ReferenceFinder:
         self._paths_by_name: dict[SchemaType, dict[str, list[str]]] = {}
 
     def find(self, path: str) -> References:
-        """Return what the file at ``path`` refers to, directly or not.
+        """Return the files that the one at ``path`` refers to, directly or not.
 
         Raises ``ReferenceFault``.
         """
@@ -282,7 +282,7 @@ class _FilesOf:
 
 @dataclass(slots=True)
 class _Collection:
-    """What the file at ``root`` needs, as far as it was found.
+    """The files that the one at ``root`` needs, as far as they were found.
 
     The key of ``found`` is the reference's name if it identifies the file, else the file's path.
     """
@@ -300,7 +300,7 @@ class _Collection:
         return language_for(self.schema_type).references
 
     def visit(self, path: str, way: tuple[str, ...], entry: Use | None = None) -> None:
-        """Collect what the file at ``path`` needs; ``way`` is the path to it, which begins at ``entry`` in the root."""
+        """Collect the files that ``path`` needs; ``way`` is the path to it and begins at ``entry`` in the root."""
         names = self.finder.side.outline(path)
         files = self.finder.seen_by(self.schema_type)
         for use in names.used if names else ():

@@ -155,7 +155,7 @@ class ProjectSettings:
 
 @dataclass(frozen=True, slots=True)
 class SubjectTerms:
-    """How the schemas of a subject are registered; None is what the project does not determine.
+    """How the schemas of a subject are registered; None: the project does not determine it.
 
     ``normalize`` lets the registry normalize them, ``metadata`` are the metadata that they have at least.
     """
@@ -204,7 +204,7 @@ class SchemaLine:
 
 
 class FileMapping(NamedTuple):
-    """What the project says of one file: the line that maps it, its settings, and its subjects; a part has none."""
+    """The project's declarations about one file: the line that maps it, its settings, its subjects; a part has none."""
 
     line: SchemaLine
     settings: ProjectSettings
@@ -270,7 +270,7 @@ class Project:
     consumers: tuple[str, ...] = ()
 
     def mapping(self, path: str, *, name: str | None = None) -> FileMapping | None:
-        """Return what the first line that matches ``path`` says of the file; None where no line maps it.
+        """Return the declarations of the first line that matches ``path``; None where no line maps it.
 
         ``name`` is the full name of the schema in the file, for subjects that contain it.
         """

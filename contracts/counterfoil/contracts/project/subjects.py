@@ -1,4 +1,4 @@
-"""What the project says of a schema file, which subjects it has, and notes about files and entries that map nothing."""
+"""The project's declarations about a schema file, its subjects, and notes about files and entries that map nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from counterfoil.schema.languages.table import language_for
 
 
 def mapping_of(project: Project | None, tree: SchemaTree, path: str) -> FileMapping | None:
-    """Return what the project says of the file at ``path``; None where no line maps it, or without a project."""
+    """Return the project's declarations about a file; None where no line maps it, or without a project."""
     if project is None:
         return None
     names = tree.outline(path)
@@ -59,7 +59,7 @@ _SHOWN_SUBJECTS: Final = 3
 
 
 class SubjectOrigin(StrEnum):
-    """What gives a file its subjects: the command line, the project, its name, or those who refer to it."""
+    """The source of a file's subjects: the command line, the project, its name, or those who refer to it."""
 
     OPTION = "option"
     PROJECT = "project"

@@ -1,4 +1,4 @@
-"""Records as lines of JSON, as they are printed and as they are written; the encoding of what a line has."""
+"""Records as lines of JSON, as they are printed and as they are written; the encoding of a line's key and value."""
 
 from __future__ import annotations
 

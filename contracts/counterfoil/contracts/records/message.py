@@ -1,4 +1,4 @@
-"""One message, taken apart: frame, schema, value, what a reader makes of it; and the key and the value of a record."""
+"""One message, taken apart: frame, schema, value, a reader's value; and the key and the value of a record."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def take_apart(data: bytes, *, named: bytes | None, registry: Registry, reader: 
 
 @dataclass(frozen=True, slots=True)
 class OpenedWriter:
-    """What a message's frame leads to: the schema of its writer, read and parsed by ``codec``."""
+    """The schema of a message's writer, to which its frame leads, read and parsed by ``codec``."""
 
     frame: Frame
     schema: Schema
@@ -107,7 +107,7 @@ class OpenedWriter:
 
 @dataclass(frozen=True, slots=True)
 class OpenedMessage(OpenedWriter):
-    """A message's writer, and what stands before its value."""
+    """A message's writer, and the bytes before its value."""
 
     header: MessageFrame
 
@@ -137,7 +137,7 @@ def open_writer(
     registry: Registry,
     make_codec: Callable[[SchemaType], AnyCodec] = lambda language: LANGUAGES[language].plain_codec(),
 ) -> OpenedWriter:
-    """Return the schema that a frame leads to; what stands between the frame and the value is not read.
+    """Return the schema that a frame leads to; bytes between the frame and the value are not read.
 
     ``framed`` is a message, or the header of a record that names the schema. Raises what :func:`open_message` does.
     """
@@ -156,7 +156,7 @@ def shown_frame(frame: Frame) -> str:
 
 
 def parse_read(codec: AnyCodec, found: ReadSchema) -> Datum:
-    """Return what the codec makes of a schema that was read; raise ``DecodeError`` if it refuses it."""
+    """Return the codec's form of a schema that was read; raise ``DecodeError`` if it refuses it."""
     schema = Schema(found.content[0], codec.schema_type)
     try:
         return codec.parse(schema, found.references, validation=Validation.LENIENT)
@@ -229,7 +229,7 @@ def _document(reading: MessageReading) -> dict[str, Datum]:
 
 
 def json_problem(error: SerdeError) -> dict[str, Datum]:
-    """Return what was wrong with a message, and where in it."""
+    """Return the mistake in a message, and its place."""
     path, offset = (error.path, error.offset) if isinstance(error, DecodeError) else (None, None)
     return {"problem": error.problem, "path": path or None, "offset": offset}
 

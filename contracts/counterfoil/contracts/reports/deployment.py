@@ -43,7 +43,7 @@ _ADVICE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class DeploymentQuestion:
-    """What was requested of a registry: whether ``about`` may be ``done`` in ``environment``, or on a branch.
+    """The question to a registry: whether ``about`` may be ``done`` in ``environment``, or on a branch.
 
     ``done`` is "deployed to", "merged into" or "retired in".
     """
@@ -121,7 +121,7 @@ def summary(question: DeploymentQuestion, verdict: DeploymentVerdict) -> str:
 
 
 def json_verdict(question: DeploymentQuestion, verdict: DeploymentVerdict) -> str:
-    """Return the verdict as indented JSON, as the registry has it, with what was requested."""
+    """Return the verdict as indented JSON, as the registry has it, with the question."""
     document = {
         "schemaVersion": SCHEMA_VERSION,
         "kind": "can-i-deploy",
@@ -197,7 +197,7 @@ def _details(reason: VerdictReason) -> Iterator[str]:
 
 
 def advice_on(reason: VerdictReason) -> str:
-    """Return what to do about a reason; empty if there is nothing."""
+    """Return the advice about a reason; empty if there is none."""
     rule = RULE_BY_ID.get(reason.rule)
     return rule.fix if rule is not None else _ADVICE.get(reason.reason, "")
 

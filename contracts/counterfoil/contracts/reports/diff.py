@@ -201,7 +201,7 @@ class PrintedChange(NamedTuple):
 
 
 class DiffSide(NamedTuple):
-    """What is compared: what the command line called it, and the name that it has itself."""
+    """One side of a comparison: its name on the command line, and the name that it has itself."""
 
     label: str
     name: str | None
@@ -209,9 +209,9 @@ class DiffSide(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DiffReport:
-    """Two schemas, or two contract or product files, and what changed between them.
+    """Two schemas, or two contract or product files, and the changes between them.
 
-    ``breaks`` is what breaks between two schemas; contract and product files are compared without a verdict.
+    ``breaks`` are the breaks between two schemas; contract and product files are compared without a verdict.
     """
 
     earlier: DiffSide
@@ -321,7 +321,7 @@ def _compared(name: str, earlier: Folder, later: Folder, terms: Callable[[str], 
 
 
 def text_diff(report: DiffReport | FolderDiffReport, style: TextStyle) -> str:
-    """Return one line for each change: sign, element, what changed, where; for folders below a line for each file.
+    """Return one line for each change: sign, element, change, place; for folders below a line for each file.
 
     Quiet text has no last line with the count.
     """

@@ -236,7 +236,7 @@ class QualityCheck(Check):
         return 100 * count / records if records else 0.0
 
     def is_kept(self, measured: float) -> bool:
-        """Return whether what was measured is within the limits."""
+        """Return whether the measured number is within the limits."""
         return all(_HOLDS[name](measured, limit) for name, limit in self.limits)
 
     @property

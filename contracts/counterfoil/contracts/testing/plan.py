@@ -100,7 +100,7 @@ class Outcomes:
 
 @dataclass(slots=True)
 class Span:
-    """What was read of a partition: offsets, both inclusive, and timestamps in milliseconds, if there are any."""
+    """The part of a partition that was read: offsets, both inclusive, and timestamps in milliseconds, if any."""
 
     first: int
     last: int
@@ -163,7 +163,7 @@ class Tally:
         return self.writers.setdefault(writer, Outcomes())
 
     def merge(self, other: Tally) -> None:
-        """Add what was counted of another part."""
+        """Add the counts of another part."""
         for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for mine, theirs in (
@@ -262,7 +262,7 @@ def window_start(moment_ms: int | None, length_ms: int) -> int | None:
 
 
 class RepeatedKeys(Protocol):
-    """What keys are added to: they are compared, or collected."""
+    """A collection of keys: they are compared, or kept."""
 
     @property
     def is_crowded(self) -> bool:
@@ -344,7 +344,7 @@ class Proposed:
 
 @dataclass
 class Layout:
-    """What reads messages of a writer with one suffix; each part is a function, or the error that all messages have."""
+    """The functions that read messages of a writer with one suffix; or for each the error that all messages have."""
 
     opened: OpenedWriter
     suffix: bytes
@@ -380,7 +380,7 @@ class Layout:
         return _or_error(lambda: codec.encoder(self.proposed))
 
     def row_source(self, *, is_proposed: bool) -> Datum:
-        """Return what makes columns of messages; None for a language whose messages become values first."""
+        """Return the function from messages to columns; None for a language whose messages become values first."""
         if self.opened.codec.schema_type is not SchemaType.AVRO:
             return None
         return self.opened.codec.row_source(self.opened.parsed, self.proposed if is_proposed else None, self.suffix)
@@ -518,7 +518,7 @@ class RecordTestPlan:
 
 
 class CompiledRule:
-    """A rule in CEL, compiled, and what it reads of a record."""
+    """A rule in CEL, compiled, and the fields that it reads of a record."""
 
     def __init__(self, check: CelCheck) -> None:
         from counterfoil.sdk.serde.rules.cel.executors import compile_check_of
@@ -536,7 +536,7 @@ class CompiledRule:
         self.reads_headers = "headers" in variables
 
     def rows_of(self, columns: RecordColumns) -> Iterator[dict[str, Datum]] | None:
-        """Return what the rule reads of each row; None if columns do not have it."""
+        """Return the values that the rule reads of each row; None if columns do not have them."""
         return None if self._names is None else columns.dicts(self._names)
 
 

@@ -1,4 +1,4 @@
-"""The checks of a contract's topic: from its promises, and from what consumers expect of it."""
+"""The checks of a contract's topic: from its promises, and from the expectations of consumers."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Unchecked:
 
 @dataclass(frozen=True, slots=True)
 class TopicTest:
-    """What is checked of the records of a topic. The first three checks are about whole records.
+    """The checks of the records of a topic. The first three checks are about whole records.
 
     ``hidden`` are the paths whose values are never shown. ``unchecked`` are rules that are not evaluated.
     """
@@ -86,7 +86,7 @@ class TopicTest:
 def topic_test(
     contract: Contract, promise: Promise, *, file: str, consumers: Iterable[DeclaredConsumer] = (), window_ms: int = 0
 ) -> TopicTest:
-    """Return what is checked of the records of one topic of the contract in ``file``.
+    """Return the checks of the records of one topic of the contract in ``file``.
 
     ``window_ms`` is the length of the windows of rules with a metric that name none; 0: they are about all records.
     """
@@ -131,7 +131,7 @@ class _Compiler:
         self.unchecked: list[Unchecked] = []
 
     def add_promise(self) -> None:
-        """Add what the contract itself promises."""
+        """Add the promises of the contract itself."""
         for each in self._promise.fields:
             self._add_field(each)
         for header in self._promise.headers:
@@ -148,7 +148,7 @@ class _Compiler:
             self._add_level(level)
 
     def add_read(self, read: ExpectedRead, consumer: DeclaredConsumer) -> None:
-        """Add what a consumer expects of a field."""
+        """Add the expectations of a consumer about a field."""
         if read.path and read.path[0].kind in (StepKind.KEY, StepKind.HEADER):
             return
         for each in constraints_of(read):

@@ -48,7 +48,7 @@ class PromiseViolation(NamedTuple):
 
 
 class FieldCheck:
-    """What is promised of one field."""
+    """The promises about one field."""
 
     def __init__(self, promise: FieldPromise) -> None:
         self._promise = promise
@@ -97,7 +97,7 @@ class RecordParts:
 
 
 class RecordCheck:
-    """What a topic promises of each of its records; rules in CEL are compiled once.
+    """The promises of a topic about each of its records; rules in CEL are compiled once.
 
     Rules about many records, such as their number in a time, are none of it.
     """

@@ -53,7 +53,7 @@ class RecordGroup(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """What columns have for a plan: rows that may fail, and the values of each rule, level and key."""
+    """The results of columns for a plan: rows that may fail, and the values of each rule, level and key."""
 
     suspects: set[int]
     keys: list[list[tuple[Datum, ...]]]
@@ -102,7 +102,7 @@ class RecordGroupTest:
     # --- on columns ---------------------------------------------------------------------------------------------------
 
     def _test_columns(self, columns: RecordColumns) -> bool:
-        """Test the records on columns; return False, with nothing counted, if these do not have what is needed."""
+        """Test the records on columns; return False, with nothing counted, if a column is missing."""
         read = self._read(columns)
         if read is None:
             return False
@@ -126,7 +126,7 @@ class RecordGroupTest:
         return True
 
     def _read(self, columns: RecordColumns) -> _Read | None:
-        """Return what columns have; None if they lack something, so that every record is read as a value."""
+        """Return the results of columns; None if one is missing, so that every record is read as a value."""
         plan = self._plan
         suspects: set[int] = set()
         for _, path, constraint, _ in plan.values:

@@ -62,7 +62,7 @@ from counterfoil.sdk.kafka import KafkaAccess
 
 @dataclass(frozen=True, slots=True)
 class TestSettings:
-    """What the command was called with. ``registry`` opens what schemas come from; ``proposed`` names a schema.
+    """The options of the command. ``registry`` opens the source of schemas; ``proposed`` names a schema.
 
     ``environment`` is that of the records; None is that of the contract's server.
     """
@@ -290,7 +290,7 @@ def verification_of(result: TopicResult, *, contract_hash: str, build_url: str =
 
 
 def statistics_of(result: TopicResult) -> TopicStats:
-    """Return what was counted of a topic's records by schema id."""
+    """Return the counts of a topic's records by schema id."""
     sample, tally = result.sample, result.tally
     return TopicStats(
         result.test.topic,

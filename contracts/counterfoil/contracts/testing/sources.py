@@ -276,7 +276,7 @@ class SampleChoice:
 
 @dataclass(slots=True)
 class SampleUnderTest:
-    """What was taken, and from where: ``source`` in words, offsets by partition, and the moment of the first request.
+    """The part of a topic that was read: ``source`` in words, offsets by partition, the moment of the first request.
 
     ``bounds`` are the offsets that there were. ``is_cut``: the limit of bytes ended it early. ``has_ids``: the schema
     ids of the records are those of a registry.
@@ -416,7 +416,7 @@ _CODECS: Final[dict[str, Callable[[bytes], bytes]]] = {
 
 
 class RecordFile:
-    """The records of a file. ``registry`` opens what their schemas come from; ``has_ids``: their ids are its own."""
+    """The records of a file. ``registry`` opens the source of their schemas; ``has_ids``: their ids are its own."""
 
     def __init__(self, path: str, data: bytes, *, topic: str, registry: Callable[[], Registry]) -> None:
         self._path = path
@@ -427,7 +427,7 @@ class RecordFile:
         self.has_ids = self._container is None
 
     def batches(self) -> Iterator[RecordBatch]:
-        """Yield the records; raise ``InvalidOperand`` for what is none."""
+        """Yield the records; raise ``InvalidOperand`` for a line that is none."""
         records = iter(self._records())
         while batch := list(islice(records, _BATCH)):
             yield RecordBatch.of_records(batch)

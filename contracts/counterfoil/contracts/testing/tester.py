@@ -63,7 +63,7 @@ class TopicTester:
 
     @property
     def tally(self) -> Tally:
-        """What was counted so far."""
+        """The counts so far."""
         return self._plan.tally
 
     def feed(self, batch: RecordBatch) -> None:
@@ -243,7 +243,7 @@ class DistributedTest:
         return tally
 
     def counts(self, batches: Iterator[object]) -> Iterator[str]:
-        """Yield the counts of a partition, as JSON; what a task runs."""
+        """Yield the counts of a partition, as JSON; this runs in a task."""
         collected = _Collected()
         tester = self._tester(self.test, lambda *_: collected)
         for batch in batches:
@@ -252,7 +252,7 @@ class DistributedTest:
         yield json.dumps(tester.tally.document())
 
     def keys(self, batches: Iterator[object]) -> Iterator[tuple[str, int]]:
-        """Yield the keys of the rules about duplicates, each with the rule's number and window; what a task runs."""
+        """Yield the keys of the rules about duplicates, each with the rule's number and window; this runs in a task."""
         rules = self._rules()
         neutral = tuple(
             each if number in rules else Check(each.rule, each.text, each.file)

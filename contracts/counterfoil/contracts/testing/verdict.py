@@ -1,4 +1,4 @@
-"""The result of the tests: findings, made of what was counted in which windows of time; its report in every form."""
+"""The result of the tests: findings, made of the counts in windows of time; its report in every form."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class TestReport:
 
 
 def findings_of(test: TopicTest, tally: Tally, sample: SampleUnderTest) -> tuple[Finding, ...]:
-    """Return what is wrong with the records of a topic, and what could not be checked, in the order of the files."""
+    """Return the mistakes of a topic's records, and the checks that were not possible, in the order of the files."""
     found = _Maker(test, tally, sample).findings()
     return tuple(sorted(found, key=lambda one: (one.path, one.position or Position(0, 0), one.rule, one.element)))
 
@@ -491,7 +491,7 @@ def _confidence(result: TopicResult) -> str:
 
 
 def _verification(result: TopicResult) -> JsonObject:
-    """Return the result in the form of a verification: what was tested, with which sample, and the counts."""
+    """Return the result in the form of a verification: the tested topics, the sample, and the counts."""
     sample, tally = result.sample, result.tally
     return {
         "contract": {"id": result.test.contract, "version": result.test.version},

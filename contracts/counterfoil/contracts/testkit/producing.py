@@ -1,4 +1,4 @@
-"""The assertion that a program's record keeps what a contract promises."""
+"""The assertion that a program's record keeps the promises of a contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests read of the values of each contract, compared with the reads in a consumer's product file."""
+"""The reads of tests in the values of each contract, compared with the reads in a consumer's product file."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class ReadRecorder:
         self._usages: list[Usage] = []
 
     def begin_test(self) -> None:
-        """Forget what the last test read."""
+        """Forget the reads of the last test."""
         self._flush()
         self.of_test.clear()
 
     def end_test(self) -> Mapping[str, set[str]]:
-        """Return what the test read, also through deserializers that are observed."""
+        """Return the reads of the test, also through deserializers that are observed."""
         self._flush()
         return self.of_test
 
@@ -52,7 +52,7 @@ class ReadRecorder:
         self.of_test[contract].update(found)
 
     def recorded(self, contract: str, examples: Examples, value: object, *, is_key: bool = False) -> Json:
-        """Return a value that notes what is read of it."""
+        """Return a value that notes the reads of its members."""
 
         def note(texts: tuple[str, ...]) -> None:
             self.note(contract, (_in_key(text) for text in texts) if is_key else texts)
@@ -60,7 +60,7 @@ class ReadRecorder:
         return recorded(value, ObservedPlace.root(examples.parsed), note)
 
     def add_usage(self, usage: Usage) -> None:
-        """Take what is observed of a deserializer at the end of each test."""
+        """Take the observed reads of a deserializer at the end of each test."""
         self._usages.append(usage)
 
     def sink(self, contract_of_id: Callable[[int], str | None]) -> Callable[[JsonObject], None]:
@@ -146,7 +146,7 @@ _SUFFIXES = (".odps.yaml", ".odps.yml", ".yaml", ".yml")
 
 
 class ProductFile:
-    """A product file: its text, and what it declares. The text of a file that does not exist yet is empty."""
+    """A product file: its text, and its declarations. The text of a file that does not exist yet is empty."""
 
     def __init__(self, place: Path, text: str) -> None:
         self._place = place

@@ -26,7 +26,7 @@ _OUTPUT = "counterfoil_reads"
 class ReadsPlugin:
     """Records what each test reads, fails those that read something undeclared, and writes the product file.
 
-    A worker of pytest-xdist sends what its tests read to the process that started it, which joins it.
+    A worker of pytest-xdist sends the reads of its tests to the process that started it, which joins them.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -50,7 +50,7 @@ class ReadsPlugin:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self) -> Generator[None, object, object]:
-        """Begin to note what a test and its fixtures read."""
+        """Begin to note the reads of a test and its fixtures."""
         self._recorder.begin_test()
         return (yield)
 
@@ -67,13 +67,13 @@ class ReadsPlugin:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
-        """Take what the tests of a worker read."""
+        """Take the reads of a worker's tests."""
         for contract, paths in getattr(node, "workeroutput", {}).get(_OUTPUT, {}).items():
             self._joined[contract].update(paths)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Send what was read, or write it to the product file."""
+        """Send the reads, or write them to the product file."""
         self._recorder.end_test()
         for contract, paths in self._recorder.paths.items():
             self._joined[contract].update(paths)
@@ -89,7 +89,7 @@ class ReadsPlugin:
                 session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print what was written, and which declared paths no test read."""
+        """Print the written paths, and the declared paths that no test read."""
         lines: list[tuple[str, dict[str, bool]]] = [(line, {}) for line in self._written]
         if self._declared is not None:
             lines += [(f"warning: {line}", {"yellow": True}) for line in _never_read(self._declared, self._joined)]

@@ -1,4 +1,4 @@
-"""What applies to a run of tests: the folder of its contracts, and the recorder of what the tests read."""
+"""The settings of a run of tests: the folder of its contracts, and the recorder of reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON form of values: what a language defines, the table of languages, and numbers that JSON does not have."""
+"""The JSON form of values: the functions of a language, the table of languages, and numbers that JSON does not have."""
 
 from __future__ import annotations
 

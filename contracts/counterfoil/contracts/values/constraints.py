@@ -26,7 +26,7 @@ VARIABLES: Final = ("message", "key", "headers")
 
 
 class RuleCompilation(NamedTuple):
-    """The result: what is wrong, or None, the paths of the fields that are read, and the variables.
+    """The result: the mistake, or None, the paths of the fields that are read, and the variables.
 
     Without ``is_compiled`` no engine is installed.
     """
@@ -39,7 +39,7 @@ class RuleCompilation(NamedTuple):
 
 @cached_if_short(1024, longest=2_000)
 def compile_rule(text: str) -> RuleCompilation:
-    """Compile an expression, and return what is wrong with it, and which fields of the message it reads."""
+    """Compile an expression, and return its mistake, and the fields of the message that it reads."""
     from counterfoil.sdk.errors import RuleError
     from counterfoil.sdk.serde.rules.cel.executors import compile_program
 
@@ -56,7 +56,7 @@ def compile_rule(text: str) -> RuleCompilation:
 
 
 def read_rule(text: str) -> CelExpression:
-    """Return what an expression reads, without compiling it."""
+    """Return the fields that an expression reads, without compiling it."""
     from counterfoil.sdk.serde.rules.cel import read_expression
     from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
 
@@ -176,7 +176,7 @@ Constraint: TypeAlias = Required | Within | OneOfValues | Matching
 
 
 def constraints_of(expected: FieldPromise | ExpectedRead) -> Iterator[Constraint]:
-    """Yield what a contract promises of a field, or what a consumer expects of it."""
+    """Yield the promises of a contract about a field, or the expectations of a consumer."""
     if expected.is_required:
         yield Required(may_be_missing=getattr(expected, "when_present", False))
     if expected.range.is_limited:

@@ -84,7 +84,7 @@ def shown_duration(value: timedelta) -> str:
 
 
 def _value(descriptor: AnyDescriptor, given: object) -> Datum:
-    """Return a value of a message type; what an encoder reads in the same way stays as it is."""
+    """Return a value of a message type; a value that an encoder reads in the same way stays as it is."""
     name = descriptor.full_name
     if name in WRAPPERS:
         return given if isinstance(given, dict) else _single(descriptor.fields_by_name["value"], given)

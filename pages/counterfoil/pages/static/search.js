@@ -84,7 +84,7 @@ function suggest(field) {
     waiting = setTimeout(async () => {
       const mine = ++asked;
       try {
-        const url = `${field.dataset.suggest}?q=${encodeURIComponent(query)}&limit=${MOST}`;
+        const url = `${field.dataset.suggest}?q=${encodeURIComponent(query)}&limit=${MOST}&counts=false`;
         const answer = await fetch(url, { headers: { Accept: "application/json" } });
         const found = answer.ok ? await answer.json() : { hits: [] };
         if (mine === asked && document.activeElement === field) show((found.hits ?? []).slice(0, MOST));

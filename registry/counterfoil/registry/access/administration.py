@@ -90,7 +90,7 @@ class NewToken(Protocol):
 class Secrets:
     """How secrets are made; the hash of a password takes a while.
 
-    ``hash_password`` and ``check_hash`` raise ``ValueError`` for what cannot be used.
+    ``hash_password`` and ``check_hash`` raise ``ValueError`` for a text that cannot be used.
     """
 
     hash_password: Callable[[bytes], str]
@@ -109,14 +109,14 @@ class TokenRequest:
 
 
 class _Change(NamedTuple):
-    """Records to be written (None removes one), and what is declared afterwards."""
+    """Records to be written (None removes one), and the declarations afterwards."""
 
     puts: tuple[PutRecord, ...]
     after: StoredAccess
 
 
 class AccessAdministration:
-    """The use cases of records about access. ``file`` returns what the access file declares now, if there is one."""
+    """The use cases of records about access. ``file`` returns the access file's declarations, if there is one."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class AccessAdministration:
 
     @property
     def declared(self) -> United:
-        """What the access file and the store declare together, as of the last time that the store was read."""
+        """The declarations of the access file and the store together, as of the last time that the store was read."""
         return united(self._file(), self.records.known)
 
     @property
@@ -199,7 +199,7 @@ class AccessAdministration:
         hashed: str | None = None,
         is_disabled: bool | None = None,
     ) -> AccessUser:
-        """Store a user, with a password or the hash of one; None leaves what is there. A new user needs one of them."""
+        """Store a user, with a password or the hash of one; None keeps the present one. A new user needs one."""
         if hashed is not None:
             self._checked(partial(self._secrets.check_hash, hashed), "hash")
         elif password is not None:
@@ -248,7 +248,7 @@ class AccessAdministration:
     async def put_service(
         self, name: str, *, by: Requester, description: str | None, is_disabled: bool | None
     ) -> AccessService:
-        """Store an account for a program; None leaves what is there."""
+        """Store an account for a program; None keeps the present value."""
         if not is_name(name):
             raise InvalidAccess(f"{name[:_SHOWN]!r} is no name; expected 1 to 256 printable characters")
         if description is not None and not (description.isprintable() and len(description) <= _MAX_DESCRIPTION):
@@ -434,7 +434,7 @@ class AccessAdministration:
     # --- how a change is carried out
 
     async def _carry_out(self, change: Callable[[StoredAccess], _Change], *, by: Requester) -> StoredAccess:
-        """Carry out a change, decided on what is declared now; return what is declared afterwards."""
+        """Carry out a change, decided on the present declarations; return the next ones."""
 
         async def attempt() -> None:
             state = await self.records.current()
@@ -502,7 +502,7 @@ def _found(values: Mapping[str, _T], key: str, what: str) -> _T:
 
 
 def _without_principal(after: StoredAccess, kind: StoredKind[_T], value: _T, principal: str) -> _Change:
-    """Return the change that removes a user or a service, and what leads to it."""
+    """Return the change that removes a user or a service with its members, tokens and rules."""
     tokens = [each for each in after.tokens.values() if each.owner == principal]
     bindings = [each for each in after.bindings.values() if each.principal == principal]
     puts = (

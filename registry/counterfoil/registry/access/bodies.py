@@ -1,4 +1,4 @@
-"""Bodies under ``/auth/v1``, what callers may grant, and what a request needs of its caller."""
+"""Bodies under ``/auth/v1``, the rights that callers may grant, and the rights that a request needs."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ ANSWER: Final[JsonType] = ANY_OBJECT
 
 
 def shown_rule(rule: AccessRule | None, text: str) -> Document | None:
-    """Return a rule as JSON: where it is, and what it says."""
+    """Return a rule as JSON: its place and its text."""
     return None if rule is None else {"source": rule.source, "text": text}
 
 
@@ -211,7 +211,7 @@ def shown_answer(answer: AccessAnswer, texts: Any) -> Document:
 
 
 def require_administrator(caller: RequestCaller) -> None:
-    """Raise ``Forbidden`` unless the caller may change who may do what."""
+    """Raise ``Forbidden`` unless the caller may change rights."""
     caller.require(AccessOperation.ALTER_ACCESS, REGISTRY)
 
 
@@ -266,7 +266,7 @@ class Need(NamedTuple):
 
 
 async def needs_of_request(text: str, request: Request) -> tuple[list[Need], str]:
-    """Return what the request ``text`` needs, and a sentence about what it needs besides.
+    """Return the rights that the request ``text`` needs, and a sentence about its other needs.
 
     ``text`` is a method and a path with its query; ``request`` is the one that asks.
     """

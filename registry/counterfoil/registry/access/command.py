@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class NotForStores(CounterfoilError):
-    """An access file has what a store cannot have."""
+    """An access file has an entry that a store cannot have."""
 
     exit_code = ExitCode.PRECONDITION
 
@@ -54,7 +54,7 @@ class NotForStores(CounterfoilError):
 def records_of(
     file: AccessFile, users: list[Document], roles: list[Document], bindings: list[Document]
 ) -> list[AccessRequest]:
-    """Return the requests for what ``file`` declares and the store does not have; raise ``NotForStores``."""
+    """Return the requests for entries of ``file`` that the store does not have; raise ``NotForStores``."""
     left = {
         "issuers": file.issuers,
         "a proxy": file.proxy,

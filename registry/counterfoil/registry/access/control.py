@@ -74,7 +74,7 @@ class ServerAccess:
 
     @property
     def control(self) -> AccessControl | None:
-        """What the application demands credentials with; None if it demands none."""
+        """The gate by which the application demands credentials; None if it demands none."""
         found = self._in_force
         if found is None:
             return None
@@ -97,7 +97,7 @@ class ServerAccess:
             self._in_force.request_reading()
 
     async def start(self) -> None:
-        """Read what the store says; raise ``AuthenticationMissing`` if the settings demand what is not there."""
+        """Read the store's declarations; raise ``AuthenticationMissing`` if the settings demand missing ones."""
         await self._look()
         if self._settings.require_auth and self._in_force is None:
             raise AuthenticationMissing(

@@ -98,8 +98,8 @@ class RequestLimits:
 class RateLimits:
     """Passes the requests that are within ``limits``.
 
-    ``proxies`` returns those in front of the server, by which a client without a name is counted. ``refused`` is called
-    with each refusal, for the audit.
+    ``proxies`` returns the proxies in front of the server, by which a client without a name is counted. ``refused`` is
+    called with each refusal, for the audit.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class StoredRules(Protocol):
 class AccessControl:
     """What an application needs to demand credentials: who finds out who calls, and the rules that hold now.
 
-    ``stored`` is what both of them rest on, if it is in a store. ``proxies`` returns those that are listed now.
+    ``stored`` are the declarations that both use, if they are in a store. ``proxies`` returns the present list.
     ``keys`` returns the state of each issuer's keys, ``is_file_valid`` whether the access file could be read, if there
     is one.
     """

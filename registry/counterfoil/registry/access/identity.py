@@ -1,4 +1,4 @@
-"""Who calls, and what is counted about callers."""
+"""Who calls, and the counts about callers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from counterfoil.schema.rest.object_forms import Document
 
 @dataclass(frozen=True, slots=True)
 class PresentedCredentials:
-    """What a request brings as proof of its sender's identity.
+    """The proof of its sender's identity that a request brings.
 
     ``authorization`` is the value of its only ``Authorization`` header, ``address`` the peer's, ``headers`` are all
     headers of the request, for the rules about proxies, ``certificate`` is the client's in DER form.
@@ -103,7 +103,7 @@ class Authenticator(Protocol):
         ...
 
     def recall(self, header: bytes, /) -> CallerProof | None:
-        """Return what a header ``Authorization`` has proven before, if that still holds."""
+        """Return the caller that a header ``Authorization`` has proven before, if that still holds."""
         ...
 
     async def authenticate(self, credentials: PresentedCredentials) -> CallerIdentity | UnprovenCaller:
@@ -296,7 +296,7 @@ class AccessCounts:
 
     @property
     def by_outcome(self) -> Counter[tuple[str, str]]:
-        """All requests by method and outcome, with those whose credentials were remembered."""
+        """All requests by method and outcome, also where the credentials were remembered."""
         return self.attempts + Counter({(method, ACCEPTED): count for method, count in self.recalled.items()})
 
     def packed(self) -> Document:
@@ -397,7 +397,7 @@ class Buckets:
 
 
 def network_of(address: str) -> str:
-    """Return what counts as one sender: an IPv4 address, the /64 of an IPv6 address, or the text itself.
+    """Return the name that stands for one sender: an IPv4 address, the /64 of an IPv6 address, or the text itself.
 
     Most addresses are IPv4, and are not parsed: whoever sends from many of them must not take time by that.
 

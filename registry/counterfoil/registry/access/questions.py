@@ -1,4 +1,4 @@
-"""Questions about what was declared: who may do something, by which rule, and whether somebody can change it."""
+"""Questions about declarations: who may do something, by which rule, and whether somebody can change it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _FIELDS: Final = {
 
 
 class Declarations(Protocol):
-    """What an access file declares, a store, or both: the rules, the members of groups, and the names of callers."""
+    """The declarations of an access file, a store, or both: rules, members of groups, and names of callers."""
 
     @property
     def rules(self) -> tuple[AccessRule, ...]:
@@ -131,7 +131,7 @@ def who_can(
 
 
 def shown_rule(rule: AccessRule) -> str:
-    """Return a rule as a line: where it is, and what it says."""
+    """Return a rule as a line: its place and its text."""
     return f"{rule.source}: {rule_text(rule)}"
 
 
@@ -147,7 +147,7 @@ def principals_named(declared: Declarations, principal: str, groups: Iterable[st
 
 
 class FileDeclarations(Declarations, Protocol):
-    """What an access file declares."""
+    """The declarations of an access file."""
 
     @property
     def admins(self) -> tuple[str, ...]:
@@ -159,12 +159,12 @@ class FileDeclarations(Declarations, Protocol):
 
     @property
     def foreign_prefixes(self) -> tuple[str, ...]:
-        """What the names that issuers, a proxy and certificates give begin with; an empty text for any name."""
+        """The beginnings of the names that issuers, a proxy and certificates give; an empty text for any name."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What an access file declares; by default nothing, as without one."""
+    """The declarations of an access file; by default none, as without a file."""
 
     rules: tuple[AccessRule, ...] = ()
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -176,7 +176,7 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class United:
-    """What an access file and a store declare together; a denial of either is stronger than what the other allows."""
+    """The declarations of an access file and a store; a denial of either is stronger than a permission of the other."""
 
     rules: tuple[AccessRule, ...]
     groups: Mapping[str, frozenset[str]]
@@ -184,12 +184,12 @@ class United:
 
 
 def united(file: Declarations, stored: StoredAccess) -> United:
-    """Return what both declare."""
+    """Return the declarations of both."""
     return United((*file.rules, *stored.rules), file.groups, tuple(dict.fromkeys((*file.names, *stored.names))))
 
 
 def has_administrator(file: FileDeclarations, stored: StoredAccess) -> bool:
-    """Return whether somebody who can prove who it is may change who may do what."""
+    """Return whether somebody who can prove an identity may change rights."""
     both = united(file, stored)
     named = [rule.principal for rule in both.rules if rule.allows]
     named += [member for members in both.groups.values() for member in members]

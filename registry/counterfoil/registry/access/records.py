@@ -43,7 +43,7 @@ class AccessService:
 
 @dataclass(frozen=True, slots=True)
 class TokenScope:
-    """What a token is limited to: names of roles or operations, and a pattern."""
+    """The limit of a token: names of roles or operations, and a pattern."""
 
     operations: tuple[str, ...]
     on: str
@@ -188,7 +188,7 @@ OPERATIONS_BY_WORD: Final[Mapping[str, frozenset[AccessOperation]]] = {
 
 @dataclass(frozen=True)
 class StoredAccess:
-    """The records about access of one store, as of ``revision``; ``revisions`` are those of the bindings.
+    """The records about access of one store, as of ``revision``; ``revisions`` are the bindings' own.
 
     ``is_required``: every server on the store demands credentials.
     """
@@ -209,7 +209,7 @@ class StoredAccess:
 
     @cached_property
     def words(self) -> Mapping[str, frozenset[AccessOperation]]:
-        """What names of operations and roles stand for, with the roles of the store."""
+        """The operations that names of operations and roles stand for, with the roles of the store."""
         own = {name: _known(role.operations) for name, role in self.roles.items()}
         return {**own, **OPERATIONS_BY_WORD}
 
@@ -224,11 +224,11 @@ class StoredAccess:
         return (*(USER + name for name in self.users), *(SERVICE + name for name in self.services))
 
     def operations_of(self, role: AccessRole) -> frozenset[AccessOperation]:
-        """Return what a role of the store stands for, as far as this version knows it."""
+        """Return the operations of a role of the store, as far as this version knows them."""
         return _known(role.operations)
 
     def scopes(self, token: AccessToken) -> tuple[OperationScope, ...] | None:
-        """Return what a token is limited to; None for one without scopes."""
+        """Return the limit of a token; None for one without scopes."""
         if not token.is_scoped:
             return None
         return tuple(self.scope(each) for each in token.scopes)
@@ -251,7 +251,7 @@ class StoredAccess:
         )
 
     def _operations(self, words: Iterable[str], *, whole: bool) -> frozenset[AccessOperation]:
-        """Return what ``words`` stand for. One that is not known is nothing, or with ``whole`` everything."""
+        """Return the operations that ``words`` mean. An unknown word means nothing, or with ``whole`` everything."""
         unknown = frozenset(AccessOperation) if whole else frozenset[AccessOperation]()
         return frozenset[AccessOperation]().union(*(self.words.get(word, unknown) for word in words))
 
@@ -267,7 +267,7 @@ _T = TypeVar("_T")
 
 
 class AccessRecords:
-    """What ``storage`` declares about access. It is read as a whole after each write to it, by whichever server."""
+    """The declarations in ``storage`` about access, read as a whole after each write to it, by whichever server."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -296,7 +296,7 @@ class AccessRecords:
                     await self._read()
 
     async def current(self) -> StoredAccess:
-        """Return what is declared now."""
+        """Return the present declarations."""
         await self.catch_up()
         return self.known
 

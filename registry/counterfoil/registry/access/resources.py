@@ -1,4 +1,4 @@
-"""Operations that rules allow or deny, what they are done to, and roles: names for sets of operations."""
+"""Operations that rules allow or deny, the resources that they are done to, and roles: names for sets of operations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject
 
 
 class AccessOperation(Enum):
-    """What a rule allows or denies; the value is its name in files and requests."""
+    """An operation that a rule allows or denies; the value is its name in files and requests."""
 
     DESCRIBE = "DESCRIBE"
     READ = "READ"
@@ -214,7 +214,7 @@ class Lack(NamedTuple):
 
 
 def lacks_of(operations: Iterable[AccessOperation], added: Mapping[AccessOperation, str] = ADDED_IN) -> list[Lack]:
-    """Return the new operations that a role with ``operations`` lacks: those of the built-in roles that it is like."""
+    """Return the new operations that a role with ``operations`` lacks and the built-in roles that it is like have."""
     allowed = allowed_by(operations)
     found = []
     for operation, version in added.items():

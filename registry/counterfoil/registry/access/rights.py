@@ -61,7 +61,7 @@ def decide(
     """Return whether a caller with ``principals`` may do ``operation`` to ``resource``.
 
     A denying rule is stronger than every allowing one that is not final; without a rule it is not allowed. The order
-    of the rules has no effect on what is allowed.
+    of the rules has no effect on the result.
     """
     allowing: AccessRule | None = None
     denying: AccessRule | None = None
@@ -99,7 +99,7 @@ def knows_all(_: str) -> bool:
 
 
 class Needs(NamedTuple):
-    """What a stored answer needs: an operation on one of some resources. ``key`` is the same as a text."""
+    """The need of a stored answer: an operation on one of some resources. ``key`` is the same as a text."""
 
     operation: AccessOperation
     resources: tuple[AccessResource, ...]
@@ -126,7 +126,7 @@ class NameRanges(NamedTuple):
 
 
 class Rights:
-    """What a caller may do: the ``rules`` about its ``principals``, limited to ``scopes`` if it has any.
+    """The rights of a caller: the ``rules`` about its ``principals``, limited to ``scopes`` if it has any.
 
     It is made once for a caller, and made anew when rules change.
     """
@@ -183,7 +183,7 @@ class Rights:
         return self._rules
 
     def meets(self, needs: Needs) -> bool:
-        """Return whether the caller has what a stored answer needs."""
+        """Return whether the caller has the right that a stored answer needs."""
         found = self._verdicts.get(needs.key)
         if found is None:
             found = any(self.allows(needs.operation, resource) for resource in needs.resources)
@@ -250,7 +250,7 @@ class Rights:
 
 
 class Visible(NamedTuple):
-    """The subjects that a caller sees in lists: those to which it may do ``operation``."""
+    """The subjects that a caller sees in lists: it may do ``operation`` to them."""
 
     rights: Rights
     operation: AccessOperation
@@ -269,7 +269,7 @@ def _texts(operations: Iterable[AccessOperation], pattern: ResourcePattern) -> t
 
 
 class _Bounds(NamedTuple):
-    """Subjects of a context that are certainly covered by patterns, and those that may be."""
+    """Subjects of a context that are certainly covered by patterns, and others that may be."""
 
     least: Ranges
     most: Ranges
@@ -347,7 +347,7 @@ class Viewer(Protocol):
         """The function that says whether the caller may read a subject."""
 
     def filters(self) -> None:
-        """Declare that the result leaves out what the caller may not know."""
+        """Declare that the result leaves out everything that the caller may not know."""
 
     def may(self, operation: AccessOperation, resource: AccessResource) -> bool:
         """Return whether the caller may do ``operation`` to ``resource``."""
@@ -370,4 +370,4 @@ class Viewer(Protocol):
     def denial(
         self, operation: AccessOperation, resource: AccessResource | None = None, *, named: AccessResource | None = None
     ) -> Exception:
-        """Return the error for what the caller may not do, to what the request names by itself or as ``named``."""
+        """Return the error for an operation that the caller may not do to the request's resource or to ``named``."""

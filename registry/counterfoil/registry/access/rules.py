@@ -1,4 +1,4 @@
-"""Rules of access: patterns of resources, what each covers, and the rules in force."""
+"""Rules of access: patterns of resources, their coverage, and the rules in force."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMED: Final = (ResourceKind.KEK, ResourceKind.APPLICATION, ResourceKind.ENVIRO
 
 
 class InvalidPattern(ValueError):
-    """A text that is no pattern; the message says what is wrong and what would be right."""
+    """A text that is no pattern; the message names the mistake and its correction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class ResourcePattern:
     context: Glob = _ALL
 
     def covers(self, resource: AccessResource) -> bool:
-        """Return whether ``resource`` is one of those, or inside one of those."""
+        """Return whether ``resource`` is one that the pattern covers, or inside such a one."""
         match self.kind:
             case ResourceKind.REGISTRY:
                 return True
@@ -252,8 +252,8 @@ EVERYBODY: Final = "User:*"
 class AccessRule:
     """One rule about ``principal``: the text ``User:NAME``, ``Service:NAME``, ``Group:NAME``, or ``User:*``.
 
-    ``source`` is where it was written, for those who ask why: a file with its line, or the id of a binding.
-    ``is_final``: no denying rule has an effect on what it allows; the rules of the administrators in the file are.
+    ``source`` is where it was written, for callers who ask why: a file with its line, or the id of a binding.
+    ``is_final``: no denying rule has an effect on its permission; the rules of the administrators in the file are.
     """
 
     principal: str
@@ -271,7 +271,7 @@ class AccessRule:
 
 @dataclass(frozen=True, slots=True)
 class OperationScope:
-    """What a token is limited to: these operations, and those that they imply, on these resources."""
+    """The limit of a token: these operations, and all that they imply, on these resources."""
 
     operations: frozenset[AccessOperation]
     pattern: ResourcePattern
@@ -285,12 +285,12 @@ def lets_anonymous_in(rules: Iterable[AccessRule]) -> bool:
 def allow(
     principal: str, operations: Iterable[AccessOperation], on: ResourcePattern, *, source: str = ""
 ) -> AccessRule:
-    """Return the rule that ``principal`` may do ``operations``, and what they imply, to ``on``."""
+    """Return the rule that ``principal`` may do ``operations``, and all that they imply, to ``on``."""
     return AccessRule(principal, allows=True, operations=frozenset(operations), pattern=on, source=source)
 
 
 def deny(principal: str, operations: Iterable[AccessOperation], on: ResourcePattern, *, source: str = "") -> AccessRule:
-    """Return the rule that ``principal`` may not do ``operations``, nor what implies them, to ``on``."""
+    """Return the rule that ``principal`` may not do ``operations``, nor any that implies them, to ``on``."""
     return AccessRule(principal, allows=False, operations=frozenset(operations), pattern=on, source=source)
 
 
@@ -338,7 +338,7 @@ _DIGITS: Final = 16
 
 @dataclass(frozen=True)
 class RulesInForce:
-    """The rules, and the paths that need no credentials besides those of health; these are compared byte for byte.
+    """The rules, and the paths that need no credentials besides the paths of health; these are compared byte for byte.
 
     One that ends with a slash stands for the paths with one more segment.
     """
@@ -376,7 +376,7 @@ class RulesInForce:
 
 
 def rule_text(rule: AccessRule) -> str:
-    """Return what a rule says, without its place."""
+    """Return the text of a rule, without its place."""
     if rule.is_final:
         return f"{rule.principal} is one of the admins"
     operations = ", ".join(sorted(operation.value for operation in rule.operations))

@@ -1,4 +1,4 @@
-"""The commands that change what a store declares, and how all commands reach ``/auth/v1``."""
+"""The commands that change the declarations of a store, and how all commands reach ``/auth/v1``."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ async def _answer(app: ASGIApp, question: AccessRequest) -> Any:
 
 
 def stored_access(store: str) -> StoredAccess:
-    """Return what the store at ``store`` declares."""
+    """Return the declarations of the store at ``store``."""
     found: list[StoredAccess] = []
 
     async def read(administration: AccessAdministration) -> None:
@@ -202,7 +202,7 @@ def door(command: _Command) -> _Command:
 
 
 def password(*, from_stdin: bool) -> bytes:
-    """Return the password: the first line of standard input, or what is typed twice at the terminal."""
+    """Return the password: the first line of standard input, or a text typed twice at the terminal."""
     if from_stdin:
         return sys.stdin.buffer.readline().rstrip(b"\r\n")
     if not sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""The services of an application, the caller of a request, and what each route needs of it.
+"""The services of an application, the caller of a request, and the rights that each route needs.
 
 Needs are declared with the route, and checked before and while a request is handled; a route without a declaration
 fails when its module is imported. Where no authentication is set up, nothing is checked.
@@ -80,9 +80,9 @@ class ServerLifecycle:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The use cases of one application, and what else its endpoints need; they find it as ``app.state.services``.
+    """The use cases of one application, and the other needs of its endpoints; they find it as ``app.state.services``.
 
-    Responses are in one of ``dialects``; those of ``stale`` are sent while the store cannot be reached. With
+    Responses are in one of ``dialects``; the responses of ``stale`` are sent while the store cannot be reached. With
     ``nothing``, the use cases over an empty store, what a caller may not read is answered as if it were absent.
     ``refusal_pages`` is the path before the request id of the page about a refused registration; empty without pages.
     """
@@ -151,7 +151,7 @@ class RequestCaller:
 
     @property
     def requester(self) -> Requester:
-        """The requester of what the operation writes."""
+        """The author of the operation's writes."""
         request_id = self._scope[REQUEST_ID_KEY].decode("latin-1")
         principal = None if self.authenticated is None else self.authenticated.name
         return Requester(Author(principal, request_id if request_id.isprintable() else None), self._trail)
@@ -173,7 +173,7 @@ class RequestCaller:
         return self.authenticated is None or self.authenticated.rights.allows(operation, resource)
 
     def filters(self) -> None:
-        """Declare that the operation leaves out what the caller may not know, even if there is nothing to ask about."""
+        """Declare that the operation leaves out all that the caller may not know, even if there is nothing to ask."""
         self.has_asked = True
 
     def may_on(self, operation: AccessOperation, subject: QualifiedSubject) -> bool:
@@ -242,7 +242,7 @@ class RequestCaller:
             self.require_on(AccessOperation.IMPORT, subject)
 
     def require_targets(self, scope: QualifiedSubject, aliases: Iterable[str | None]) -> None:
-        """Raise ``Forbidden`` unless the caller may read the subjects that would be those of an alias."""
+        """Raise ``Forbidden`` unless the caller may read the subjects that an alias would have."""
         self.has_asked = True
         for alias in aliases:
             if alias:
@@ -275,24 +275,24 @@ class RequestCaller:
 
     @property
     def _hides_denials(self) -> bool:
-        """Whether denied reads are answered as what is absent."""
+        """Whether denied reads are answered as if the resource were absent."""
         return self._services.nothing is not None
 
     # --- errors
 
     def unknown(self, absent: RegistryError | None) -> RegistryError:
-        """Return the error about what the request leads to and the caller may not know.
+        """Return the error about a resource that the caller may not know.
 
-        It is ``absent`` where denied reads are answered as what is absent, and ``Forbidden`` without a name elsewhere.
+        It is ``absent`` where denied reads are answered as reads of nothing, elsewhere ``Forbidden`` without a name.
         """
         return absent if self._hides_denials and absent is not None else Forbidden(DENIED)
 
     def denial(
         self, operation: AccessOperation, resource: AccessResource | None = None, *, named: AccessResource | None = None
     ) -> Forbidden:
-        """Return the error for what the caller may not do, to ``resource`` in the path or to things that have no name.
+        """Return the error for an operation that the caller may not do to ``resource``, or to things without a name.
 
-        ``named`` is what the request names, if it is something else than ``resource``.
+        ``named`` is the resource that the request names, if it is another one than ``resource``.
         """
         self.denies_read = operation in _READS and resource != REGISTRY
         return self._denial(operation, resource, named=named)
@@ -329,7 +329,7 @@ class RequestCaller:
         return None if self._trail is None else self._trail.log.watches
 
     def record(self, answer: Answer) -> bool:
-        """Have recorded what the audit needs of ``answer``; return False if reads of it are, so that it is not cached.
+        """Record the audit's facts of ``answer``; return False if reads of it are, so that it is not cached.
 
         Raise ``StoreUnavailable`` if something must be recorded and cannot be.
         """
@@ -373,7 +373,7 @@ class On:
     flags: tuple[tuple[str, AccessOperation], ...] = ()
 
     async def check(self, request: ApiRequest, caller: RequestCaller) -> AccessResource:
-        """Return the resource; raise ``Forbidden`` unless the caller has what the request needs."""
+        """Return the resource; raise ``Forbidden`` unless the caller has the rights that the request needs."""
         resource = await self.scope(request, caller)
         flagged = (operation for flag, operation in self.flags if request.flag(flag))
         for operation in (self.operation, *flagged):
@@ -401,7 +401,7 @@ class Access:
         return replace(self, on=(*self.on, *other.on), asks=self.asks or other.asks)
 
     async def check(self, request: ApiRequest, caller: RequestCaller) -> Needs | None:
-        """Raise ``Forbidden`` unless the caller has what the request needs before its body is read.
+        """Raise ``Forbidden`` unless the caller has the rights that are needed before the body is read.
 
         Return the right of all callers who get the same response, if that is decided by it alone.
         """
@@ -429,7 +429,7 @@ FROM_BODY: Final = Access(asks=True)
 
 
 def on(operation: AccessOperation, scope: Scope, /, **flags: AccessOperation) -> Access:
-    """Return the need of ``operation`` on what ``scope`` finds; ``flags`` are what parameters of the query need."""
+    """Return the need of ``operation`` on the resource that ``scope`` finds; ``flags`` are the needs of parameters."""
     return Access(on=(On(operation, scope, tuple(flags.items())),))
 
 
@@ -443,7 +443,7 @@ def request_of(
 
 
 def guarded(app: ASGIApp, access: Access) -> ASGIApp:
-    """Return ``app``, which answers only callers who have what ``access`` says, for a route outside the API."""
+    """Return ``app``, which answers only callers with the rights in ``access``, for a route outside the API."""
 
     async def checked(scope: ASGIScope, receive: Receive, send: Send) -> None:
         if CALLER in scope:
@@ -471,7 +471,7 @@ async def the_subject(request: ApiRequest, _: RequestCaller) -> AccessResource:
 
 
 async def the_scope(request: ApiRequest, _: RequestCaller) -> AccessResource:
-    """Return the subject or context in the path, whose settings they are; those of the top level are the registry's."""
+    """Return the subject or context in the path, whose settings they are; the top level is the registry."""
     return scope_resource(request.scope_subject())
 
 

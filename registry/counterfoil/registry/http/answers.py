@@ -1,4 +1,4 @@
-"""Responses: media types, documents as bytes, errors, and what differs for clients of older versions."""
+"""Responses: media types, documents as bytes, errors, and the differences for clients of older versions."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ResponseDialect:
     leaves_out_owner_of_id: bool = False
 
     def without(self, document: Document, unwanted: frozenset[str]) -> Document:
-        """Return ``document`` without the ``unwanted`` fields and those that this version omits for Avro schemas."""
+        """Return ``document`` without the ``unwanted`` fields and the ones that this version omits for Avro schemas."""
         omits_type = self.leaves_out_avro and document.get("schemaType") == _AVRO
         return {
             name: value
@@ -262,9 +262,9 @@ def denied(
 ) -> Forbidden:
     """Return the error for ``operation``, which ``caller`` may not do to ``resource``.
 
-    ``named`` is what the request names, if it is something else. Who may not do ``operation`` to an alias either gets
-    the error for a name that is no alias; to others there is no command that explains the denial, since it would show
-    whose alias it is.
+    ``named`` is the resource that the request names, if it is another one. Who may not do ``operation`` to an alias
+    either gets the error for a name that is no alias; to others there is no command that explains the denial, since it
+    would show whose alias it is.
     """
     if named is not None and not caller.rights.allows(operation, named):
         resource = named
@@ -280,7 +280,7 @@ def denied(
 
 
 def refused_facts(caller: Caller, operation: AccessOperation, resource: AccessResource) -> dict[str, str]:
-    """Return what the audit says of a denial: the operation, the resource, and the rule that decided, if one did.
+    """Return the audit's facts about a denial: the operation, the resource, and the rule that decided, if one did.
 
     If that is a rule for a group of the caller, it is named.
     """
@@ -382,7 +382,7 @@ def answer(value: object, media_type: str, *, status: int = HTTPStatus.OK) -> Re
 
 
 def _json_text(value: object) -> bytes:
-    """Return a value as JSON; Python's own library prints what orjson has no room for, such as numbers over 64 bits."""
+    """Return a value as JSON; Python's own library prints values that orjson cannot, such as numbers over 64 bits."""
     try:
         return orjson.dumps(value)
     except TypeError:

@@ -179,7 +179,7 @@ _READS: Final = frozenset({"GET", "HEAD"})
 
 
 class PlainPort:
-    """Answers what arrives without TLS; ``url`` is the address with TLS, without a slash at its end."""
+    """Answers requests that arrive without TLS; ``url`` is the address with TLS, without a slash at its end."""
 
     def __init__(self, app: ASGIApp, url: str) -> None:
         self._app = app
@@ -224,7 +224,7 @@ def client_address(scope: Scope, proxies: ListedProxies | None, *, unknown: str 
 
 
 def client_network(scope: Scope, proxies: ListedProxies | None) -> str:
-    """Return what counts as one client: an address of IPv4, a network of IPv6."""
+    """Return the name that stands for one client: an address of IPv4, a network of IPv6."""
     return network_of(client_address(scope, proxies))
 
 
@@ -237,7 +237,7 @@ def sender_of(scope: Scope, proxies: ListedProxies | None) -> str:
 
 
 class PresentSender:
-    """Returns who sent the request that is handled; ``proxies`` returns those in front of the server."""
+    """Returns who sent the request that is handled; ``proxies`` returns the proxies in front of the server."""
 
     def __init__(self) -> None:
         self.proxies: Callable[[], ListedProxies | None] = no_proxies
@@ -324,7 +324,7 @@ class WholeAnswers(Protocol):
     known_caller: Any
 
     def answer(self, scope: Scope, head: Sequence[bytes], body: bytes) -> bool:
-        """Return whether the response was accepted: status 200, and the lines of ``head`` after those of the server."""
+        """Return whether the response was accepted: status 200, and the lines of ``head`` after the server's."""
 
 
 class PlainEnvelope:
@@ -456,7 +456,7 @@ class Envelope:
         self._fixed = fixed_headers(has_access_control=has_access_control)
 
     def _to_client(self, scope: Scope, send: Send) -> Send:
-        """Return what sends the response to one request."""
+        """Return the function that sends the response to one request."""
         pages = self._error_pages
         return send if pages is None or not is_of_pages(scope["path"]) else pages(scope, send)
 

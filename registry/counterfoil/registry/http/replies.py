@@ -90,10 +90,10 @@ class Basis(NamedTuple):
 
 
 class CachedReply(NamedTuple):
-    """A response, its route, what it depends on, and its entity tag if it has one.
+    """A response, its route, its dependencies, and its entity tag if it has one.
 
     ``may_be_stale``: it is also sent while the store cannot be reached. ``is_stale``: it is being sent so now.
-    ``needs`` is the right of those who get it; None where no authentication is set up.
+    ``needs`` is the right of callers who get it; None where no authentication is set up.
     """
 
     body: bytes
@@ -164,7 +164,7 @@ class Replies:
         return kept._replace(is_stale=True)
 
     def put(self, key: bytes, kept: CachedReply) -> None:
-        """Cache a response, unless what it depends on has changed while it was made."""
+        """Cache a response, unless a dependency has changed while it was made."""
         if self._stands(kept.basis):
             body = bytes(memoryview(kept.body))  # the JSON library's bytes take kilobytes more than their length
             self._kept.put(key, kept._replace(body=body), weight=len(key) + len(body) + _OVERHEAD_BYTES)

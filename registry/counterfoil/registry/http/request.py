@@ -148,7 +148,7 @@ def expected(what: str, *, empty: Any = _NOT_GIVEN) -> WrapValidator:
 
 
 def refusal(error: RequestValidationError) -> BadRequest:
-    """Return the error of the response: the first invalid value, and what is expected."""
+    """Return the error of the response: the first invalid value, and the expectation."""
     first = error.errors()[0]
     name = _name(first["loc"])
     if first["type"] == "missing":
@@ -159,7 +159,7 @@ def refusal(error: RequestValidationError) -> BadRequest:
 
 
 def _problem(error: Mapping[str, Any]) -> str:
-    """Return what is expected, in the words of JSON; for other errors pydantic's own sentence.
+    """Return the expectation, in the words of JSON; for other errors pydantic's own sentence.
 
     >>> _problem({"type": "too_short", "msg": "Tuple should have …", "ctx": {"min_length": 1}})
     'expected at least 1 of them'
@@ -485,7 +485,7 @@ class ApiRequest:
         return request
 
     def restart(self, cases: UseCases) -> None:
-        """Begin another attempt over ``cases``: what was read of the store is read again."""
+        """Begin another attempt over ``cases``: all reads of the store are repeated."""
         self.cases = cases
         self._subject = None
 

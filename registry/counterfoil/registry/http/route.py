@@ -162,7 +162,7 @@ class ServedRoute(Protocol):
 
     @property
     def only_reads(self) -> bool:
-        """Whether what may not be read is answered as if it were absent."""
+        """Whether a resource that may not be read is answered as if it were absent."""
 
     @property
     def may_be_stale(self) -> bool:
@@ -170,7 +170,7 @@ class ServedRoute(Protocol):
 
 
 class MadeAnswer(NamedTuple):
-    """The answer of one attempt, what it depends on if it may be cached, and the right of all who get the same."""
+    """The answer of one attempt, its dependencies if it may be cached, and the right of all who get the same."""
 
     answer: Answer
     basis: Basis | None
@@ -255,7 +255,7 @@ class Endpoint:
     async def made_for_caller(
         self, request: ApiRequest, caller: RequestCaller, services: Services
     ) -> tuple[MadeAnswer, bool]:
-        """Return what :meth:`_made` does; what the caller may not read may be answered as if it were absent."""
+        """Return the answer of :meth:`_made`; a resource that may not be read may be answered as if it were absent."""
         cases = services.cases
         if request.has_query and request.texts(AS_OF):
             cases = await self._cases_as_of(request.text(AS_OF), services)
@@ -288,7 +288,7 @@ class Endpoint:
     async def _current(
         self, attempt: Callable[[], Awaitable[MadeAnswer]], storage: Storage, catch_up: Callable[[], Awaitable[None]]
     ) -> MadeAnswer:
-        """Return the answer from what is stored now."""
+        """Return the answer from the present store."""
         if self._reads_store:
             await catch_up()
         return await until_current(attempt, catch_up=storage.catch_up)
@@ -296,7 +296,7 @@ class Endpoint:
     async def _attempt(
         self, request: ApiRequest, caller: RequestCaller, services: Services, cases: UseCases
     ) -> MadeAnswer:
-        """Return the answer over ``cases``; raise ``Forbidden`` unless the caller has what the route needs."""
+        """Return the answer over ``cases``; raise ``Forbidden`` unless the caller has the route's rights."""
         request.restart(cases)
         basis = needs = None
         if caller.authenticated is not None:
@@ -383,12 +383,12 @@ class DeclaredRoute(APIRoute):
         self.app = AsyncExitStackMiddleware(self._guarded(self.app))  # as FastAPI's own application does
 
     def _guarded(self, app: ASGIApp) -> ASGIApp:
-        """Return ``app``, which answers only callers who have what the route needs."""
+        """Return ``app``, which answers only callers with the rights that the route needs."""
         return guarded(app, self.access)
 
 
 class ApiRoute(DeclaredRoute):
-    """A route of the registry's API: negotiated media types, one error body, reads of what is stored now.
+    """A route of the registry's API: negotiated media types, one error body, reads of the present store.
 
     ``errors`` are its errors beside those that any request can cause, ``result`` is the shape of a success (a pydantic
     model if FastAPI validates it) and ``status`` its status; without a result it is 204. ``has_tag``: the response
@@ -493,7 +493,7 @@ class ValidatedRoute(ApiRoute):
     """
 
     def get_route_handler(self) -> Callable[[Request], Any]:
-        """Return FastAPI's own handler, wrapped in what surrounds every operation of the API."""
+        """Return FastAPI's own handler, inside the steps that surround every operation of the API."""
         if self.response_model is None and self.dependant.call is not None:
             self.dependant.call = _printed(self.dependant.call, self.status_code or HTTPStatus.OK)
         handler = super().get_route_handler()
@@ -514,7 +514,7 @@ class ValidatedRoute(ApiRoute):
 
 
 class _PrintedAnswer(Response):
-    """The response for an :class:`Answer` of an endpoint that FastAPI calls: with it, what the answer declares."""
+    """The response for an :class:`Answer` of an endpoint that FastAPI calls: with it, the answer's declarations."""
 
     given: Answer
 

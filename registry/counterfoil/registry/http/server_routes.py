@@ -98,7 +98,7 @@ class LiveBody(BaseModel):
 
 
 class StepBody(BaseModel):
-    """One of the steps before requests are served; ``on`` says what it waits on."""
+    """One of the steps before requests are served; ``on`` names the thing that it waits for."""
 
     step: str
     state: str

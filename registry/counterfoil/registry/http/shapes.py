@@ -87,7 +87,7 @@ def required(key: str, described: JsonSchema, about: str = "") -> BodyProperty:
 def properties_of(
     form: ObjectForm[Any], *, always: Iterable[str] = (), is_change: bool = False
 ) -> tuple[BodyProperty, ...]:
-    """Return the members of ``form``: required are those that its responses must have, and those named in ``always``.
+    """Return the members of ``form``: its responses must have the required ones, and the ones in ``always``.
 
     With ``is_change``, an absent member is not changed, so that there are no defaults.
     """
@@ -116,7 +116,7 @@ def shape_of(form: ObjectForm[Any]) -> BodyShape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneOfShapes(HasJsonSchema):
-    """As a JSON schema: values of one of several shapes, by what was asked."""
+    """As a JSON schema: values of one of several shapes, by the request."""
 
     shapes: tuple[JsonSchema, ...]
 
@@ -144,7 +144,7 @@ def schema_of(described: JsonSchema) -> Document:
 
 
 def components(described: Iterable[JsonSchema]) -> dict[str, Document]:
-    """Return the JSON schemas of all shapes in ``described``, and of those in their members, by name."""
+    """Return the JSON schemas of all shapes in ``described``, and of the shapes in their members, by name."""
     found: dict[str, Document] = {}
     waiting = list(described)
     while waiting:
@@ -220,7 +220,7 @@ _LISTS: Final = frozenset({"associationType", "findTags", "key", "lifecycle", "v
 
 
 def described_request(path: str, query: Sequence[str], body: HasJsonSchema | None) -> Document:
-    """Return a request's OpenAPI description: the parameters in the path, those in ``query``, the body's shape.
+    """Return a request's OpenAPI description: the parameters in the path and in ``query``, the body's shape.
 
     >>> described_request("/mode/{subject}", (), None)
     {'parameters': [{'name': 'subject', 'in': 'path', 'required': True, 'schema': {'type': 'string'}}]}

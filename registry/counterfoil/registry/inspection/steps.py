@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 from uuid import UUID
 
@@ -88,7 +89,7 @@ class VersionSteps:
             except InvalidSchema:
                 return None
             await asyncio.sleep(0)  # parsing has just held the event loop
-        found = find_step(schemas[0], schemas[1], max_steps=_QUICK_STEPS)
+        found = await self._long.here(partial(find_step, schemas[0], schemas[1], max_steps=_QUICK_STEPS))
         return self._kept(subject, pair, found) if found.is_whole else None
 
     async def _steps_beside(self, subject: QualifiedSubject, pairs: Sequence[_Pair]) -> Sequence[StepFacts]:

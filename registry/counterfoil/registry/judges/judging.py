@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from counterfoil.schema.errors import JudgementUndecided, TooManyJudgements
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Awaitable, Callable, Generator
 
 
 # Judgements that take long, beside the event loop: a bounded number of them, and of each caller.
@@ -118,6 +118,7 @@ class LongJudgements:
         self._running = 0
         self._of_callers: Counter[str] = Counter()
         self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self._turns = LoopTurns()
 
     @property
     def waiting(self) -> int:
@@ -142,9 +143,43 @@ class LongJudgements:
             self.judges.give_up(running)
             raise
 
+    async def here(self, work: Callable[..., _T], *given: object) -> _T:
+        """Return ``work(*given)``, a judgement of a few milliseconds that is made in the event loop, in its turn."""
+        return await self._turns.run(work, *given)
+
+    async def here_in_parts(self, parts: Generator[None, None, _T], *, most_s: float) -> _T:
+        """Return the result of work in parts, each of which is made in the event loop in its turn.
+
+        Raises ``JudgementUndecided`` if they have taken more than ``most_s`` of this thread's time together.
+        """
+        worked_s = 0.0
+
+        def next_part() -> tuple[_T] | None:
+            nonlocal worked_s
+            begun_s = time.thread_time()
+            try:
+                next(parts)
+            except StopIteration as end:
+                return (end.value,)
+            finally:
+                worked_s += time.thread_time() - begun_s
+            return None
+
+        try:
+            while worked_s <= most_s:
+                found = await self.here(next_part)
+                if found is not None:
+                    return found[0]
+                await asyncio.sleep(0)
+        finally:
+            parts.close()
+        raise JudgementUndecided("The work takes too long for the event loop")
+
     def queue(self, *, max_waiting: int) -> LongJudgements:
         """Return another queue for the same judges, without a limit for each caller; callers take turns there, too."""
-        return LongJudgements(self.judges, max_waiting=max_waiting, most_of_caller=0, asker=self._asker)
+        other = LongJudgements(self.judges, max_waiting=max_waiting, most_of_caller=0, asker=self._asker)
+        other._turns = self._turns
+        return other
 
     async def close(self) -> None:
         """Begin nothing more."""
@@ -215,10 +250,40 @@ class LongJudgements:
             del self._of_callers[asker]
 
 
-# Pauses of long work in the event loop, in which other requests are handled.
+# Turns and pauses of work in the event loop, between which other requests are handled.
 
 PAUSE_AFTER_S: Final = 0.005
 """The time of work after which there is a pause."""
+
+
+class LoopTurns:
+    """Keeps pieces of work in the event loop apart: after a long one, the loop is for others as long as it took.
+
+    Each piece has its own limit. Without turns, those of many requests that come together would hold the loop for the
+    sum of them.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._next_s = 0.0
+
+    async def run(self, work: Callable[..., _T], *given: object) -> _T:
+        """Return ``work(*given)`` as soon as the loop has been for others long enough."""
+        begun_s = self._clock()
+        while begun_s < self._next_s:
+            await self._sleep(self._next_s - begun_s)
+            begun_s = self._clock()
+        try:
+            return work(*given)
+        finally:
+            now_s = self._clock()
+            if now_s - begun_s > PAUSE_AFTER_S:
+                self._next_s = now_s + (now_s - begun_s)
 
 
 class Pauses:
@@ -239,22 +304,3 @@ class Pauses:
             self.worked_s += worked_s
             await asyncio.sleep(0)
             self._resumed_s = self._clock()
-
-
-async def in_event_loop(parts: Generator[None, None, _T], *, most_s: float) -> _T:
-    """Return the result of work in parts, between which other requests are handled.
-
-    Raises ``JudgementUndecided`` if it has taken longer than ``most_s`` after a part.
-    """
-    pauses = Pauses()
-    try:
-        while True:
-            next(parts)
-            await pauses.pause_if_due()
-            if pauses.worked_s > most_s:
-                raise JudgementUndecided("The work takes too long for the event loop")
-    except StopIteration as end:
-        found: _T = end.value
-        return found
-    finally:
-        parts.close()

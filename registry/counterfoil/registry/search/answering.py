@@ -1,4 +1,4 @@
-"""One search in an index: from its words, or from the few subjects that a caller may read."""
+"""One search in an index: which rows are read, which of them are hits, and what is shown of these."""
 
 from __future__ import annotations
 
@@ -8,18 +8,11 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counterfoil.registry.judges.judging import Pauses
-from counterfoil.registry.search.lives import (
-    KIND_OF_ROLE,
-    HitRole,
-    IndexedSubject,
-    LifeState,
-    folded_document,
-    subject_of,
-)
+from counterfoil.registry.search.few_subjects import FewSubjectsRows
+from counterfoil.registry.search.lives import KIND_OF_ROLE, HitRole, LifeState, subject_of
 from counterfoil.registry.search.matching import FoundRow, QueryMatcher, Rank
 from counterfoil.registry.search.questions import WordScope, in_parts
-from counterfoil.registry.search.rows import LAST_KEY, MAX_COUNTED, IndexRows, RankedRow, RoleCount, rank_of
+from counterfoil.registry.search.rows import LAST_KEY, IndexRows, RankedRow, RoleCount
 from counterfoil.registry.search.texts import marks_in
 from counterfoil.schema.rest.search_index import HitKind, SearchHit, SearchResult
 from counterfoil.schema.texts import counted
@@ -30,8 +23,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.search.protocol import IndexTransaction
     from counterfoil.registry.search.questions import SearchQuery, SearchQuestion
 
-FEW_SUBJECTS: Final = 100
-"""A caller who may read no more subjects is answered from what the index has of each, without its words."""
+FEW_SUBJECTS: Final = 500
+"""A caller who may read no more subjects is answered from the words that these have, without those of others."""
 
 _EXAMINED: Final = 2_000
 """The rows of readable subjects that one request looks at."""
@@ -124,11 +117,7 @@ class IndexSearch:
         if not self._query.words:
             page = await self._subjects(matcher, readable, after)
         else:
-            few = None if readable.is_whole else await self._few(readable)
-            if few is None:
-                page = await self._of_index(matcher, readable, after)
-            else:
-                page = await self._of_few(matcher, few, after)
+            page = await self._of_words(matcher, readable, after)
         hits = await self._hits(matcher, page.rows)
         nearest: Sequence[str] = ()
         if not page.rows and page.next is None and after is None and not result.hits:
@@ -183,48 +172,38 @@ class IndexSearch:
 
     # --- from the words of the index
 
-    async def _of_index(self, matcher: QueryMatcher, readable: ReadableRanges, after: Rank | None) -> _Page:
-        rows = IndexRows(self._index, self._found, self._g, matcher, ranges=readable.ranges, is_whole=readable.is_all)
+    async def _of_words(self, matcher: QueryMatcher, readable: ReadableRanges, after: Rank | None) -> _Page:
+        few = None if readable.is_whole else await self._few(readable)
+        rows: IndexRows | FewSubjectsRows
+        if few is None:
+            wanted = self._question.limit + 1
+            rows = IndexRows(self._index, self._found, self._g, matcher, ranges=readable.ranges, wanted=wanted)
+        else:
+            readable = ReadableRanges([], readable.visible)
+            rows = FewSubjectsRows(self._index, self._found, self._g, matcher, scopes=few)
         gathered = _Gathered(matcher, readable, self._question.limit)
-        counts_rows = after is None and matcher.is_simple and readable.is_exact and len(matcher.states) == 1
+        counts_on = self._question.counts and after is None
+        is_all_counted = readable.is_all or few is not None
+        is_counted = is_all_counted and matcher.is_simple and len(matcher.states) == 1
         async for ranked in rows.in_order(self._roles, after):
-            if gathered.takes(ranked, counts_on=after is None and not counts_rows):
+            if gathered.takes(ranked, counts_on=counts_on and not is_counted):
                 break
-        self._is_cut = self._is_cut or rows.is_cut
-        counts = await rows.counts(self._roles, matcher.states[0]) if counts_rows else gathered.counts()
+        if not counts_on:
+            return _Page(gathered.rows, gathered.next)
+        counts = await rows.counts(self._roles, matcher.states[0]) if is_counted else gathered.counts()
+        self._is_cut = self._is_cut or (isinstance(rows, IndexRows) and rows.is_cut)
         return _Page(gathered.rows, gathered.next, counts)
 
-    # --- from the subjects themselves
+    # --- subjects
 
     async def _few(self, readable: ReadableRanges) -> list[str] | None:
         """Return the keys of the subjects that may be read; None if they are not few."""
-        scopes: list[str] = []
-        statement = self._index.database.dialect.subjects_in(self._g, "scope")
-        for low, high in readable.ranges:
-            rows = await self._found.rows(statement, low, high, self._most_of_few + 1 - len(scopes))
-            scopes += [scope for (scope,) in rows]
-            if len(scopes) > self._most_of_few:
-                return None
+        dialect = self._index.database.dialect
+        given = (dialect.ranges(readable.ranges), self._most_of_few + 1)
+        scopes = [scope for (scope,) in await self._found.rows(dialect.scopes_within(self._g), *given)]
+        if len(scopes) > self._most_of_few:
+            return None
         return [scope for scope in scopes if readable.shows(scope)]
-
-    async def _of_few(self, matcher: QueryMatcher, scopes: Sequence[str], after: Rank | None) -> _Page:
-        documents = await self._index.packed_documents(self._found, self._g, scopes)
-        pauses, roles = Pauses(), set(self._roles)
-        found: list[RankedRow] = []
-        for scope in scopes:
-            await pauses.pause_if_due()
-            subject, folded = subject_of(scope), folded_document(documents[scope])
-            if folded is not None and not matcher.may_fit(folded, subject.name):
-                continue  # most have no hit, and are not unpacked
-            for made in IndexedSubject.unpacked(documents[scope], keeps=matcher.may_match).rows(subject):
-                row = FoundRow.of(made)
-                tier = matcher.tier(row.role, row.text, made.word.folded) if row.role in roles else None
-                if tier is not None and matcher.fits(row):
-                    found.append(RankedRow(rank_of(tier, row), row))
-        found.sort()
-        rest = [each for each in found if after is None or each.rank > after]
-        page = rest[: self._question.limit]
-        return _Page(page, page[-1].rank if len(rest) > len(page) else None, _counts_of(found))
 
     async def _subjects(self, matcher: QueryMatcher, readable: ReadableRanges, after: Rank | None) -> _Page:
         """Return subjects in order, for a query that has no words but a language, or ``is:deleted``."""
@@ -262,15 +241,15 @@ class IndexSearch:
         if not words or not readable.ranges:
             return []
         rows = IndexRows(self._index, self._found, self._g, matcher, ranges=readable.ranges)
-        texts: dict[str, dict[int, str]] = {}
-        for number, text, folded in await rows.like(words[0], _CLOSE):
-            texts.setdefault(folded, {})[number] = text
-        roles = [HitRole.SUBJECT, HitRole.ELEMENT, HitRole.SYMBOL, HitRole.TAG]
+        texts: dict[str, dict[str, list[tuple[int, HitRole]]]] = {}
+        for role in (HitRole.SUBJECT, HitRole.ELEMENT, HitRole.SYMBOL, HitRole.TAG):
+            for each in await rows.like(role, words[0], _CLOSE):
+                texts.setdefault(each.folded, {}).setdefault(each.text, []).append((each.number, role))
         found: list[str] = []
         for folded in get_close_matches(words[0], texts, n=_CLOSE, cutoff=_CUTOFF):
-            for number, text in sorted(texts[folded].items(), key=lambda each: each[1]):
-                if any(readable.shows(row.scope) for row in await rows.has_row(number, roles)):
-                    found.append(text)
+            for text, places in sorted(texts[folded].items()):
+                shown = [row for place in places for row in await rows.has_row(*place) if readable.shows(row.scope)]
+                found += [text] if shown else []
                 if len(found) == _NEAREST:
                     return found
         return found
@@ -315,22 +294,9 @@ class _Gathered:
     def counts(self) -> list[RoleCount]:
         """Return the numbers of hits."""
         return [
-            RoleCount(role, number, len(self._scopes[role]), self._is_cut)
+            RoleCount(role, number, 0 if self._is_cut else len(self._scopes[role]), self._is_cut)
             for role, number in sorted(self._counts.items())
         ]
-
-
-def _counts_of(rows: Sequence[RankedRow]) -> list[RoleCount]:
-    counts = Counter(each.row.role for each in rows)
-    return [
-        RoleCount(
-            role,
-            min(number, MAX_COUNTED),
-            len({each.row.scope for each in rows if each.row.role is role}),
-            number > MAX_COUNTED,
-        )
-        for role, number in sorted(counts.items())
-    ]
 
 
 def _by_kind(counts: Sequence[RoleCount]) -> list[RoleCount]:

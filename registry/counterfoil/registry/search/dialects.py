@@ -1,7 +1,10 @@
-"""The tables of an index and the queries of them, in the SQL of SQLite and of PostgreSQL.
+"""The tables of an index and the queries of them, as far as SQLite and PostgreSQL have the same SQL.
 
 All tables have a generation in their names: a new one is filled beside the one that answers queries. The arguments of
 statements are written ``$1``, ``$2``, …; lists are arguments as :meth:`IndexDialect.numbers` and its like make them.
+
+A generation is filled without most of its keys, and gets them at the end, by sorting: to put each row at its place in
+a large table takes many times as long. So it answers no query before.
 """
 
 from __future__ import annotations
@@ -11,19 +14,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
+from counterfoil.registry.search.lives import HitRole, IndexWord
 from counterfoil.registry.search.texts import trigrams
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """The format of an index; one of another format is removed and built anew."""
 
-Statement: TypeAlias = "tuple[str, tuple[object, ...]]"
+Statement: TypeAlias = "tuple[str, tuple[Any, ...]]"
 """A statement and its arguments."""
 
-HIT_COLUMNS: Final = "word, role, state, scope, place, path, type, tags, language, since, until"
+HIT_COLUMNS: Final = "word, state, scope, place, path, type, tags, language, since, until"
 TABLES: Final = ("words", "hits", "subjects", "fingerprints", "unreadable")
-
-MAX_CANDIDATES: Final = 5_000
-"""The largest number of names or texts that one word of a query is compared with."""
 
 REFUSAL_TABLES: Final = ("refusals_1", "refusal_requests_1")
 """The tables of refused registrations, which are of no generation and stay where an index is built anew.
@@ -31,7 +32,8 @@ REFUSAL_TABLES: Final = ("refusals_1", "refusal_requests_1")
 The number in their names is that of their format: another one has tables of its own.
 """
 
-_MAX_PARTS: Final = 16
+MAX_PARTS: Final = 16
+"""The trigrams of a word that are looked up."""
 
 
 def qualified(columns: str, table: str) -> str:
@@ -61,7 +63,11 @@ class IndexDialect(ABC):
 
     @abstractmethod
     def creation(self, g: int) -> list[str]:
-        """Return the statements that make the tables of a generation."""
+        """Return the statements that make the tables of a generation that is to be filled."""
+
+    @abstractmethod
+    def completion(self, g: int) -> list[list[str]]:
+        """Return the statements that make it ready for queries and for changes, as some transactions."""
 
     def removal(self, g: int) -> list[str]:
         """Return the statements that remove them, where they are."""
@@ -90,6 +96,10 @@ class IndexDialect(ABC):
     def among(self, expression: str, argument: str) -> str:
         """Return the condition that an expression is one of the texts in an argument."""
 
+    def places(self, values: Sequence[tuple[int, int, str]]) -> str:
+        """Return places of hits (word, state, scope) as one argument."""
+        return json.dumps(values)
+
     def ranges(self, values: Sequence[tuple[str, str]]) -> str:
         """Return ranges of keys as one argument."""
         return json.dumps(values)
@@ -100,92 +110,142 @@ class IndexDialect(ABC):
     def words_with_keys(self, g: int) -> str:
         """Return the query of key and number of the words with the digests ``$1``."""
 
+    @abstractmethod
     def put_word(self, g: int) -> str:
-        """Return the statement that adds a word (key, text, folded, beginning) unless it is there.
-
-        ``beginning`` is what a documentation text is sorted by; that of a name is NULL.
-        """
-        return (
-            f"INSERT INTO {self.table('words', g)} (key, text, folded, beginning) VALUES ($1, $2, $3, $4) "
-            "ON CONFLICT (key) DO NOTHING"
-        )
+        """Return the statement that adds a word unless it is there."""
 
     @abstractmethod
-    def put_parts(self, g: int) -> str:
-        """Return the statement that adds a name (number, folded) to an index of parts of its own; empty if none."""
+    def word_row(self, word: IndexWord, key: bytes) -> tuple[object, ...]:
+        """Return the arguments of that statement for a word with its digest."""
 
-    @abstractmethod
-    def put_doc_words(self, g: int) -> str:
-        """Return the statement that adds a documentation text (number, words) to the index of words; empty if none."""
+    def put_parts(self, g: int) -> list[str]:
+        """Return the statements that add the words with the numbers ``$1`` to indexes of parts of their own."""
+        del g
+        return []
 
-    @abstractmethod
-    def doc_argument(self, words: Sequence[str]) -> object:
-        """Return the words of a documentation text as an argument of that statement."""
+    def fill_hit(self, g: int) -> str:
+        """Return the statement that adds a hit to a generation that is being filled."""
+        values = ", ".join(f"${number}" for number in range(1, 11))
+        return f"INSERT INTO {self.filled_table(g)} ({HIT_COLUMNS}) VALUES ({values})"
+
+    def filled_table(self, g: int) -> str:
+        """Return the name of the table that has the hits of a generation until it is complete."""
+        return self.table("hits", g)
 
     def put_hit(self, g: int) -> str:
         """Return the statement that adds a hit, or replaces it."""
-        values = ", ".join(f"${number}" for number in range(1, 12))
+        values = ", ".join(f"${number}" for number in range(1, 11))
         changed = ", ".join(
             f"{each} = excluded.{each}" for each in ("path", "type", "tags", "language", "since", "until")
         )
         return (
             f"INSERT INTO {self.table('hits', g)} ({HIT_COLUMNS}) VALUES ({values}) "
-            f"ON CONFLICT (word, role, state, scope, place) DO UPDATE SET {changed}"
+            f"ON CONFLICT (word, state, scope, place) DO UPDATE SET {changed}"
         )
 
     def remove_hit(self, g: int) -> str:
         """Return the statement that removes the hit with a key."""
-        return (
-            f"DELETE FROM {self.table('hits', g)} "
-            "WHERE word = $1 AND role = $2 AND state = $3 AND scope = $4 AND place = $5"
-        )
+        return f"DELETE FROM {self.table('hits', g)} WHERE word = $1 AND state = $2 AND scope = $3 AND place = $4"
 
-    # --- names and texts
+    # --- names and texts: number, text, folded, key
 
-    def names_from(self, g: int) -> str:
-        """Return the query of names (number, text, folded, key) from ``$1`` on and below ``$2``, ``$3`` at most."""
+    def words_from(self, g: int, condition: str = "") -> str:
+        """Return the query of words of the role ``$1`` behind ``$2``, ``$3`` (folded, key) and below ``$4``.
+
+        ``$5`` at most, in order; each has to fulfil a ``condition`` of :meth:`with_part` or :meth:`with_doc_words`.
+        """
         return (
-            f"SELECT id, text, folded, key FROM {self.table('words', g)} "
-            "WHERE folded >= $1 AND folded < $2 ORDER BY folded, text LIMIT $3"
+            f"SELECT id, text, folded, key FROM {self.table('words', g)} WHERE role = $1 AND (folded, key) > ($2, $3)"
+            f" AND folded < $4{condition} ORDER BY folded, key LIMIT $5"
         )
 
     @abstractmethod
-    def names_with_part(self, g: int, word: str, limit: int) -> Statement:
-        """Return the query of names (number, text, folded, key) with ``word`` inside."""
+    def contains(self, text: str, part: str) -> str:
+        """Return the condition that the text of an expression contains another one."""
 
     @abstractmethod
-    def names_like(self, g: int, word: str, limit: int) -> Statement | None:
-        """Return the query of some names (number, text, folded, key) with three characters of ``word`` inside.
+    def is_beyond_ascii(self, text: str) -> str:
+        """Return the condition that the text of an expression has characters beyond ASCII."""
+
+    def with_part(self, words: Sequence[str], first: int) -> Statement:
+        """Return the condition that a name contains one of some words, the arguments of which begin at ``first``."""
+        return " OR ".join(self.contains("folded", f"${first + at}") for at in range(len(words))), tuple(words)
+
+    def with_doc_words(self, words: Sequence[Sequence[str]], first: int) -> Statement:
+        """Return a condition that documentation fulfils if it may have all parts of one of some words.
+
+        A text beyond ASCII may be folded in ways that the database does not know.
+        """
+        text = "lower(text)"
+        for sign in "_-.":
+            text = f"replace({text}, '{sign}', '')"
+        conditions = [self.is_beyond_ascii("text")]
+        arguments: list[str] = []
+        for parts in words:
+            both = [self.contains(text, f"${first + len(arguments) + at}") for at in range(len(parts))]
+            conditions.append(f"({' AND '.join(both)})")
+            arguments += parts
+        return " OR ".join(conditions), tuple(arguments)
+
+    def words_among(
+        self, g: int, *, numbers: Sequence[int], names: Sequence[str], docs: Sequence[Sequence[str]]
+    ) -> Statement:
+        """Return the query of word and role of those words with some numbers that may match words of a query."""
+        conditions: list[str] = []
+        arguments: tuple[Any, ...] = (self.numbers(numbers),)
+        if names:
+            part, given = self.with_part([*names], len(arguments) + 1)
+            conditions.append(f"(role <> {int(HitRole.DOC)} AND ({part}))")
+            arguments += given
+        if docs:
+            part, given = self.with_doc_words([*docs], len(arguments) + 1)
+            conditions.append(f"(role = {int(HitRole.DOC)} AND ({part}))")
+            arguments += given
+        return f"{self._numbered(g)} AND ({' OR '.join(conditions) or 'false'})", arguments
+
+    @abstractmethod
+    def _numbered(self, g: int) -> str:
+        """Return the query of word and role of the words with the numbers ``$1``."""
+
+    @abstractmethod
+    def names_with_part(self, g: int, role: HitRole, word: str, limit: int) -> Statement:
+        """Return the query of words of a role with ``word`` inside, in any order; only where ``has_parts``."""
+
+    @abstractmethod
+    def names_like(self, g: int, role: HitRole, word: str, limit: int) -> Statement | None:
+        """Return the query of some words of a role with three characters of ``word`` inside.
 
         None where there is no index of parts.
         """
 
     @abstractmethod
     def docs_with_words(self, g: int, words: Sequence[str], limit: int) -> Statement:
-        """Return the query of texts (number, text, beginning, key) that have words which begin with ``words``.
-
-        Where there is no index of words, it is the query of all, and the caller compares them.
-        """
+        """Return the query of texts that have words which begin with ``words``; only where ``has_doc_words``."""
 
     # --- hits
 
     @abstractmethod
     def hits_in_order(self, g: int) -> str:
-        """Return the query of hits of the words ``$1`` in the ranges ``$2``, with role ``$3`` and state ``$4``.
+        """Return the query of hits of the words ``$1`` in the ranges ``$2``, with the state ``$3``.
 
-        At most ``$5``, behind the key ``$6``, ``$7``; in the order of the words, the ranges, and then of their keys.
+        At most ``$4``, behind the key ``$5``, ``$6``; in the order of the words, the ranges, and then of their keys.
         """
 
     @abstractmethod
-    def hits_counted(self, g: int) -> str:
-        """Return the query of the number of these hits and of their subjects, where ``$5`` are counted at most."""
+    def hits_at(self, g: int) -> str:
+        """Return the query of the hits at the places ``$1``, in their order."""
 
     @abstractmethod
-    def hits_by_role(self, g: int) -> str:
-        """Return the query of role, state, and the numbers of hits and of their subjects, of the words ``$1``.
+    def hits_counted(self, g: int, condition: str) -> str:
+        """Return the query of the numbers of hits and of their subjects, of words with the role ``$1``.
 
-        At most ``$2`` hits are looked at, in all subjects.
+        Those with the numbers ``$5``, and those from ``$2`` on and below ``$3`` that fulfil a ``condition``; with the
+        state ``$4``. At most ``$6`` hits are counted.
         """
+
+    @abstractmethod
+    def scopes_within(self, g: int) -> str:
+        """Return the query of the keys of the subjects in the ranges ``$1``, ``$2`` at most, in their order."""
 
     def subjects_in(self, g: int, columns: str, condition: str = "") -> str:
         """Return the query of the subjects in the range from ``$1`` on and below ``$2``, ``$3`` at most."""
@@ -195,171 +255,10 @@ class IndexDialect(ABC):
         )
 
 
-_HIT_OF_RANGE: Final = "h.word = {word} AND h.role = $3 AND h.state = $4 AND h.scope >= {low} AND h.scope < {high}"
+HIT_OF_RANGE: Final = "h.word = {word} AND h.state = $3 AND h.scope >= {low} AND h.scope < {high}"
 
 
-class SqliteDialect(IndexDialect):
-    """The statements for SQLite; ``has_parts`` is whether it has FTS5 with trigrams.
-
-    The full-text tables have no content and no positions: they say which rows may match, and ``instr`` says which do.
-    A row of them cannot be removed; it is of no word any more then.
-    """
-
-    schema = ""
-
-    def __init__(self, *, has_parts: bool) -> None:
-        self.has_parts = self.has_doc_words = has_parts
-
-    def creation(self, g: int) -> list[str]:
-        """Return the statements that make the tables of a generation."""
-        words, hits = self.table("words", g), self.table("hits", g)
-        made = [
-            (
-                f"CREATE TABLE {words} (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, text TEXT NOT NULL,"
-                " folded TEXT, beginning TEXT)"
-            ),
-            f"CREATE INDEX {words}_folded ON {words} (folded, text) WHERE folded IS NOT NULL",
-            (
-                f"CREATE TABLE {hits} (word INTEGER, role INTEGER, state INTEGER, scope TEXT, place INTEGER, path TEXT,"
-                " type TEXT, tags TEXT, language TEXT, since INTEGER, until INTEGER,"
-                " PRIMARY KEY (word, role, state, scope, place)) WITHOUT ROWID"
-            ),
-            (
-                f"CREATE TABLE {self.table('subjects', g)} (scope TEXT PRIMARY KEY, latest INTEGER,"
-                " last INTEGER NOT NULL,"
-                " language TEXT NOT NULL, document BLOB NOT NULL) WITHOUT ROWID"
-            ),
-            (
-                f"CREATE TABLE {self.table('fingerprints', g)} (fingerprint BLOB, guid BLOB,"
-                " PRIMARY KEY (fingerprint, guid)) WITHOUT ROWID"
-            ),
-            (
-                f"CREATE TABLE {self.table('unreadable', g)} (scope TEXT, version INTEGER, problem TEXT NOT NULL,"
-                " PRIMARY KEY (scope, version)) WITHOUT ROWID"
-            ),
-        ]
-        if self.has_parts:
-            options = "content='', detail=none, columnsize=0"
-            made += [
-                f"CREATE VIRTUAL TABLE parts_{g} USING fts5 (folded, tokenize='trigram case_sensitive 1', {options})",
-                f"CREATE VIRTUAL TABLE docs_{g} USING fts5 (words, tokenize='ascii', {options})",
-            ]
-        return made
-
-    def removal(self, g: int) -> list[str]:
-        """Return the statements that remove them, where they are."""
-        return [*super().removal(g), f"DROP TABLE IF EXISTS parts_{g}", f"DROP TABLE IF EXISTS docs_{g}"]
-
-    @property
-    def refusal_tables(self) -> list[str]:
-        """The statements that make the tables of refusals."""
-        return _refusal_tables("", number="INTEGER", data="BLOB")
-
-    def numbers(self, values: Sequence[int]) -> object:
-        """Return numbers as one argument."""
-        return json.dumps(values)
-
-    def digests(self, values: Sequence[bytes]) -> object:
-        """Return digests as one argument."""
-        return json.dumps([each.hex() for each in values])
-
-    def texts(self, values: Sequence[str]) -> object:
-        """Return texts as one argument."""
-        return json.dumps(values)
-
-    def among(self, expression: str, argument: str) -> str:
-        """Return the condition that an expression is one of the texts in an argument."""
-        return f"{expression} IN (SELECT value FROM json_each({argument}))"
-
-    def words_with_keys(self, g: int) -> str:
-        """Return the query of key and number of the words with the digests ``$1``."""
-        return (
-            f"SELECT w.key, w.id FROM json_each($1) k CROSS JOIN {self.table('words', g)} w ON w.key = unhexed(k.value)"
-        )
-
-    def put_parts(self, g: int) -> str:
-        """Return the statement that adds a name to the index of parts."""
-        return f"INSERT INTO parts_{g} (rowid, folded) VALUES ($1, $2)" if self.has_parts else ""
-
-    def put_doc_words(self, g: int) -> str:
-        """Return the statement that adds a documentation text to the index of words."""
-        return f"INSERT INTO docs_{g} (rowid, words) VALUES ($1, $2)" if self.has_parts else ""
-
-    def doc_argument(self, words: Sequence[str]) -> object:
-        """Return the words of a documentation text as an argument of that statement."""
-        return " ".join(words)
-
-    def names_with_part(self, g: int, word: str, limit: int) -> Statement:
-        """Return the query of names with ``word`` inside."""
-        words = self.table("words", g)
-        if not self.has_parts:
-            scan = (
-                f"SELECT id, text, folded, key FROM {words} WHERE folded IS NOT NULL AND instr(folded, $1) > 0 LIMIT $2"
-            )
-            return scan, (word, limit)
-        wanted = " AND ".join(_quoted(part) for part in trigrams(word)[:_MAX_PARTS])
-        return (
-            (
-                f"SELECT w.id, w.text, w.folded, w.key FROM (SELECT rowid AS id FROM parts_{g} WHERE parts_{g} MATCH $1"
-                f" LIMIT $3) p CROSS JOIN {words} w ON w.id = p.id WHERE instr(w.folded, $2) > 0"
-            ),
-            (wanted, word, limit),
-        )
-
-    def names_like(self, g: int, word: str, limit: int) -> Statement | None:
-        """Return the query of some names that have three characters in common with ``word``."""
-        parts = trigrams(word)[:_MAX_PARTS]
-        if not (self.has_parts and parts):
-            return None
-        return (
-            (
-                f"SELECT w.id, w.text, w.folded, w.key FROM (SELECT rowid AS id FROM parts_{g} WHERE parts_{g} MATCH $1"
-                f" LIMIT $2) p CROSS JOIN {self.table('words', g)} w ON w.id = p.id"
-            ),
-            (" OR ".join(map(_quoted, parts)), limit),
-        )
-
-    def docs_with_words(self, g: int, words: Sequence[str], limit: int) -> Statement:
-        """Return the query of documentation texts that have words which begin with ``words``."""
-        table = self.table("words", g)
-        if not self.has_parts:
-            return f"SELECT id, text, beginning, key FROM {table} WHERE folded IS NULL LIMIT $1", (-1,)
-        wanted = " AND ".join(f"{_quoted(word)} *" for word in words)
-        return (
-            (
-                f"SELECT w.id, w.text, w.beginning, w.key FROM (SELECT rowid AS id FROM docs_{g}"
-                f" WHERE docs_{g} MATCH $1 LIMIT $2) d CROSS JOIN {table} w ON w.id = d.id"
-            ),
-            (wanted, limit),
-        )
-
-    def hits_in_order(self, g: int) -> str:
-        """Return the query of hits in order.
-
-        The joins are carried out as they are written (``CROSS JOIN``), so that the rows come in order without a sort.
-        """
-        return f"SELECT {qualified(HIT_COLUMNS, 'h')} {self._hits(g)} AND (h.scope, h.place) > ($6, $7) LIMIT $5"
-
-    def hits_counted(self, g: int) -> str:
-        """Return the query of the numbers of hits and subjects."""
-        return f"SELECT count(*), count(DISTINCT scope) FROM (SELECT h.scope AS scope {self._hits(g)} LIMIT $5)"
-
-    def hits_by_role(self, g: int) -> str:
-        """Return the query of the numbers of hits and subjects by role and state."""
-        return (
-            "SELECT role, state, count(*), count(DISTINCT scope) FROM (SELECT h.role, h.state, h.scope "
-            f"FROM json_each($1) w CROSS JOIN {self.table('hits', g)} h "
-            "WHERE h.word = w.value LIMIT $2) GROUP BY role, state"
-        )
-
-    def _hits(self, g: int) -> str:
-        low, high = "json_extract(r.value, '$[0]')", "json_extract(r.value, '$[1]')"
-        condition = _HIT_OF_RANGE.format(word="w.value", low=low, high=high)
-        hits = self.table("hits", g)
-        return f"FROM json_each($1) w CROSS JOIN json_each($2) r CROSS JOIN {hits} h WHERE {condition}"
-
-
-def _refusal_tables(schema: str, *, number: str, data: str) -> list[str]:
+def refusal_tables(schema: str, *, number: str, data: str) -> list[str]:
     """Return the statements that make the tables of refusals, with the types of a database for numbers and bytes."""
     refusals, requests = REFUSAL_TABLES
     return [
@@ -374,164 +273,6 @@ def _refusal_tables(schema: str, *, number: str, data: str) -> list[str]:
     ]
 
 
-def _quoted(text: str) -> str:
-    """Return a text as a string of a full-text query, in which no sign has a meaning."""
-    return '"' + text.replace('"', '""') + '"'
-
-
-class PostgresDialect(IndexDialect):
-    """The statements for PostgreSQL; ``trigrams`` is the schema of the extension ``pg_trgm``, empty if it is absent."""
-
-    schema = "counterfoil_search."
-    has_doc_words = True
-
-    def __init__(self, *, trigrams: str = "") -> None:
-        self.has_parts = bool(trigrams)
-        self._trigrams = trigrams
-
-    def creation(self, g: int) -> list[str]:
-        """Return the statements that make the tables of a generation."""
-        words, hits = self.table("words", g), self.table("hits", g)
-        made = [
-            (
-                f"CREATE TABLE {words} (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key bytea NOT NULL UNIQUE,"
-                ' text text COLLATE "C" NOT NULL, folded text COLLATE "C",'
-                ' beginning text COLLATE "C", lexemes tsvector)'
-            ),
-            f"CREATE INDEX ON {words} (folded) WHERE folded IS NOT NULL",
-            f"CREATE INDEX ON {words} USING gin (lexemes) WHERE folded IS NULL",
-            (
-                f'CREATE TABLE {hits} (word bigint, role smallint, state smallint, scope text COLLATE "C",'
-                " place bigint, path text, type text, tags text, language text, since integer, until integer,"
-                " PRIMARY KEY (word, role, state, scope, place))"
-            ),
-            (
-                f'CREATE TABLE {self.table("subjects", g)} (scope text COLLATE "C" PRIMARY KEY, latest integer,'
-                " last integer NOT NULL, language text NOT NULL, document bytea NOT NULL)"
-            ),
-            (
-                f"CREATE TABLE {self.table('fingerprints', g)} (fingerprint bytea, guid bytea,"
-                " PRIMARY KEY (fingerprint, guid))"
-            ),
-            (
-                f'CREATE TABLE {self.table("unreadable", g)} (scope text COLLATE "C", version integer,'
-                " problem text NOT NULL, PRIMARY KEY (scope, version))"
-            ),
-        ]
-        if self.has_parts:
-            operators = f'"{self._trigrams}".gin_trgm_ops'
-            made.append(f"CREATE INDEX ON {words} USING gin (folded {operators}) WHERE folded IS NOT NULL")
-        return made
-
-    @property
-    def refusal_tables(self) -> list[str]:
-        """The statements that make the tables of refusals."""
-        return _refusal_tables(self.schema, number="bigint", data="bytea")
-
-    def numbers(self, values: Sequence[int]) -> object:
-        """Return numbers as one argument."""
-        return list(values)
-
-    def digests(self, values: Sequence[bytes]) -> object:
-        """Return digests as one argument."""
-        return list(values)
-
-    def texts(self, values: Sequence[str]) -> object:
-        """Return texts as one argument."""
-        return list(values)
-
-    def among(self, expression: str, argument: str) -> str:
-        """Return the condition that an expression is one of the texts in an argument."""
-        return f"{expression} = ANY ({argument}::text[])"
-
-    def words_with_keys(self, g: int) -> str:
-        """Return the query of key and number of the words with the digests ``$1``."""
-        return f"SELECT key, id FROM {self.table('words', g)} WHERE key = ANY ($1::bytea[])"
-
-    def put_parts(self, g: int) -> str:
-        """Return no statement: the index is one of the table of words."""
-        del g
-        return ""
-
-    def put_doc_words(self, g: int) -> str:
-        """Return the statement that adds a documentation text to the index of words."""
-        return f"UPDATE {self.table('words', g)} SET lexemes = array_to_tsvector($2::text[]) WHERE id = $1"
-
-    def doc_argument(self, words: Sequence[str]) -> Any:
-        """Return the words of a documentation text as an argument of that statement."""
-        return list(words)
-
-    def names_with_part(self, g: int, word: str, limit: int) -> Statement:
-        """Return the query of names with ``word`` inside."""
-        return (
-            (
-                f"SELECT id, text, folded, key FROM {self.table('words', g)} "
-                "WHERE folded IS NOT NULL AND folded LIKE $1 LIMIT $2"
-            ),
-            (f"%{_escaped(word)}%", limit),
-        )
-
-    def names_like(self, g: int, word: str, limit: int) -> Statement | None:
-        """Return the query of some names that have three characters in common with ``word``."""
-        parts = trigrams(word)[:_MAX_PARTS]
-        if not (self.has_parts and parts):
-            return None
-        return (
-            (
-                f"SELECT id, text, folded, key FROM {self.table('words', g)} "
-                "WHERE folded IS NOT NULL AND folded LIKE ANY ($1::text[]) LIMIT $2"
-            ),
-            ([f"%{_escaped(part)}%" for part in parts], limit),
-        )
-
-    def docs_with_words(self, g: int, words: Sequence[str], limit: int) -> Statement:
-        """Return the query of documentation texts that have words which begin with ``words``."""
-        wanted = " & ".join(f"'{word}':*" for word in words)  # they are letters and digits alone
-        return (
-            (
-                f"SELECT id, text, beginning, key FROM {self.table('words', g)} "
-                "WHERE folded IS NULL AND lexemes @@ $1::text::tsquery LIMIT $2"
-            ),
-            (wanted, limit),
-        )
-
-    def hits_in_order(self, g: int) -> str:
-        """Return the query of hits in order."""
-        columns = qualified(HIT_COLUMNS, "h")
-        return (
-            f"SELECT {columns} FROM unnest($1::bigint[]) WITH ORDINALITY w (id, turn) CROSS JOIN "
-            "jsonb_array_elements($2::text::jsonb) WITH ORDINALITY r (pair, turn) CROSS JOIN LATERAL ("
-            f"SELECT * FROM {self.table('hits', g)} h WHERE {self._condition} "
-            "AND (h.scope, h.place) > ($6::text, $7::bigint) ORDER BY h.scope, h.place LIMIT $5) h "
-            "ORDER BY w.turn, r.turn, h.scope, h.place LIMIT $5"
-        )
-
-    def hits_counted(self, g: int) -> str:
-        """Return the query of the numbers of hits and subjects."""
-        return (
-            "SELECT count(*), count(DISTINCT scope) FROM (SELECT h.scope FROM unnest($1::bigint[]) w (id) CROSS JOIN "
-            f"jsonb_array_elements($2::text::jsonb) r (pair) JOIN {self.table('hits', g)} h ON {self._condition} "
-            "LIMIT $5) counted"
-        )
-
-    def hits_by_role(self, g: int) -> str:
-        """Return the query of the numbers of hits and subjects by role and state."""
-        return (
-            "SELECT role, state, count(*), count(DISTINCT scope) FROM (SELECT h.role, h.state, h.scope "
-            f"FROM unnest($1::bigint[]) w (id) JOIN {self.table('hits', g)} h "
-            "ON h.word = w.id LIMIT $2) counted GROUP BY role, state"
-        )
-
-    @property
-    def _condition(self) -> str:
-        low, high = '(r.pair ->> 0) COLLATE "C"', '(r.pair ->> 1) COLLATE "C"'
-        return _HIT_OF_RANGE.format(word="w.id", low=low, high=high)
-
-
-def _escaped(text: str) -> str:
-    r"""Return a text as part of a pattern of ``LIKE``, in which no sign has a meaning.
-
-    >>> _escaped("50%_a")
-    '50\\%\\_a'
-    """
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+def parts_of(word: str) -> list[str]:
+    """Return the trigrams of a word that are looked up."""
+    return trigrams(word)[:MAX_PARTS]

@@ -12,7 +12,7 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.registry.associations.records import BY_SUBJECT, stored_association
 from counterfoil.registry.judges.judging import Pauses
@@ -29,21 +29,36 @@ from counterfoil.registry.search.protocol import IndexIsNewer, IndexUnusable
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind
 from counterfoil.registry.store.name_ranges import SubjectRange
 from counterfoil.registry.store.writes import StaleWrite
+from counterfoil.registry.subjects.reading import LARGE_CHARS
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
-from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable, TooManyJudgements
+from counterfoil.schema.errors import (
+    JudgementEnded,
+    RegistryError,
+    StoreTimeout,
+    StoreUnavailable,
+    TooManyJudgements,
+)
 from counterfoil.schema.rest.search_index import HitKind
 from counterfoil.schema.rest.versions import Visibility
-from counterfoil.schema.searchable import SearchableFacts, SearchFact, schema_facts
+from counterfoil.schema.searchable import (
+    FieldFacts,
+    SearchableFacts,
+    SearchableSource,
+    SearchFact,
+    facts_of_sources,
+    schema_facts,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from uuid import UUID
 
     from counterfoil.registry.search.index import SearchIndex
     from counterfoil.registry.search.protocol import IndexTransaction
     from counterfoil.registry.store.changes import WrittenChanges
-    from counterfoil.registry.store.protocol import Storage
+    from counterfoil.registry.store.protocol import Storage, StorageRecord
     from counterfoil.registry.subjects.reading import SchemaReader
-    from counterfoil.registry.subjects.versions import Content, VersionEntry
+    from counterfoil.registry.subjects.versions import Content, SubjectHistory, VersionEntry
     from counterfoil.schema.model import Metadata
 
 CHANGES_A_STEP: Final = 500
@@ -59,41 +74,86 @@ _RETRY_S: Final = 1.0
 _MAX_RETRIES: Final = 60
 _TRANSIENT: Final = (StoreUnavailable, StoreTimeout, TooManyJudgements, StaleWrite)
 _ABOUT_VERSIONS: Final = frozenset({JournalChangeKind.REGISTERED, JournalChangeKind.DELETED, JournalChangeKind.REMOVED})
+_FIELD_CHARS: Final = 2 * 1024 * 1024
+_AHEAD_FROM: Final = 64
+"""The contents of a step from which on other processes find their facts; for fewer, sending them costs as much."""
+_AT_ONCE: Final = 64
 _FIRST_CHARACTER: Final = "\x01"
 
 
 class SubjectSource:
-    """Reads from the store what an index is to have of a subject."""
+    """Reads from the store what an index is to have of subjects."""
 
     def __init__(self, storage: Storage, reader: SchemaReader) -> None:
         self._storage = storage
         self._reader = reader
+        self._fields = FieldFacts(_FIELD_CHARS)
+        self._ahead: dict[UUID, SearchableFacts] = {}
 
-    async def update(self, subject: QualifiedSubject, before: IndexedSubject, pauses: Pauses) -> SubjectUpdate:
-        """Return what is to change about a subject of which the index has ``before``.
+    async def updates(
+        self, subjects: Sequence[QualifiedSubject], known: Mapping[str, IndexedSubject]
+    ) -> list[SubjectUpdate]:
+        """Return what is to change about subjects of which the index has what is ``known`` by their keys.
 
         Only further versions are parsed where the index has the first ones as they are stored.
         """
-        history = await self._storage.history(subject)
-        topics = await self._topics(subject) if history.entries else ()
+        histories = await asyncio.gather(*map(self._storage.history, subjects))
+        records = await self._storage.records_under(BY_SUBJECT, [(each.context, each.name) for each in subjects])
+        begun = [
+            _Begun(subject, known.get(scope_key(subject), NOT_INDEXED), history, _topics_in(found))
+            for subject, history, found in zip(subjects, histories, records, strict=True)
+        ]
+        missing = list(dict.fromkeys(entry.guid for each in begun for entry in each.missing))
+        await asyncio.gather(*map(self._load, missing))
+        if self._reader.has_processes and len(missing) > _AHEAD_FROM:
+            await self._look_ahead(missing)
+        pauses = Pauses()
+        found = [await self._update(each, pauses) for each in begun]
+        self._ahead.clear()
+        return found
+
+    async def _load(self, guid: UUID) -> None:
+        """Read a content into the cache of the reader; whoever needs one that cannot be read will see why."""
+        with suppress(StoreUnavailable, StaleWrite):
+            await self._reader.content(guid)
+
+    async def _look_ahead(self, guids: Sequence[UUID]) -> None:
+        """Have the facts of small contents without references found by the processes of judges, many at a time."""
+        small: list[Content] = []
+        for guid in guids:
+            with suppress(StoreUnavailable, StaleWrite):
+                content = await self._reader.content(guid)
+                small += [content] if _is_small(content) else []
+        parts = [small[at : at + _AT_ONCE] for at in range(0, len(small), _AT_ONCE)]
+        await asyncio.gather(*map(self._found_apart, parts))
+
+    async def _found_apart(self, contents: Sequence[Content]) -> None:
+        sources = [SearchableSource(each.text, each.schema_type, _tags_of(each)) for each in contents]
+        with suppress(JudgementEnded):  # then each is looked at by itself
+            found = await self._reader.beside(facts_of_sources, sources)
+            self._ahead.update(
+                (content.guid, facts) for content, facts in zip(contents, found, strict=True) if facts is not None
+            )
+
+    async def _update(self, begun: _Begun, pauses: Pauses) -> SubjectUpdate:
+        subject, before, history, topics = begun
         if not history.entries:
             return SubjectUpdate(subject, before, NOT_INDEXED, is_anew=True)
         if len(scope_key(subject)) > MAX_SCOPE_CHARS:
             return _too_long(subject, before)
-        goes_on = before.is_beginning_of(history)
-        begun = before if goes_on else NOT_INDEXED
         facts: list[VersionFacts] = []
         prints: list[tuple[bytes, bytes]] = []
         problems: list[tuple[int, str]] = []
-        for entry in history.entries[begun.count :]:
+        for entry in begun.missing:
             await pauses.pause_if_due()
             found, problem, language = await self._of_version(subject, entry)
             facts.append(VersionFacts(entry.version, language, found.facts))
             prints += [(each, entry.guid.bytes) for each in found.fingerprints]
             if problem:
                 problems.append((entry.version, problem))
-        after = replace(begun.with_versions(history, facts), topics=topics)
-        return SubjectUpdate(subject, before, after, prints, problems, is_anew=not goes_on)
+        kept = before if begun.goes_on else NOT_INDEXED
+        after = replace(kept.with_versions(history, facts), topics=topics)
+        return SubjectUpdate(subject, before, after, prints, problems, is_anew=not begun.goes_on)
 
     async def _of_version(self, subject: QualifiedSubject, entry: VersionEntry) -> tuple[SearchableFacts, str, str]:
         """Return the facts of a version, why they are not all, and its language."""
@@ -106,18 +166,17 @@ class SubjectSource:
             return SearchableFacts(()), error.message[:500], stored.schema_type.value  # it is damaged
         return *await self._facts(subject, content), content.schema_type.value
 
-    async def _topics(self, subject: QualifiedSubject) -> tuple[str, ...]:
-        records = await self._storage.records(BY_SUBJECT, (subject.context, subject.name))
-        return tuple(sorted({stored_association(each.document).resource.name for each in records}))
-
     async def _facts(self, subject: QualifiedSubject, content: Content) -> tuple[SearchableFacts, str]:
         """Return the facts of a content, and why they are not all; an empty text if they are."""
         metadata = content.metadata
         own = () if metadata is None else _metadata_facts(metadata)
+        ahead = self._ahead.get(content.guid)
+        if ahead is not None:
+            return _with_own(own, ahead)
         try:
             parsed = await self._reader.parsed(subject.context, content)
-            tags = {} if metadata is None else {path: tuple(each) for path, each in metadata.tags.items()}
-            found = await self._reader.about(parsed, schema_facts, tags)
+            known = self._fields if _is_small(content) else None
+            found = await self._reader.about(parsed, schema_facts, _tags_of(content), known)
         except _TRANSIENT:
             raise
         except RegistryError as error:
@@ -125,8 +184,44 @@ class SubjectSource:
         except Exception as error:  # noqa: BLE001 - one text must not stop the index of all others
             LOGGER.exception("a stored schema cannot be indexed", extra={"subject": str(subject)})
             return SearchableFacts(own), f"{type(error).__name__}: a defect of the server; its log has the details"
-        problem = f"only the first {len(found.facts)} of its elements and texts are found" if found.is_cut else ""
-        return replace(found, facts=(*own, *found.facts)), problem
+        return _with_own(own, found)
+
+
+class _Begun(NamedTuple):
+    """A subject, what the index has of it, its versions, and the topics that it is associated with."""
+
+    subject: QualifiedSubject
+    before: IndexedSubject
+    history: SubjectHistory
+    topics: tuple[str, ...]
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the index has the first versions as they are stored."""
+        return self.before.is_beginning_of(self.history)
+
+    @property
+    def missing(self) -> Sequence[VersionEntry]:
+        """The versions that have to be parsed."""
+        return self.history.entries[self.before.count if self.goes_on else 0 :]
+
+
+def _topics_in(records: Sequence[StorageRecord]) -> tuple[str, ...]:
+    return tuple(sorted({stored_association(each.document).resource.name for each in records}))
+
+
+def _is_small(content: Content) -> bool:
+    return not content.references and len(content.text) <= LARGE_CHARS
+
+
+def _tags_of(content: Content) -> dict[str, tuple[str, ...]]:
+    return {} if content.metadata is None else {path: tuple(tags) for path, tags in content.metadata.tags.items()}
+
+
+def _with_own(own: Sequence[SearchFact], found: SearchableFacts) -> tuple[SearchableFacts, str]:
+    """Return the facts of a version with those of its metadata, and why they are not all."""
+    problem = f"only the first {len(found.facts)} of its elements and texts are found" if found.is_cut else ""
+    return replace(found, facts=(*own, *found.facts)), problem
 
 
 def _metadata_facts(metadata: Metadata) -> tuple[SearchFact, ...]:
@@ -260,6 +355,8 @@ class Following:
             return await self._index.begin(writing, replace(state, building=None), await self._end_of_journal())
         if building is not None and not building.is_filled:
             building = await self._filled(writing, building)
+        elif building is not None and not building.is_complete:
+            building = await self._index.complete(writing, building)
         elif building is not None:
             mark = await self._followed(writing, building.generation, building.mark)
             if mark == building.mark:
@@ -310,7 +407,7 @@ class Following:
             )
         )
         subjects = [parse_subject(name) for name in names]
-        await self._update(writing, building.generation, subjects)
+        await self._update(writing, building.generation, subjects, is_complete=False)
         if len(subjects) == SUBJECTS_A_STEP:
             return replace(building, context=context, name=subjects[-1].name)
         following = [each for each in contexts if each > context]
@@ -318,13 +415,15 @@ class Following:
             return replace(building, context=following[0], name="")
         return replace(building, is_filled=True)
 
-    async def _update(self, writing: IndexTransaction, g: int, subjects: Sequence[QualifiedSubject]) -> None:
-        known = await self._index.documents(writing, g, [scope_key(each) for each in subjects])
-        pauses = Pauses()
-        updates = [
-            await self._source.update(each, known.get(scope_key(each), NOT_INDEXED), pauses) for each in subjects
-        ]
-        await self._index.put(writing, g, [each for each in updates if each.is_changed])
+    async def _update(
+        self, writing: IndexTransaction, g: int, subjects: Sequence[QualifiedSubject], *, is_complete: bool = True
+    ) -> None:
+        known: dict[str, IndexedSubject] = {}
+        if is_complete:
+            known = await self._index.documents(writing, g, [scope_key(each) for each in subjects])
+        updates = await self._source.updates(subjects, known)
+        changed = [each for each in updates if each.is_changed]
+        await self._index.put(writing, g, changed, is_complete=is_complete)
 
 
 def _subjects_of(changes: Iterable[JournalChange]) -> Iterable[QualifiedSubject]:

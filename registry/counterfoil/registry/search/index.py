@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from counterfoil.registry.search.dialects import FORMAT
-from counterfoil.registry.search.lives import HitRole, HitRow, IndexedSubject, IndexWord, scope_key
+from counterfoil.registry.search.lives import (
+    HitRole,
+    HitRow,
+    IndexedSubject,
+    IndexWord,
+    posting,
+    postings_packed,
+    postings_unpacked,
+    scope_key,
+)
 from counterfoil.registry.search.protocol import IndexUnusable
-from counterfoil.registry.search.texts import MAX_DOC_CHARS, storable, words_of_doc
+from counterfoil.registry.search.texts import MAX_DOC_CHARS, storable
 from counterfoil.registry.store.changes import JournalChange, document_text, facts_of
 from counterfoil.schema.caches import RecentValues
 
@@ -55,7 +65,8 @@ class IndexBuilding:
     """A generation that is being built, and how far it is.
 
     Subjects are taken by context and name, until ``is_filled``; ``context`` and ``name`` are of the last one that it
-    has. Then it follows the journal from ``mark``, the place where it was begun.
+    has. Then it is completed in some steps, of which ``completed`` are done, until ``is_complete``; and then it follows
+    the journal from ``mark``, the place where it was begun.
     """
 
     generation: int
@@ -63,6 +74,8 @@ class IndexBuilding:
     context: str = ""
     name: str = ""
     is_filled: bool = False
+    completed: int = 0
+    is_complete: bool = False
 
     @property
     def is_begun(self) -> bool:
@@ -80,10 +93,10 @@ class StoredState:
 
     @property
     def searched(self) -> int | None:
-        """The generation that answers queries: the whole one, else the one that is being built."""
+        """The generation that answers queries: the whole one, else the one that is being built if it is complete."""
         if self.current is not None:
             return self.current
-        return None if self.building is None or not self.building.is_begun else self.building.generation
+        return None if self.building is None or not self.building.is_complete else self.building.generation
 
     def document(self) -> str:
         """Return the state as it is stored."""
@@ -174,6 +187,14 @@ class SearchIndex:
                 await writing.script(self.database.dialect.removal(each))
         return StoredState()
 
+    async def complete(self, writing: IndexTransaction, building: IndexBuilding) -> IndexBuilding:
+        """Take the next step from a generation that is filled to one that answers queries and follows the journal."""
+        steps = self.database.dialect.completion(building.generation)
+        if building.completed < len(steps):
+            await writing.script(steps[building.completed])
+        completed = building.completed + 1
+        return replace(building, completed=completed, is_complete=completed >= len(steps))
+
     async def swap(self, writing: IndexTransaction, state: StoredState) -> StoredState:
         """Let the generation that was built answer, and remove the one before."""
         if state.building is None:
@@ -184,17 +205,22 @@ class SearchIndex:
 
     async def documents(self, found: IndexTransaction, g: int, scopes: Sequence[str]) -> dict[str, IndexedSubject]:
         """Return what a generation has of subjects, by their keys."""
-        packed = await self.packed_documents(found, g, scopes)
-        return {scope: IndexedSubject.unpacked(document) for scope, document in packed.items()}
+        rows = await self._of_subjects(found, g, "document", scopes)
+        return {scope: IndexedSubject.unpacked(bytes(document)) for scope, document in rows}
 
-    async def packed_documents(self, found: IndexTransaction, g: int, scopes: Sequence[str]) -> dict[str, bytes]:
-        """Return what a generation has of subjects as it is stored, by their keys."""
+    async def postings(self, found: IndexTransaction, g: int, scopes: Sequence[str]) -> dict[str, Sequence[int]]:
+        """Return the words of subjects as :func:`~counterfoil.registry.search.lives.posting`, by their keys."""
+        rows = await self._of_subjects(found, g, "postings", scopes)
+        return {scope: postings_unpacked(bytes(packed)) for scope, packed in rows}
+
+    async def _of_subjects(
+        self, found: IndexTransaction, g: int, columns: str, scopes: Sequence[str]
+    ) -> Sequence[Sequence[Any]]:
         dialect = self.database.dialect
-        rows = await found.rows(
-            f"SELECT scope, document FROM {dialect.table('subjects', g)} WHERE {dialect.among('scope', '$1')}",
+        return await found.rows(
+            f"SELECT scope, {columns} FROM {dialect.table('subjects', g)} WHERE {dialect.among('scope', '$1')}",
             dialect.texts(scopes),
         )
-        return {scope: bytes(document) for scope, document in rows}
 
     async def unreadable(self, found: IndexTransaction, g: int) -> int:
         """Return the number of versions that could not be read."""
@@ -210,11 +236,7 @@ class SearchIndex:
         self, found: IndexTransaction, g: int, scopes: Sequence[str]
     ) -> dict[str, tuple[int | None, int]]:
         """Return the number of the latest version of subjects, None if all are deleted, and that of the last one."""
-        dialect = self.database.dialect
-        rows = await found.rows(
-            f"SELECT scope, latest, last FROM {dialect.table('subjects', g)} WHERE {dialect.among('scope', '$1')}",
-            dialect.texts(scopes),
-        )
+        rows = await self._of_subjects(found, g, "latest, last", scopes)
         return {scope: (latest, last) for scope, latest, last in rows}
 
     async def number_of(self, found: IndexTransaction, g: int, word: IndexWord) -> int | None:
@@ -236,44 +258,59 @@ class SearchIndex:
 
     # --- writing
 
-    async def put(self, writing: IndexTransaction, g: int, updates: Sequence[SubjectUpdate]) -> None:
-        """Write what has changed about some subjects."""
+    async def put(
+        self, writing: IndexTransaction, g: int, updates: Sequence[SubjectUpdate], *, is_complete: bool = True
+    ) -> None:
+        """Write what has changed about some subjects.
+
+        Unless the generation ``is_complete``, these are subjects of which it has nothing.
+        """
         dialect = self.database.dialect
-        added: list[HitRow] = []
-        removed: list[HitRow] = []
-        for each in updates:
-            new, old = each.after.differences(each.before, each.subject)
-            kept = {_key(row) for row in new}
-            added += new
-            removed += [row for row in old if _key(row) not in kept]
-        numbers, parts = await self._numbers(writing, g, [row.word for row in (*added, *removed)])
+        changed = [(each, *each.after.differences(each.before, each.subject)) for each in updates]
+        numbers = await self._numbers(
+            writing, g, [row.word for _, new, old in changed for row in (*new, *old)], is_complete=is_complete
+        )
+        known = [scope_key(each.subject) for each in updates if each.before.count and each.after.count]
+        before = await self.postings(writing, g, known) if known else {}
+        postings: dict[str, bytes] = {}
+        added: list[tuple[object, ...]] = []
+        removed: list[tuple[object, ...]] = []
+        for each, new, old in changed:
+            scope = scope_key(each.subject)
+            words = Counter(before.get(scope, ()))
+            words.update(posting(numbers[row.word], row.state) for row in new)
+            words.subtract(posting(numbers[row.word], row.state) for row in old)
+            postings[scope] = postings_packed(words.elements())
+            kept = {row[:4] for row in new}
+            added += [_stored(row, numbers[row.word]) for row in new]
+            removed += [_stored(row, numbers[row.word])[:4] for row in old if row[:4] not in kept]
         prints = dict.fromkeys(pair for each in updates for pair in each.fingerprints)
         await writing.each_of_all(
             [
-                *parts,
-                (dialect.remove_hit(g), [_stored(row, numbers)[:5] for row in removed]),
-                (dialect.put_hit(g), [_stored(row, numbers) for row in added]),
+                (dialect.remove_hit(g), removed),
+                (dialect.put_hit(g) if is_complete else dialect.fill_hit(g), added),
                 (
                     f"INSERT INTO {dialect.table('fingerprints', g)} VALUES ($1, $2) ON CONFLICT DO NOTHING",
                     list(prints),
                 ),
-                *self._subjects_put(g, updates),
+                *self._subjects_put(g, updates, postings),
             ]
         )
 
-    def _subjects_put(self, g: int, updates: Sequence[SubjectUpdate]) -> Iterator[_Work]:
+    def _subjects_put(self, g: int, updates: Sequence[SubjectUpdate], postings: Mapping[str, bytes]) -> Iterator[_Work]:
         """Yield the statements that write what is kept of subjects themselves."""
         subjects, unreadable = (self.database.dialect.table(name, g) for name in ("subjects", "unreadable"))
         gone = [(scope_key(each.subject),) for each in updates if not each.after.count]
         yield f"DELETE FROM {subjects} WHERE scope = $1", gone
-        changed = ", ".join(f"{each} = excluded.{each}" for each in ("latest", "last", "language", "document"))
-        values = "(scope, latest, last, language, document) VALUES ($1, $2, $3, $4, $5)"
+        columns = ("latest", "last", "language", "document", "postings")
+        changed = ", ".join(f"{each} = excluded.{each}" for each in columns)
+        values = f"(scope, {', '.join(columns)}) VALUES ($1, $2, $3, $4, $5, $6)"
         yield (
             f"INSERT INTO {subjects} {values} ON CONFLICT (scope) DO UPDATE SET {changed}",
             [
-                (scope_key(each.subject), each.after.latest, each.after.last, each.after.language, each.after.packed())
+                (scope, each.after.latest, each.after.last, each.after.language, each.after.packed(), postings[scope])
                 for each in updates
-                if each.after.count
+                if each.after.count and (scope := scope_key(each.subject))
             ],
         )
         anew = [(scope_key(each.subject),) for each in updates if each.is_anew or not each.after.count]
@@ -284,10 +321,9 @@ class SearchIndex:
         )
 
     async def _numbers(
-        self, writing: IndexTransaction, g: int, words: Iterable[IndexWord]
-    ) -> tuple[dict[IndexWord, int], Sequence[_Work]]:
-        """Return the numbers of words; new ones get one, and the statements are returned by which they are found."""
-        parts: list[_Work] = []
+        self, writing: IndexTransaction, g: int, words: Iterable[IndexWord], *, is_complete: bool
+    ) -> dict[IndexWord, int]:
+        """Return the numbers of words; new ones get one, and are found from then on."""
         keys = {word: word.key for word in dict.fromkeys(words)}
         found: dict[bytes, int] = {}
         for key in keys.values():
@@ -298,13 +334,12 @@ class SearchIndex:
         new = [word for word, key in keys.items() if key not in found]
         if new:
             dialect = self.database.dialect
-            await writing.each(
-                dialect.put_word(g), [(keys[word], word.text, word.folded, word.beginning) for word in new]
-            )
+            await writing.each(dialect.put_word(g), [dialect.word_row(word, keys[word]) for word in new])
             await self._read_numbers(writing, g, [keys[word] for word in new], found)
-            parts += self._parts_put(g, [(found[keys[word]], word) for word in new])
+            given = dialect.numbers([found[keys[word]] for word in new])
+            await writing.each_of_all([(each, [(given,)]) for each in (dialect.put_parts(g) if is_complete else ())])
         self._new.update({(g, key): number for key, number in found.items()})
-        return {word: found[key] for word, key in keys.items()}, parts
+        return {word: found[key] for word, key in keys.items()}
 
     async def _read_numbers(
         self, writing: IndexTransaction, g: int, keys: Sequence[bytes], found: dict[bytes, int]
@@ -314,15 +349,6 @@ class SearchIndex:
             found.update(
                 (key, number) for key, number in await writing.rows(dialect.words_with_keys(g), dialect.digests(keys))
             )
-
-    def _parts_put(self, g: int, new: Sequence[tuple[int, IndexWord]]) -> Iterator[_Work]:
-        dialect = self.database.dialect
-        names, docs = dialect.put_parts(g), dialect.put_doc_words(g)
-        if names:
-            yield names, [(number, word.folded) for number, word in new if word.folded is not None]
-        if docs:
-            words = [(number, words_of_doc(word.text)) for number, word in new if word.folded is None]
-            yield docs, [(number, dialect.doc_argument(each)) for number, each in words]
 
     def note_committed(self) -> None:
         """Remember the numbers of words that were committed."""
@@ -340,21 +366,16 @@ class SearchIndex:
         self._known = RecentValues(_KNOWN_WORDS)
 
 
-def _key(row: HitRow) -> tuple[object, ...]:
-    return row[:5]
-
-
-def _stored(row: HitRow, numbers: dict[IndexWord, int]) -> tuple[object, ...]:
+def _stored(row: HitRow, number: int) -> tuple[object, ...]:
     """Return the columns of a row; a path or type that is the word itself is empty."""
-    word, role, state, scope, place, path, kind, tags, language, since, until = row
+    word, state, scope, place, path, kind, tags, language, since, until = row
     return (
-        numbers[word],
-        int(role),
+        number,
         int(state),
         scope,
         place,
-        "" if role is HitRole.ELEMENT and path == word.text else storable_path(path),
-        "" if role is HitRole.TYPE else storable_path(kind),
+        "" if word.role is HitRole.ELEMENT and path == word.text else storable_path(path),
+        "" if word.role is HitRole.TYPE else storable_path(kind),
         "\x1f".join(map(storable_path, tags)),
         language,
         since,

@@ -7,9 +7,11 @@ So an index that has followed the journal equals one that was built anew.
 from __future__ import annotations
 
 import json
+import sys
 import zlib
+from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cache
@@ -17,7 +19,7 @@ from hashlib import blake2b
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from counterfoil.registry.search.texts import MAX_DOC_CHARS, bare, fold, folded_beginning, storable
+from counterfoil.registry.search.texts import MAX_DOC_CHARS, fold, folded_beginning, storable
 from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.rest.search_index import HitKind
@@ -92,28 +94,34 @@ def end_of_context(context: str) -> str:
 
 
 class IndexWord(NamedTuple):
-    """A distinct text: a name, compared by ``folded``, or a documentation text, for which that is None."""
+    """A distinct text of the rows with a role; names are compared and sorted by ``folded``.
 
+    A documentation text is compared by its words, and sorted by ``folded``, which is of its beginning.
+    """
+
+    role: HitRole
     text: str
-    folded: str | None
+    folded: str
 
     @property
     def key(self) -> bytes:
-        """A digest by which the text is found again."""
-        kind = b"d" if self.folded is None else b"n"
-        return blake2b(self.text.encode(), digest_size=_KEY_BYTES, person=kind).digest()
+        """A digest by which the word is found again."""
+        return blake2b(self.text.encode(), digest_size=_KEY_BYTES, person=_PERSON_BY_ROLE[self.role]).digest()
 
-    @property
-    def beginning(self) -> str | None:
-        """What a documentation text is sorted by; None for a name, which is sorted by ``folded``."""
-        return folded_beginning(self.text) if self.folded is None else None
+
+_PERSON_BY_ROLE: Final = {role: b"%d" % role for role in HitRole}
+
+
+def word_of(role: HitRole, text: str) -> IndexWord:
+    """Return a text as a word of the index."""
+    text = storable(text[:MAX_DOC_CHARS])
+    return IndexWord(role, text, folded_beginning(text) if role is HitRole.DOC else fold(text))
 
 
 class HitRow(NamedTuple):
-    """A row of the index, before its word has a number. The first five are its key."""
+    """A row of the index, before its word has a number. The first four are its key."""
 
     word: IndexWord
-    role: HitRole
     state: LifeState
     scope: str
     place: int
@@ -253,9 +261,9 @@ class IndexedSubject:
             return
         own = LifeState.LATEST if self.active else LifeState.DELETED
         language = self.language
-        yield HitRow(name_word(subject.name), HitRole.SUBJECT, own, scope, 0, language=language)
+        yield HitRow(word_of(HitRole.SUBJECT, subject.name), own, scope, 0, language=language)
         for place, topic in enumerate(self.topics):
-            yield HitRow(name_word(topic), HitRole.TOPIC, own, scope, place, language=language)
+            yield HitRow(word_of(HitRole.TOPIC, topic), own, scope, place, language=language)
 
     # --- as it is stored
 
@@ -269,8 +277,8 @@ class IndexedSubject:
         return zlib.compress(json.dumps(given, separators=(",", ":")).encode(), _PACKING)
 
     @classmethod
-    def unpacked(cls, packed: bytes, *, keeps: Callable[[HitRole, str, str], bool] | None = None) -> IndexedSubject:
-        """Return what :meth:`packed` made bytes of, with the lives that ``keeps`` wants: of role, text and type."""
+    def unpacked(cls, packed: bytes) -> IndexedSubject:
+        """Return what :meth:`packed` made bytes of."""
         count, digest, last, active, languages, lives, topics = json.loads(zlib.decompress(packed))
         return cls(
             count,
@@ -287,19 +295,9 @@ class IndexedSubject:
                     place,
                 )
                 for role, text, path, kind, tags, language, since, until, place in lives
-                if keeps is None or keeps(role, text, kind)
             ),
             tuple(topics),
         )
-
-
-def folded_document(packed: bytes) -> str | None:
-    """Return all names and texts of a packed subject as one folded text; None if some have characters beyond ASCII.
-
-    Such a character may be folded into others, which this text does not tell.
-    """
-    text = zlib.decompress(packed).decode("ascii")
-    return None if "\\u" in text else bare(text.lower())
 
 
 NOT_INDEXED: Final = IndexedSubject()
@@ -310,16 +308,44 @@ def _rows_of(life: FactLife, scope: str, state: LifeState) -> Iterator[HitRow]:
     fact, language, since, until, place = life
     role = _ROLE_OF_KIND[fact.kind]
     facts = (fact.path, fact.type, fact.tags, language, since, until)
-    word = IndexWord(storable(fact.text[:MAX_DOC_CHARS]), None) if role is HitRole.DOC else name_word(fact.text)
-    yield HitRow(word, role, state, scope, place, *facts)
+    yield HitRow(word_of(role, fact.text), state, scope, place, *facts)
     if role is HitRole.ELEMENT and fact.type and fact.text == element_name(fact.path):
-        yield HitRow(name_word(fact.type), HitRole.TYPE, state, scope, place, *facts)
+        yield HitRow(word_of(HitRole.TYPE, fact.type), state, scope, place, *facts)
 
 
-def name_word(text: str) -> IndexWord:
-    """Return a name as a word of the index."""
-    text = storable(text[:MAX_DOC_CHARS])
-    return IndexWord(text, fold(text))
+# Postings: which words a subject has, as numbers, so that a caller who may read few subjects is answered from these.
+
+_STATES: Final = 4
+
+
+def posting(number: int, state: LifeState) -> int:
+    """Return a word of a life in a state as one number.
+
+    >>> posting_read(posting(12, LifeState.EARLIER))
+    (12, <LifeState.EARLIER: 1>)
+    """
+    return number * _STATES + state
+
+
+def posting_read(value: int) -> tuple[int, LifeState]:
+    """Return the number of the word and the state in a posting."""
+    return value // _STATES, LifeState(value % _STATES)
+
+
+def postings_packed(postings: Iterable[int]) -> bytes:
+    """Return postings as bytes, sorted; one is there as often as there are rows."""
+    found = array("Q", sorted(postings))
+    if sys.byteorder == "big":
+        found.byteswap()
+    return found.tobytes()
+
+
+def postings_unpacked(packed: bytes) -> Sequence[int]:
+    """Return what :func:`postings_packed` made bytes of."""
+    found = array("Q", packed)
+    if sys.byteorder == "big":
+        found.byteswap()
+    return found
 
 
 def _digest(entries: Sequence[VersionEntry]) -> str:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from counterfoil.registry.search.lives import HitRole, HitRow, LifeState, subject_of
 from counterfoil.registry.search.questions import QueryWord, SearchExtent, SearchQuery, SearchQuestion, WordScope
-from counterfoil.registry.search.texts import bare, closeness, contains, fold, words_begin, words_of_doc
+from counterfoil.registry.search.texts import closeness, contains, fold, storable, words_begin, words_of_doc
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import BadRequest
 from counterfoil.schema.searchable import element_name
@@ -51,6 +51,11 @@ class Rank(NamedTuple):
     place: int
 
     @property
+    def key(self) -> bytes:
+        """The digest of the word, as it is stored."""
+        return bytes.fromhex(self.word)
+
+    @property
     def cursor(self) -> str:
         """The rank as a text, from which a search goes on."""
         packed = zlib.compress(json.dumps([*self[:1], int(self.state), int(self.role), *self[3:]]).encode())
@@ -65,7 +70,9 @@ class Rank(NamedTuple):
             tier, state, role, folded, word, scope, place = json.loads(unpacked)
             found = cls(tier, LifeState(state), HitRole(role), folded, word, scope, place)
             numbers, texts = (found.tier, found.place), (found.folded, found.word, found.scope)
-            if all(type(each) is int for each in numbers) and all(type(each) is str for each in texts):
+            is_typed = all(type(each) is int for each in numbers) and all(type(each) is str for each in texts)
+            if is_typed and found.place.bit_length() < _PLACE_BITS and all(storable(each) == each for each in texts):
+                bytes.fromhex(found.word)
                 return found
         except (binascii.Error, zlib.error, ValueError, TypeError):
             pass
@@ -73,6 +80,7 @@ class Rank(NamedTuple):
 
 
 _MAX_CURSOR: Final = 16 * 1024
+_PLACE_BITS: Final = 63
 
 
 class FoundRow(NamedTuple):
@@ -93,7 +101,7 @@ class FoundRow(NamedTuple):
     @classmethod
     def of(cls, row: HitRow) -> FoundRow:
         """Return a row that was made of a subject."""
-        return cls(row.word.text, *row[1:])
+        return cls(row.word.text, row.word.role, *row[1:])
 
     @property
     def subject(self) -> QualifiedSubject:
@@ -161,28 +169,6 @@ class QueryMatcher:
     def is_simple(self) -> bool:
         """Whether every row whose own text matches, and whose state is wanted, is a hit."""
         return len(self.query.words) == 1 and self.query.language is None
-
-    def may_fit(self, folded: str, name: str) -> bool:
-        """Return whether a subject with this name may have hits, where ``folded`` is all that the index has of it.
-
-        Each word of the query has to be in there, or in the name; of one with signs, each of its parts.
-        """
-        name = fold(name)
-        return all(
-            all(part in folded or part in name for part in doc_parts(each.text) or ("",)) for each in self.query.words
-        )
-
-    def may_match(self, role: HitRole, text: str, kind: str) -> bool:
-        """Return whether a fact with a text and a type may have a row whose own text matches."""
-        if role == HitRole.DOC:
-            plain = bare(text.lower())
-            return not text.isascii() or any(
-                all(part in plain for part in doc_parts(each)) for each in self._drivers[HitRole.DOC]
-            )
-        folded = fold(text)
-        if any(each in folded for each in self._drivers[role]):
-            return True
-        return role == HitRole.ELEMENT and any(each in fold(kind) for each in self._drivers[HitRole.TYPE])
 
     def _matches(self, row: FoundRow, word: QueryWord) -> bool:
         text = word.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.search.lives import HitRole, LifeState, name_word, scope_key
+from counterfoil.registry.search.lives import HitRole, LifeState, scope_key, word_of
 from counterfoil.registry.search.matching import FoundRow
 from counterfoil.registry.search.rows import row_of
 from counterfoil.schema.rest.inspection import ElementElsewhere
@@ -36,7 +36,7 @@ async def find_namesakes(
     Its word is found by its digest, so that other names are not read, however many there are.
     """
     name = element_name(path)
-    word = name_word(name)
+    word = word_of(HitRole.ELEMENT, name)
     number = await index.number_of(found, g, word)
     if number is None or not readable.ranges:
         return ()
@@ -45,13 +45,13 @@ async def find_namesakes(
     kept: list[FoundRow] = []
     scope, place = "", -1
     while True:
-        given = (dialect.numbers([number]), ranges, int(HitRole.ELEMENT), int(LifeState.LATEST))
+        given = (dialect.numbers([number]), ranges, int(LifeState.LATEST))
         rows = await found.rows(dialect.hits_in_order(g), *given, _ROWS_AT_ONCE, scope, place)
-        named = [row_of(each, word.text) for each in rows]
+        named = [row_of(each, HitRole.ELEMENT, word.text) for each in rows]
         kept += [each for each in named if each.scope != own and _is_shown(each, name, readable)]
         if len(rows) < _ROWS_AT_ONCE or len(kept) >= MAX_NAMESAKES:
             break
-        scope, place = rows[-1][3], rows[-1][4]
+        scope, place = rows[-1][2], rows[-1][3]
     kept = kept[:MAX_NAMESAKES]
     numbers = await index.version_numbers(found, g, list(dict.fromkeys(each.scope for each in kept)))
     latest = {scope: version for scope, (version, _) in numbers.items() if version is not None}

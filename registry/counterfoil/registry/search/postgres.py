@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg
 
-from counterfoil.registry.search.dialects import FORMAT, REFUSAL_TABLES, PostgresDialect
+from counterfoil.registry.search.dialects import FORMAT, REFUSAL_TABLES
+from counterfoil.registry.search.postgres_dialect import PostgresDialect
 from counterfoil.registry.search.protocol import IndexIsNewer, IndexUnusable
 from counterfoil.registry.store.postgres.connections import FOREIGN, said_by
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable

@@ -78,7 +78,10 @@ KIND_OF_SCOPE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SearchQuestion:
-    """A search: the query, and what limits it. ``after`` is the ``next`` of the page before."""
+    """A search: the query, and what limits it. ``after`` is the ``next`` of the page before.
+
+    ``counts``: how many hits there are is wanted, too, which may take longer than the hits.
+    """
 
     q: str
     kind: HitKind | None = None
@@ -86,6 +89,7 @@ class SearchQuestion:
     within: SearchExtent = SearchExtent.LATEST
     limit: int = DEFAULT_LIMIT
     after: str = ""
+    counts: bool = True
 
 
 @dataclass(frozen=True, slots=True)

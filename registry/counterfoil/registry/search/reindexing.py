@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from counterfoil.registry.judges.judging import LongJudgements
+from counterfoil.registry.judges.processes import JudgeLimits, JudgeProcesses, Mailbox
 from counterfoil.registry.search.following import Following
 from counterfoil.registry.search.index import SearchIndex, StoredState
 from counterfoil.registry.search.lives import subject_of
@@ -16,9 +19,11 @@ from counterfoil.registry.search.protocol import IndexUnusable
 from counterfoil.registry.store.opening import IN_MEMORY, open_store, sqlite_path
 from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.store.writes import StoreNotUsable
-from counterfoil.registry.subjects.reading import SchemaReader
+from counterfoil.registry.subjects.reading import MAX_TEXTS, SchemaReader
 
 _MEMORY_CHARS: Final = 4 * 1024 * 1024
+_DEADLINE_S: Final = 30.0
+_MEMORY_BYTES: Final = 512 * 1024 * 1024
 _LOOK_S: Final = 0.5
 _PATIENCE_S: Final = 30.0
 _SHOWN: Final = 100
@@ -110,7 +115,9 @@ def _opened(url: str) -> Storage | None:
 
 async def _built(index: SearchIndex, storage: Storage, before: StoredState, tell: Tell) -> None:
     """Take steps, as servers do that run at the same time, until a new generation answers."""
-    following = Following(index, storage, SchemaReader(storage, memory_chars=_MEMORY_CHARS))
+    judges = JudgeProcesses(Mailbox(_processors()), JudgeLimits(_DEADLINE_S, _MEMORY_BYTES))
+    large = LongJudgements(judges, max_waiting=MAX_TEXTS, most_of_caller=0)
+    following = Following(index, storage, SchemaReader(storage, memory_chars=_MEMORY_CHARS, large=large))
     told_s = time.monotonic()
     try:
         while (state := await _state(index)).building is not None or state.current in {None, before.current}:
@@ -120,7 +127,13 @@ async def _built(index: SearchIndex, storage: Storage, before: StoredState, tell
                 told_s = time.monotonic()
                 tell(_progress(state))
     finally:
+        judges.close()
         await storage.close()
+
+
+def _processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 async def _awaited(index: SearchIndex, before: StoredState, tell: Tell) -> None:

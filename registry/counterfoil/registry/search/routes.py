@@ -28,6 +28,8 @@ Extent = Annotated[
 Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="The most hits of a page.")]
 After = Annotated[str, Query(description="The `next` of the page before.")]
 
+Counts = Annotated[bool, Query(description="Whether hits are counted. Without it, suggestions are found sooner.")]
+
 
 async def search(
     cases: CasesOfRequest,
@@ -39,9 +41,10 @@ async def search(
     within: Extent = SearchExtent.LATEST,
     limit: Limit = DEFAULT_LIMIT,
     after: After = "",
+    counts: Counts = True,
 ) -> object:
     """Search names, types, documentation, tags and properties of all versions that the caller may read."""
-    question = SearchQuestion(q, kind, context, within, limit, after)
+    question = SearchQuestion(q, kind, context, within, limit, after, counts)
     return SEARCH_RESULT.write(await cases.search.search(question, visible=caller.visible(AccessOperation.READ)))
 
 

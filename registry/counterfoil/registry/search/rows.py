@@ -1,28 +1,25 @@
 """Finding the rows of a query in the tables of an index, in their order, and no more of them than are needed.
 
+Words are read in the order of hits: those that are equal to the query, those that begin with it, and those that have it
+inside. The last are found by an index of parts; if that has very many, each of the next names in order is as likely one
+of them, so that these are read instead. So the first rows are the right ones, however common a word is.
+
 Only rows of subjects that the caller may read are read: the conditions are ranges of keys in the index itself. So what
-a search costs, returns and counts does not depend on subjects that are hidden from the caller.
+a search returns and counts does not depend on subjects that are hidden from the caller.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from counterfoil.registry.search.dialects import MAX_CANDIDATES, Statement
-from counterfoil.registry.search.lives import HitRole, IndexWord, LifeState
-from counterfoil.registry.search.matching import (
-    DOC_TIER,
-    FoundRow,
-    QueryMatcher,
-    Rank,
-    doc_parts,
-)
-from counterfoil.registry.search.texts import TRIGRAM, fold, folded_beginning
-from counterfoil.registry.store.name_ranges import above
+from counterfoil.registry.search.lives import HitRole, LifeState
+from counterfoil.registry.search.matching import DOC_TIER, FoundRow, QueryMatcher, Rank, doc_parts
+from counterfoil.registry.search.texts import TRIGRAM, Closeness
+from counterfoil.registry.store.name_ranges import above, union
 
 if TYPE_CHECKING:
+    from counterfoil.registry.search.dialects import Statement
     from counterfoil.registry.search.index import SearchIndex
     from counterfoil.registry.search.protocol import IndexTransaction
 
@@ -31,9 +28,18 @@ LAST_KEY: Final = "\U0010ffff"
 
 MAX_COUNTED: Final = 10_000
 
+MAX_CANDIDATES: Final = 2_000
+"""The names or texts that an index of parts is asked for; of more, those are read that come next in order."""
+
+MAX_WALKED: Final = 200_000
+"""The words of a role that are read for one query at most."""
+
+_TIERS: Final = (*Closeness, DOC_TIER)
 _FIRST_CHUNK: Final = 64
 _MAX_CHUNK: Final = 512
 _ROWS_AT_ONCE: Final = 512
+_EVERYTHING: Final = ("", LAST_KEY)
+_BEHIND_NOTHING: Final = ("", -1)
 
 
 class RankedRow(NamedTuple):
@@ -52,31 +58,27 @@ class RoleCount(NamedTuple):
     is_cut: bool
 
 
-class _Candidate(NamedTuple):
-    """A word of the index that may match, in the order of hits; ``folded`` is what it is sorted by."""
+class WordFound(NamedTuple):
+    """A word of the index that may match, in the order of hits."""
 
     folded: str
-    digest: str
+    key: bytes
     number: int
     text: str
 
 
-class _Count(NamedTuple):
-    """How many rows there are, in how many subjects; ``is_cut``: there may be more."""
+class _Complete(NamedTuple):
+    """The words of an index of parts; unless ``is_whole`` there are more."""
 
-    hits: int
-    subjects: int
-    is_cut: bool
+    words: Sequence[WordFound]
+    is_whole: bool
 
 
-_Counts: TypeAlias = "dict[tuple[HitRole, LifeState], _Count]"
+_NOT_KNOWN: Final = _Complete((), is_whole=False)
 
 
 class IndexRows:
-    """The rows of one query in a generation, within ``ranges`` of keys of subjects.
-
-    ``is_whole``: the ranges are all subjects, so that any row of a word may be looked at.
-    """
+    """The rows of one query in a generation, within ``ranges`` of keys of subjects; about ``wanted`` are needed."""
 
     def __init__(
         self,
@@ -86,210 +88,236 @@ class IndexRows:
         matcher: QueryMatcher,
         *,
         ranges: Sequence[tuple[str, str]],
-        is_whole: bool = False,
+        wanted: int = _ROWS_AT_ONCE,
     ) -> None:
         self._dialect = index.database.dialect
         self._found = found
         self._g = g
         self._matcher = matcher
         self._ranges = self._dialect.ranges(ranges)
-        self._is_whole = is_whole
-        self._counts: dict[tuple[object, ...], _Counts] = {}
-        self._names: dict[str, dict[int, _Candidate]] = {}
-        self._judged: dict[tuple[object, ...], dict[int, list[_Candidate]]] = {}
+        self._rows_at_once = max(_FIRST_CHUNK, min(wanted, _ROWS_AT_ONCE)) if matcher.is_simple else _ROWS_AT_ONCE
+        self._of_parts: dict[HitRole, _Complete] = {}
         self.is_cut = False
         """Whether a word matches more names or texts than are looked at."""
 
     async def in_order(self, roles: Sequence[HitRole], after: Rank | None) -> AsyncIterator[list[RankedRow]]:
         """Yield the rows whose own text matches by their ranks, some at a time, behind ``after``."""
-        by_place = await self._candidates(roles)
-        absent = await self._absent(roles)
-        for tier in sorted({tier for tier, _ in by_place}):
+        for tier in _TIERS:
             for state in self._matcher.states:
                 for role in sorted(roles):
-                    candidates = by_place.get((tier, role), [])
-                    if (role, state) in absent or (after is not None and (tier, state, role) < after[:3]):
+                    place = (tier, state, role)
+                    if (role is HitRole.DOC) is not (tier == DOC_TIER) or (after is not None and place < after[:3]):
                         continue
-                    behind = after if after is not None and (tier, state, role) == after[:3] else None
-                    async for rows in self._of_role(tier, state, role, candidates, behind):
+                    behind = after if after is not None and place == after[:3] else None
+                    async for rows in self._of_role(tier, state, role, behind):
                         yield rows
 
     async def counts(self, roles: Sequence[HitRole], state: LifeState) -> list[RoleCount]:
-        """Count the rows whose own text matches, up to :data:`MAX_COUNTED`."""
-        if self._is_whole:
-            counted = [await self._counted(role) for role in sorted(roles)]
+        """Count the rows whose own text matches the only word, in all subjects, up to :data:`MAX_COUNTED`."""
+        counted = [await self._counted(role, state, *self._matcher.drivers(role)) for role in sorted(roles)]
+        return [each for each in counted if each.hits]
+
+    async def _counted(self, role: HitRole, state: LifeState, word: str = "") -> RoleCount:
+        if not word or (role is HitRole.DOC and not doc_parts(word)):
+            return RoleCount(role, 0, 0, is_cut=False)
+        (low, high), condition, given, numbers, is_cut = ("", ""), "", (), [], False
+        if role is HitRole.DOC and self._dialect.has_doc_words:
+            docs = await self._parts(role)
+            numbers, is_cut = [each.number for each in docs.words], not docs.is_whole
+        elif role is HitRole.DOC:
+            numbers = [each.number async for some in self._docs_in_order(("", b"")) for each in some]
+        elif len(word) < TRIGRAM:
+            low, high = word, above(word) or LAST_KEY
+        elif self._dialect.has_parts and (inside := await self._parts(role)).is_whole:
+            low, high = word, above(word) or LAST_KEY
+            numbers = [each.number for each in inside.words if not each.folded.startswith(word)]
         else:
-            counted = await self._counted_within(sorted(roles), state)
-        return [
-            RoleCount(role, min(found.hits, MAX_COUNTED), found.subjects, self.is_cut or found.is_cut)
-            for role, counts in zip(sorted(roles), counted, strict=True)
-            if (found := counts.get((role, state))) is not None
-        ]
+            (low, high), (condition, given) = _EVERYTHING, self._dialect.with_part([word], 7)
+        rows = await self._found.rows(
+            self._dialect.hits_counted(self._g, f" AND ({condition})" if condition else ""),
+            *(int(role), low, high, int(state), self._dialect.numbers(numbers), MAX_COUNTED + 1, *given),
+        )
+        hits, subjects = rows[0]
+        return limited(role, hits, subjects, is_cut=is_cut or hits > MAX_COUNTED)
 
-    async def _absent(self, roles: Sequence[HitRole]) -> set[tuple[HitRole, LifeState]]:
-        """Return the roles and states of which no word has a row, as far as one look at all of them says so."""
-        if not self._is_whole:
-            return set()
-        found: set[tuple[HitRole, LifeState]] = set()
-        for role in roles:
-            counts = await self._counted(role)
-            if not any(each.is_cut for each in counts.values()):
-                found |= {(role, state) for state in LifeState if (role, state) not in counts}
-        return found
+    async def has_row(self, number: int, role: HitRole) -> list[FoundRow]:
+        """Return a row of a word for each state that is there."""
+        found = await self._found.rows_of_all(
+            [self._reading([number], state, *_BEHIND_NOTHING, limit=1) for state in self._matcher.states]
+        )
+        return [row_of(row, role, "") for rows in found for row in rows]
 
-    async def _counted(self, role: HitRole) -> _Counts:
-        """Return the numbers of rows of the words of a role, by role and state; where all subjects may be read."""
-        drivers = self._drivers_of(role)
-        known = self._counts.get(drivers)
-        if known is None:
-            numbers = [each.number for found in (await self._candidates_of(role)).values() for each in found]
-            statement = self._dialect.hits_by_role(self._g)
-            rows = await self._found.rows(statement, self._dialect.numbers(numbers), MAX_COUNTED + 1)
-            is_cut = sum(row[2] for row in rows) > MAX_COUNTED
-            known = self._counts[drivers] = {
-                (HitRole(role), LifeState(state)): _Count(hits, subjects, is_cut)
-                for role, state, hits, subjects in rows
-            }
-        return known
-
-    async def _counted_within(self, roles: Sequence[HitRole], state: LifeState) -> list[_Counts]:
-        """Return the numbers of rows for each role, of which none is read that is not in the ranges."""
-        statement = self._dialect.hits_counted(self._g)
-        given = []
-        for role in roles:
-            numbers = [each.number for found in (await self._candidates_of(role)).values() for each in found]
-            given.append((self._dialect.numbers(numbers), self._ranges, int(role), int(state), MAX_COUNTED + 1))
-        found = await self._found.rows_of_all([(statement, each) for each in given])
-        return [
-            {(role, state): _Count(hits, subjects, hits > MAX_COUNTED)}
-            for role, [(hits, subjects)] in zip(roles, found, strict=True)
-        ]
-
-    async def has_row(self, number: int, roles: Sequence[HitRole]) -> list[FoundRow]:
-        """Return a row of a word for each role and state that is there."""
-        places = [(role, state) for role in roles for state in self._matcher.states]
-        found = await self._found.rows_of_all([self._reading([number], *place, "", -1, limit=1) for place in places])
-        return [row_of(row, "") for rows in found for row in rows]
-
-    async def like(self, word: str, limit: int) -> list[tuple[int, str, str]]:
-        """Return some names (number, text, folded) that resemble a word."""
+    async def like(self, role: HitRole, word: str, limit: int) -> list[WordFound]:
+        """Return some names that resemble a word."""
         dialect, low = self._dialect, word[:2]
-        rows = [*await self._found.rows(dialect.names_from(self._g), low, above(low) or LAST_KEY, limit)]
-        like = dialect.names_like(self._g, word, limit)
+        given = (int(role), low, b"", above(low) or LAST_KEY, limit)
+        rows = [*await self._found.rows(dialect.words_from(self._g), *given)]
+        like = dialect.names_like(self._g, role, word, limit)
         if like is not None:
             rows += await self._found.rows(like[0], *like[1])
-        return [(number, text, folded) for number, text, folded, _ in rows]
+        return words_found(rows)
 
     # --- words
 
-    async def _candidates(self, roles: Sequence[HitRole]) -> dict[tuple[int, HitRole], list[_Candidate]]:
-        """Return the words that match, by how well and for which role, each list in order."""
-        return {
-            (tier, role): candidates for role in roles for tier, candidates in (await self._candidates_of(role)).items()
-        }
+    async def _words(self, tier: int, role: HitRole, start: tuple[str, bytes]) -> AsyncIterator[list[WordFound]]:
+        """Yield the words of a role that match so well, in order from behind ``start``, some at a time."""
+        drivers = self._matcher.drivers(role)
+        if not drivers:
+            return
+        if tier == DOC_TIER:
+            async for some in self._docs_in_order(start):
+                yield some
+            return
+        if tier == Closeness.INSIDE:
+            source = await self._inside(role, [each for each in drivers if len(each) >= TRIGRAM], start)
+        elif tier == Closeness.EXACT:
+            source = self._walk(role, [(each, each + "\x01") for each in sorted(set(drivers))], start)
+        else:
+            beginnings = union((each + "\x01", above(each)) for each in drivers)
+            source = self._walk(role, [(low, high or LAST_KEY) for low, high in beginnings], start)
+        async for some in source:
+            yield [each for each in some if self._matcher.tier(role, each.text, each.folded) == tier]
 
-    async def _candidates_of(self, role: HitRole) -> dict[int, list[_Candidate]]:
-        """Return the words that match for a role by how well, in order; words of equal queries are read once."""
-        drivers = self._drivers_of(role)
-        known = self._judged.get(drivers)
-        if known is None:
-            words: dict[int, _Candidate] = {}
-            for driver in self._matcher.drivers(role):
-                words.update(await (self._docs(driver) if role is HitRole.DOC else self._named(driver)))
-            known = self._judged[drivers] = self._by_tier(role, words.values())
-        return known
+    async def _inside(
+        self, role: HitRole, drivers: Sequence[str], start: tuple[str, bytes]
+    ) -> AsyncIterator[list[WordFound]]:
+        """Return the words of a role that have one of some words inside, in order."""
+        if not drivers:
+            return _sliced((), start)
+        parts = await self._parts(role) if self._dialect.has_parts else _NOT_KNOWN
+        if parts.is_whole:
+            return _sliced(parts.words, start)
+        return self._walk(role, [_EVERYTHING], start, self._dialect.with_part(drivers, 6))
 
-    def _drivers_of(self, role: HitRole) -> tuple[object, ...]:
-        return (role is HitRole.DOC, *self._matcher.drivers(role))
-
-    def _by_tier(self, role: HitRole, words: Iterable[_Candidate]) -> dict[int, list[_Candidate]]:
-        """Return words by how well they match, without those that do not, each list in order."""
-        if role is HitRole.DOC and self._dialect.has_doc_words:
-            return {DOC_TIER: sorted(words)}  # the database compared the same words
-        found: dict[int, list[_Candidate]] = defaultdict(list)
-        for each in sorted(words):
-            tier = self._matcher.tier(role, each.text, each.folded)
-            if tier is not None:
-                found[tier].append(each)
-        return found
-
-    async def _named(self, word: str) -> dict[int, _Candidate]:
-        """Return the names that begin with a word or have it inside, by number."""
-        known = self._names.get(word)
-        if known is None:
-            dialect, end = self._dialect, above(word) or LAST_KEY
-            statements: list[Statement] = [(dialect.names_from(self._g), (word, end, MAX_CANDIDATES))]
-            if len(word) >= TRIGRAM:
-                statements.append(dialect.names_with_part(self._g, word, MAX_CANDIDATES))
-            found = await self._found.rows_of_all(statements)
-            self.is_cut = self.is_cut or any(len(rows) == MAX_CANDIDATES for rows in found)
-            known = self._names[word] = _candidates([row for rows in found for row in rows])
-        return known
-
-    async def _docs(self, word: str) -> dict[int, _Candidate]:
-        """Return the documentation texts with a word, by number."""
-        parts = doc_parts(word)
+    async def _docs_in_order(self, start: tuple[str, bytes]) -> AsyncIterator[list[WordFound]]:
+        parts = [found for each in self._matcher.drivers(HitRole.DOC) if (found := doc_parts(each))]
         if not parts:
-            return {}
-        statement, arguments = self._dialect.docs_with_words(self._g, parts, MAX_CANDIDATES)
-        rows = await self._found.rows(statement, *arguments)
-        self.is_cut = self.is_cut or (self._dialect.has_doc_words and len(rows) == MAX_CANDIDATES)
-        return _candidates(rows)
+            return
+        docs = await self._parts(HitRole.DOC) if self._dialect.has_doc_words else _NOT_KNOWN
+        if docs.is_whole:
+            async for some in _sliced(docs.words, start):
+                yield some  # the database compared the same words
+            return
+        async for some in self._walk(HitRole.DOC, [_EVERYTHING], start, self._dialect.with_doc_words(parts, 6)):
+            yield [each for each in some if self._matcher.tier(HitRole.DOC, each.text) is not None]
+
+    async def _parts(self, role: HitRole) -> _Complete:
+        """Return the words of a role that an index of parts finds, in order; not all if they are very many."""
+        known = self._of_parts.get(role)
+        if known is None:
+            words: dict[int, WordFound] = {}
+            is_whole = True
+            for statement, given in self._parts_of(role):
+                rows = await self._found.rows(statement, *given)
+                is_whole = is_whole and len(rows) <= MAX_CANDIDATES
+                words.update((each.number, each) for each in words_found(rows))
+            known = self._of_parts[role] = _Complete(sorted(words.values()), is_whole)
+        return known
+
+    def _parts_of(self, role: HitRole) -> Iterable[Statement]:
+        for each in self._matcher.drivers(role):
+            if role is HitRole.DOC:
+                if parts := doc_parts(each):
+                    yield self._dialect.docs_with_words(self._g, parts, MAX_CANDIDATES + 1)
+            elif len(each) >= TRIGRAM:
+                yield self._dialect.names_with_part(self._g, role, each, MAX_CANDIDATES + 1)
+
+    async def _walk(
+        self,
+        role: HitRole,
+        ranges: Sequence[tuple[str, str]],
+        start: tuple[str, bytes],
+        condition: Statement = ("", ()),
+    ) -> AsyncIterator[list[WordFound]]:
+        """Yield the words in sorted ranges in order, which fulfil a condition."""
+        statement = self._dialect.words_from(self._g, f" AND ({condition[0]})" if condition[0] else "")
+        size, walked = _FIRST_CHUNK, 0
+        for low, high in ranges:
+            reached = max((low, b""), start)
+            while reached[0] < high:
+                rows = await self._found.rows(statement, int(role), *reached, high, size, *condition[1])
+                yield words_found(rows)
+                walked += len(rows)
+                if len(rows) < size:
+                    break
+                if walked > MAX_WALKED:
+                    self.is_cut = True
+                    return
+                reached, size = (rows[-1][2], bytes(rows[-1][3])), min(2 * size, _MAX_CHUNK)
 
     # --- rows
 
     async def _of_role(
-        self, tier: int, state: LifeState, role: HitRole, candidates: Sequence[_Candidate], behind: Rank | None
+        self, tier: int, state: LifeState, role: HitRole, behind: Rank | None
     ) -> AsyncIterator[list[RankedRow]]:
-        first = _FIRST_CHUNK if self._matcher.is_simple else _MAX_CHUNK  # else most rows are no hits
-        scope, place, size = "", -1, first
+        start, reached = ("", b""), _BEHIND_NOTHING
+        key = b"" if behind is None else behind.key
         if behind is not None:
-            reached = (behind.folded, behind.word)
-            candidates = [each for each in candidates if each[:2] >= reached]
-            if candidates and candidates[0][:2] == reached:
-                scope, place, size = behind.scope, behind.place, 1
-        at = 0
-        while at < len(candidates):
-            chunk = {each.number: each for each in candidates[at : at + size]}
-            statement, given = self._reading(list(chunk), role, state, scope, place, limit=_ROWS_AT_ONCE)
-            rows = await self._found.rows(statement, *given)
-            yield [_ranked(tier, chunk[row[0]], row_of(row, chunk[row[0]].text)) for row in rows]
-            if len(rows) == _ROWS_AT_ONCE:  # there may be more of the last word
-                last = rows[-1]
-                at = next(i for i in range(at, len(candidates)) if candidates[i].number == last[0])
-                scope, place, size = last[3], last[4], 1
-            else:
-                at += len(chunk)
-                scope, place, size = "", -1, first if size == 1 else min(2 * size, _MAX_CHUNK)
+            start, reached = (behind.folded, key[:-1]), (behind.scope, behind.place)
+        async for found in self._words(tier, role, start):
+            words = [each for each in found if behind is None or (each.folded, each.key) >= (behind.folded, key)]
+            if not words:
+                continue
+            if behind is not None and words[0][:2] != (behind.folded, key):
+                reached = _BEHIND_NOTHING
+            async for some in self._of_words(tier, state, role, words, reached):
+                yield some
+            behind, reached = None, _BEHIND_NOTHING
 
-    def _reading(
-        self, numbers: Sequence[int], role: HitRole, state: LifeState, scope: str, place: int, *, limit: int
-    ) -> Statement:
-        given = (self._dialect.numbers(numbers), self._ranges, int(role), int(state), limit, scope, place)
+    async def _of_words(
+        self, tier: int, state: LifeState, role: HitRole, words: Sequence[WordFound], reached: tuple[str, int]
+    ) -> AsyncIterator[list[RankedRow]]:
+        """Yield the rows of words in order; of the first word those behind a scope and place."""
+        by_number = {each.number: at for at, each in enumerate(words)}
+        at, limit = 0, self._rows_at_once
+        while at < len(words):
+            is_alone = reached != _BEHIND_NOTHING
+            numbers = [each.number for each in (words[at : at + 1] if is_alone else words[at:])]
+            statement, given = self._reading(numbers, state, *reached, limit=limit)
+            rows = await self._found.rows(statement, *given)
+            yield [ranked(tier, role, words[by_number[row[0]]], row) for row in rows]
+            if len(rows) == limit:  # there may be more of the last word
+                at, reached = by_number[rows[-1][0]], (rows[-1][2], rows[-1][3])
+                limit = _ROWS_AT_ONCE
+            else:
+                at, reached = at + len(numbers), _BEHIND_NOTHING
+
+    def _reading(self, numbers: Sequence[int], state: LifeState, scope: str, place: int, *, limit: int) -> Statement:
+        given = (self._dialect.numbers(numbers), self._ranges, int(state), limit, scope, place)
         return self._dialect.hits_in_order(self._g), given
 
 
-def _candidates(rows: Sequence[Any]) -> dict[int, _Candidate]:
-    return {number: _Candidate(folded, bytes(key).hex(), number, text) for number, text, folded, key in rows}
+def words_found(rows: Sequence[Any]) -> list[WordFound]:
+    """Return rows of the table of words as values."""
+    return [WordFound(folded, bytes(key), number, text) for number, text, folded, key in rows]
 
 
-def row_of(row: Any, text: str) -> FoundRow:
-    """Return a row of the table of hits with the text of its word."""
-    _, role, state, scope, place, path, kind, tags, language, since, until = row
+async def _sliced(words: Sequence[WordFound], start: tuple[str, bytes]) -> AsyncIterator[list[WordFound]]:
+    """Yield sorted words behind a place in order, more and more at a time."""
+    rest = [each for each in words if each[:2] > start]
+    at, size = 0, _FIRST_CHUNK
+    while at < len(rest):
+        yield rest[at : at + size]
+        at, size = at + size, min(2 * size, _MAX_CHUNK)
+
+
+def row_of(row: Any, role: HitRole, text: str) -> FoundRow:
+    """Return a row of the table of hits with the role and text of its word."""
+    _, state, scope, place, path, kind, tags, language, since, until = row
     shown = tuple(tags.split("\x1f")) if tags else ()
-    if role == HitRole.ELEMENT:
+    if role is HitRole.ELEMENT:
         path = path or text
-    elif role == HitRole.TYPE:
+    elif role is HitRole.TYPE:
         kind = text
-    return FoundRow(text, HitRole(role), LifeState(state), scope, place, path, kind, shown, language, since, until)
+    return FoundRow(text, role, LifeState(state), scope, place, path, kind, shown, language, since, until)
 
 
-def _ranked(tier: int, word: _Candidate, row: FoundRow) -> RankedRow:
-    return RankedRow(Rank(tier, row.state, row.role, word.folded, word.digest, row.scope, row.place), row)
+def ranked(tier: int, role: HitRole, word: WordFound, row: Any) -> RankedRow:
+    """Return a row of the table of hits with its rank."""
+    found = row_of(row, role, word.text)
+    return RankedRow(Rank(tier, found.state, role, word.folded, word.key.hex(), found.scope, found.place), found)
 
 
-def rank_of(tier: int, row: FoundRow) -> Rank:
-    """Return the rank of a row that was made of a subject."""
-    word = IndexWord(row.text, None if row.role is HitRole.DOC else fold(row.text))
-    order = folded_beginning(row.text) if word.folded is None else word.folded
-    return Rank(tier, row.state, row.role, order, word.key.hex(), row.scope, row.place)
+def limited(role: HitRole, hits: int, subjects: int, *, is_cut: bool) -> RoleCount:
+    """Return a count; of one that is cut, the number of subjects says nothing."""
+    return RoleCount(role, min(hits, MAX_COUNTED), 0 if is_cut else subjects, is_cut)

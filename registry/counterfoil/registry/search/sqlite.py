@@ -14,11 +14,13 @@ import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from counterfoil.registry.search.dialects import FORMAT, REFUSAL_TABLES, SqliteDialect
+from counterfoil.registry.search.dialects import FORMAT, REFUSAL_TABLES
 from counterfoil.registry.search.protocol import IndexUnusable
+from counterfoil.registry.search.sqlite_dialect import SqliteDialect
+from counterfoil.registry.search.texts import words_of_doc
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ _PASSING: Final = ("locked", "busy", "full", "I/O")
 _FILES: Final = ("", "-wal", "-shm", "-journal")
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _translated(statement: str) -> str:
     """Return a statement with SQLite's own signs for arguments.
 
@@ -288,11 +290,17 @@ def _connect(path: Path | None) -> sqlite3.Connection:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL, mode=0o600))
     connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
     connection.create_function("unhexed", 1, bytes.fromhex, deterministic=True)
+    connection.create_function("doc_words", 1, _doc_words, deterministic=True)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA mmap_size = 0")
     return connection
+
+
+def _doc_words(text: str) -> str:
+    """Return the words of a documentation text as a text for the full-text table."""
+    return " ".join(words_of_doc(text))
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from counterfoil.registry.access.rights import Knows, knows_all
@@ -166,7 +167,7 @@ class CompatibilityCheck:
         await LANGUAGE_CODE.to_search(question.candidate.schema_type)
         await asyncio.sleep(0)  # the comparison has just held the event loop
         try:
-            return messages_about(judgement, is_whole=True)
+            return await self._long.here(partial(messages_about, judgement, is_whole=True))
         except JudgementUndecided:
             return (await self._long.run(messages_only, question, BUDGET)).messages
 
@@ -184,7 +185,7 @@ class CompatibilityCheck:
         )
         if not is_solved and not is_parsed_apart:
             with suppress(JudgementUndecided):
-                return await _quickly_judged(question)
+                return await self._quickly_judged(question)
         return await self._long.run(answered, question, BUDGET)
 
     async def _reservations(
@@ -194,6 +195,27 @@ class CompatibilityCheck:
             return ()
         latest = (await self._reader.content(versions[-1].guid)).metadata if versions else None
         return reservation_messages(candidate.content.metadata, candidate.parsed.field_names(), latest=latest)
+
+    async def _quickly_judged(self, question: CompatibilityQuestion) -> Judgement:
+        """Return the judgement; raise ``JudgementUndecided`` if it takes long.
+
+        Each version is compared by itself, so that other requests are handled between many of them: the first one that
+        fails is the only one that is reported.
+        """
+        budget = QUICK_BUDGETS[question.candidate.schema_type]
+        if len(question.history) <= 1:
+            return await self._long.here(judged, question, budget)
+        first, *others = [replace(question, history=[each]) for each in question.history]
+        pauses = Pauses()
+        judgement = await self._long.here(judged, first, budget)
+        for each in others if judgement.report.is_compatible and question.level.is_transitive else ():
+            await pauses.pause_if_due()
+            if pauses.worked_s > _MOST_IN_LOOP_S:
+                raise JudgementUndecided("There are too many versions to compare them all in the event loop")
+            judgement = await self._long.here(judged, each, budget)
+            if not judgement.report.is_compatible:
+                break
+        return judgement
 
     async def earlier(
         self,
@@ -220,28 +242,6 @@ class CompatibilityCheck:
             if not is_transitive:
                 break
         return earlier
-
-
-async def _quickly_judged(question: CompatibilityQuestion) -> Judgement:
-    """Return the judgement; raise ``JudgementUndecided`` if it takes long.
-
-    Each version is compared by itself, so that other requests are handled between many of them: the first one that
-    fails is the only one that is reported.
-    """
-    budget = QUICK_BUDGETS[question.candidate.schema_type]
-    if len(question.history) <= 1:
-        return judged(question, budget)
-    first, *others = [replace(question, history=[each]) for each in question.history]
-    pauses = Pauses()
-    judgement = judged(first, budget)
-    for each in others if judgement.report.is_compatible and question.level.is_transitive else ():
-        await pauses.pause_if_due()
-        if pauses.worked_s > _MOST_IN_LOOP_S:
-            raise JudgementUndecided("There are too many versions to compare them all in the event loop")
-        judgement = judged(each, budget)
-        if not judgement.report.is_compatible:
-            break
-    return judgement
 
 
 def _group(config: Config, metadata: Metadata | None) -> str | None:

@@ -208,7 +208,7 @@ _T = TypeVar("_T")
 PARSED_AT_ONCE: Final = 8
 """After so many schemas of a long history, other requests are handled before the next are parsed."""
 
-_LARGE_CHARS: Final = 8 * 1024
+LARGE_CHARS: Final = 8 * 1024
 """The characters of a text, with its references, that takes so long that it is parsed beside the event loop."""
 
 MAX_TEXTS: Final = 1024
@@ -279,6 +279,11 @@ class SchemaReader:
         other = SchemaReader(storage, memory_chars=_PAST_CHARS, large=self._large)
         other._parsed = self._parsed
         return other
+
+    @property
+    def has_processes(self) -> bool:
+        """Whether what is done beside the event loop is done by other processes."""
+        return self._large.judges.are_apart
 
     async def content(self, guid: UUID) -> Content:
         """Return the content of a stored version; raise ``StaleWrite`` if it has been deleted."""
@@ -357,16 +362,20 @@ class SchemaReader:
 
     async def about(self, parsed: ParsedSchema, work: Callable[..., _T], *given: object) -> _T:
         """Return ``work(parsed, *given)``, for a function of the schema room; beside the loop for a large text."""
-        return await self.beside(work, parsed, *given) if self.is_large(parsed) else work(parsed, *given)
+        if self.is_large(parsed):
+            return await self.beside(work, parsed, *given)
+        return await self._large.here(work, parsed, *given)
 
     @staticmethod
     def is_large(parsed: ParsedSchema) -> bool:
         """Return whether a schema is so large that work on all of it would hold the event loop for long."""
-        return len(parsed.text) + parsed.referenced_chars > _LARGE_CHARS
+        return len(parsed.text) + parsed.referenced_chars > LARGE_CHARS
 
     async def of_text(self, text: str, work: Callable[..., _T], *given: object) -> _T:
         """Return ``work(text, *given)``, for a function of the schema room; beside the event loop for a large text."""
-        return work(text, *given) if len(text) <= _LARGE_CHARS else await self.beside(work, text, *given)
+        if len(text) <= LARGE_CHARS:
+            return await self._large.here(work, text, *given)
+        return await self.beside(work, text, *given)
 
     async def beside(self, work: Callable[..., _T], *given: object) -> _T:
         """Return ``work(*given)``, for a function of the schema room, beside the event loop."""
@@ -398,9 +407,9 @@ class SchemaReader:
     ) -> ParsedSchema:
         parse = partial(parse_schema, text, schema_type, references=resolution.resolved, validation=validation)
         try:
-            if len(text) + resolution.chars <= _LARGE_CHARS:
+            if len(text) + resolution.chars <= LARGE_CHARS:
                 await LANGUAGE_CODE.to_compare(schema_type)
-                found = parse()
+                found = await self._large.here(parse)
             elif self._large.judges.are_apart:
                 found = await self._parsed_apart(SchemaSource(text, schema_type, resolution.resolved, validation))
             else:

@@ -1,4 +1,4 @@
-"""Agreements as values: a producer's contract with its promises, a consumer with what it reads; rules about both.
+"""Agreements as values: a producer's contract with its promises, a consumer with its reads; rules about both.
 
 ``position`` is always the place in the file. Paths of fields are :mod:`counterfoil.schema.paths`.
 """
@@ -32,7 +32,7 @@ class EnumPolicy(StrEnum):
 
 
 class OnUnknownEnum(StrEnum):
-    """What a consumer says that it does with a value of an enum that it does not know.
+    """How a consumer says that it treats a value of an enum that it does not know.
 
     Where it says nothing, the rule of the language decides.
     """
@@ -76,7 +76,7 @@ class EnumValue:
 
 @dataclass(frozen=True, slots=True)
 class FieldPromise:
-    """What a contract promises of one field. ``enum`` is None where values are not listed.
+    """The promises of a contract about one field. ``enum`` is None where values are not listed.
 
     ``description`` is for people. ``places`` are those of the keys, and of our own properties, that say more than one
     thing about the field.
@@ -119,7 +119,7 @@ class SchemaLink:
 
 @dataclass(frozen=True, slots=True)
 class KeyPromise:
-    """What is promised of a record's key: its subject, its schema file, and the field that it is equal to."""
+    """The promise about a record's key: its subject, its schema file, and the field that it is equal to."""
 
     subject: str | None = None
     field: str | None = None
@@ -128,7 +128,7 @@ class KeyPromise:
 
 @dataclass(frozen=True, slots=True)
 class HeaderPromise:
-    """What is promised of one header."""
+    """The promises about one header."""
 
     name: str
     is_required: bool = False
@@ -157,7 +157,7 @@ class QualityRule:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a contract promises of one topic: one entry of its ``schema``.
+    """The promises of a contract about one topic: one entry of its ``schema``.
 
     ``places`` are those of our own properties.
     """
@@ -175,17 +175,17 @@ class Promise:
     places: Mapping[str, Position] = field(default_factory=dict, compare=False)
 
     def field(self, path: FieldPath) -> FieldPromise | None:
-        """Return what is promised of the field at ``path``; None if nothing is."""
+        """Return the promises about the field at ``path``; None if there are none."""
         return next((each for each in self.fields if each.path == path), None)
 
     def header(self, name: str) -> HeaderPromise | None:
-        """Return what is promised of a header; None if nothing is."""
+        """Return the promises about a header; None if there are none."""
         return next((each for each in self.headers if each.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceLevel:
-    """One promised property of the service, such as freshness; ``element`` is what it is about."""
+    """One promised property of the service, such as freshness; ``element`` is its subject."""
 
     property: str
     value: Scalar
@@ -252,7 +252,7 @@ class Contract:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRead:
-    """One path that a consumer reads, and what it expects there. ``when_present``: the field may be missing.
+    """One path that a consumer reads, and its expectations there. ``when_present``: the field may be missing.
 
     ``places`` are those of the keys that say more about the path.
     """
@@ -271,7 +271,7 @@ class ExpectedRead:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a consumer expects of one contract: an input port. ``reads`` is None for the whole record.
+    """The expectations of a consumer about one contract: an input port. ``reads`` is None for the whole record.
 
     ``on_unknown_enum`` is None where it is not written.
 
@@ -311,9 +311,9 @@ Agreement: TypeAlias = Contract | DataProduct
 
 @dataclass(frozen=True, slots=True)
 class AgreementFault:
-    """One mistake in a file: ``rule`` is its id, ``problem`` says what is wrong and what would be right.
+    """One mistake in a file: ``rule`` is its id, ``problem`` is a sentence about the mistake and its correction.
 
-    ``repair`` is what is meant, where that is certain.
+    ``repair`` is the text that is meant, where that is certain.
     """
 
     rule: str

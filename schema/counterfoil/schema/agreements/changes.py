@@ -1,4 +1,4 @@
-"""What changed between two versions of a contract or of a product file, and what of it breaks."""
+"""The changes between two versions of a contract or of a product file, and which of them break."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def compare_sides(before: Side, after: Side) -> tuple[tuple[ContractChange, ...], tuple[JudgedDifference, ...]]:
-    """Return what differs between what two versions offer and read, and what of it breaks someone."""
+    """Return the differences between the offers and reads of two versions, and which of them break someone."""
     earlier, later = _by_subject(before), _by_subject(after)
     changes = [*_members("topic", earlier, later)]
     findings: list[JudgedDifference] = []
@@ -67,7 +67,7 @@ def _by_subject(side: Side) -> Mapping[str, Offering]:
 
 
 def _reads(side: Side) -> Mapping[str, Mapping[str, str]]:
-    """Return what a consumer reads, by contract and path, in words; the whole record has the path ``*``."""
+    """Return the reads of a consumer, by contract and path, in words; the whole record has the path ``*``."""
     return {each.contract: _reading_words(each) for each in side.readings}
 
 
@@ -79,7 +79,7 @@ def _reading_words(reading: ConsumerReading) -> Mapping[str, str]:
 
 
 def _expected(read: ExpectedRead) -> str:
-    """Return what is expected of a path, in words."""
+    """Return the expectations at a path, in words."""
     low, high = read.range.minimum, read.range.maximum
     facts = {
         "as": read.type,
@@ -97,7 +97,7 @@ def _expected(read: ExpectedRead) -> str:
 def _members(
     noun: str, before: Mapping[str, object], after: Mapping[str, object], *, subject: str = ""
 ) -> Iterator[ContractChange]:
-    """Yield what is there on one side alone, and texts that differ."""
+    """Yield the entries that one side alone has, and texts that differ."""
     for name in before.keys() | after.keys():
         place = {"subject": subject or name, "path": name if subject else ""}
         if name not in after:
@@ -159,7 +159,7 @@ class AgreementChange:
 
     @property
     def kind(self) -> str:
-        """What was done with what, such as ``field-added``."""
+        """The kind of element and of change, such as ``field-added``."""
         return f"{self.noun}-{self._verb}"
 
     @property
@@ -195,7 +195,7 @@ class _Fact:
 
 
 def agreement_changes(earlier: Agreement, later: Agreement) -> tuple[AgreementChange, ...]:
-    """Return what changed between two agreements of one kind: what is gone, then the rest in the order of the later."""
+    """Return the changes between two agreements of a kind: removals first, then the rest in the order of the later."""
     was = {each.key: each for each in _facts(earlier)}
     now = {each.key: each for each in _facts(later)}
     gone = [_gone(fact) for key, fact in was.items() if key not in now and _is_own(fact, now)]

@@ -541,7 +541,7 @@ def content_hash(agreement: Agreement, *, fingerprints: Mapping[str, str] | None
 
 
 def part_hash(part: Expectation | Promise) -> str:
-    """Return SHA-256, in hex, of what a port expects or a topic promises, without versions and texts for people."""
+    """Return SHA-256, in hex, of a port's expectations or a topic's promises, without versions and texts for people."""
     text = json.dumps(_plain(part), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

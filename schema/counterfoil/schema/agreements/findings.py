@@ -1,4 +1,4 @@
-"""Values of the judgement: facts of fields, offers, readers with what is judged of them, findings."""
+"""Values of the judgement: facts of fields, offers, readers with their judgements, findings."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class FieldFacts:
 
     @property
     def is_optional(self) -> bool:
-        """Whether there may be no value where what is around the field is there."""
+        """Whether there may be no value although the record around the field is there."""
         return self.may_be_null or self.may_be_absent
 
     def may_be(self, logical_type: str) -> bool:
@@ -238,7 +238,7 @@ _MAX_TEXTS: Final = 50
 
 
 class ReaderOrigin(IntEnum):
-    """The sources of what is known of a reader, by falling trust: a smaller number is more certain."""
+    """The sources of knowledge about a reader, by falling trust: a smaller number is more certain."""
 
     DECLARED = 1
     """In the consumer's own file."""
@@ -266,7 +266,7 @@ class Activity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A consumer that reads: what it expects, and how that is known.
+    """A consumer that reads: its expectations, and how they are known.
 
     ``schema`` is that with which it reads, None where it is not known. ``last_seen`` is None for one never seen.
     """
@@ -289,7 +289,7 @@ class Reader:
 
 
 class Offer:
-    """What a producer offers: the schema of the records' values, and what the contract promises of them."""
+    """The offer of a producer: the schema of the records' values, and the contract's promises about them."""
 
     def __init__(
         self, schema: ParsedSchema, promise: Promise | None = None, *, key: ParsedSchema | None = None
@@ -346,7 +346,7 @@ class Offer:
 
 
 class FormerFinding(NamedTuple):
-    """What release 0.2.0 reported in the place of a finding: the rule, the path that is read, and the sentence."""
+    """The finding that release 0.2.0 reported in another's place: the rule, the path that is read, and the sentence."""
 
     rule: str
     element: FieldPath
@@ -392,5 +392,5 @@ class ReadFinding:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What identifies the finding: rule, consumer, the path that is read, the place, and what is written there."""
+        """The identity of the finding: rule, consumer, the path that is read, the place, and the type written there."""
         return self.rule, self.application, self.element, self.place, self.written

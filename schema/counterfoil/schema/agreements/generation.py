@@ -1,6 +1,6 @@
-"""Generated base values of a schema: usual ones first, then those at the limits, then others. Equal on every call.
+"""Generated base values of a schema: usual ones first, then the limits, then others. Equal on every call.
 
-What a contract promises of a field narrows its values; where nothing is promised, the limits are those of the type.
+The promises of a contract about a field narrow its values; where there are none, the type has the limits.
 Values of a JSON schema come from the search for values that fit it, since a tree has no constraints.
 """
 
@@ -69,7 +69,7 @@ _TEXTS_BY_WORD: Final = {
 def generated(
     schema: ParsedSchema, count: int, promised: Callable[[FieldPath], FieldPromise | None] = lambda _: None
 ) -> Iterator[Datum]:
-    """Yield ``count`` base values of a schema within what is promised of each path. Raises ``NoValues``.
+    """Yield ``count`` base values of a schema within the promises about each path. Raises ``NoValues``.
 
     Those of a JSON schema may be fewer, and are within the schema's own limits alone, except for numbers.
     """
@@ -186,7 +186,7 @@ def _candidates(node: Leaf, promise: FieldPromise | None) -> Sequence[Datum]:
 
 
 def _numbers(scalar: Scalar, limit: ValueRange) -> Sequence[Datum]:
-    """Return numbers within a limit: usual ones, its ends and what is beside them, then others, the same every time."""
+    """Return numbers within a limit: usual ones, its ends and their neighbours, then others, the same every time."""
     least, most = _RANGE_BY_WORD.get(scalar.word, (None, None))
     low, high = _ends(limit, scalar)
     further: Iterator[float]

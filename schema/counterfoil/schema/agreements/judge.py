@@ -1,4 +1,4 @@
-"""The judgement of a reader by what it reads, field by field and schema by schema. Pure functions, without I/O."""
+"""The judgement of a reader by its reads, field by field and schema by schema. Pure functions, without I/O."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BROKEN, _UNBACKED, _UNIT = "expectation-broken", "expectation-unbacked", "unit-
 
 
 class Uncovered(NamedTuple):
-    """One expectation that is not promised: the rule, the sentence, and the facts of what is expected and promised."""
+    """One expectation that is not promised: the rule, the sentence, and the facts of both."""
 
     rule: str
     text: str
@@ -63,7 +63,7 @@ def uncovered(read: ExpectedRead, promise: FieldPromise | None, facts: FieldFact
 
 
 def _said(aspect: str, promised: object | None) -> str:
-    """Return the fact of what is promised of one aspect of a field."""
+    """Return the fact of a promise about one aspect of a field."""
     return f"no {aspect}" if promised is None else f"{aspect} {promised}"
 
 
@@ -123,7 +123,7 @@ class Undecided(Exception):
 
 
 class LimitedMisfits:
-    """The misfits that ``find`` finds. What did not end within its limits is not begun again.
+    """The misfits that ``find`` finds. A comparison that did not end within its limits is not begun again.
 
     All that it does raises :class:`Undecided`.
     """
@@ -143,7 +143,7 @@ class LimitedMisfits:
         return self._limited(lambda misfits: misfits.at(path))
 
     def written_at(self, path: FieldPath) -> FieldPath | None:
-        """Return the path by which the writer calls what the reader's schema has at ``path``, or None."""
+        """Return the writer's path of the element that the reader's schema has at ``path``, or None."""
         return self._limited(lambda misfits: misfits.written_at(path))
 
     def _limited(self, ask: Callable[[Misfits], _T]) -> _T:
@@ -173,7 +173,7 @@ def misfits_of_keys(offer: Offer, schema: ParsedSchema) -> Misfits:
 
 
 def unreadable_keys(misfits: Misfits, reader: Reader) -> Iterator[ReadFinding]:
-    """Yield why ``reader`` cannot read what it reads of keys; their schema is never declared by a reader."""
+    """Yield the reasons why ``reader`` cannot read keys; their schema is never declared by a reader."""
     expectation = reader.expectation
     reads = expectation.reads
     if reads is not None:
@@ -184,7 +184,7 @@ def unreadable_keys(misfits: Misfits, reader: Reader) -> Iterator[ReadFinding]:
 
 
 def unreadable(misfits: Misfits, reader: Reader) -> Iterator[ReadFinding]:
-    """Yield why ``reader`` cannot read what it reads: one finding for each place and what is written there.
+    """Yield the reasons why ``reader`` cannot read: one finding for each place and each type that is written there.
 
     Where the place is on the way to several reads, there is one for each of them.
     """
@@ -269,10 +269,10 @@ _NULLABLE: Final = "consumer-nullable"
 
 
 def judge_reader(offer: Offer, reader: Reader, *, reads_with: Offer | None = None) -> Iterator[ReadFinding]:
-    """Yield what a consumer expects and the offer does not give: one finding for each place and what is written there.
+    """Yield the expectations that the offer does not keep: one finding for each place and type that is written there.
 
     ``reads_with`` has the schemas with which it reads if its own is not known; without one, schemas are not compared.
-    Their differences are left out for a field that is gone, and where they say what another finding says.
+    Their differences are left out for a field that is gone, and where another finding says the same.
     """
     found: dict[object, ReadFinding] = {}
     known = _Known(offer, reader, reads_with)
@@ -296,7 +296,7 @@ def judge_reader(offer: Offer, reader: Reader, *, reads_with: Offer | None = Non
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The schemas with which a consumer reads an offer: its own one, or those of what it was built for, if any."""
+    """The schemas with which a consumer reads an offer: its own one, or the ones that it was built for, if any."""
 
     offer: Offer
     reader: Reader
@@ -384,7 +384,7 @@ def _judge_schemas(known: _Known, missed: Collection[FieldPath]) -> Iterator[Rea
 def _within_limits(
     find: Callable[[Misfits, Reader], Iterable[ReadFinding]], misfits: Misfits, reader: Reader, *, place: FieldPath = ()
 ) -> Iterator[ReadFinding]:
-    """Yield what ``find`` finds, or that it cannot be told."""
+    """Yield the misfits that ``find`` finds, or one that says that they are not known."""
     try:
         yield from list(find(misfits, reader))
     except Undecided as reason:

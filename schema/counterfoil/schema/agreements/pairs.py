@@ -1,4 +1,4 @@
-"""The sides of a question (what versions offer and read), and its pairs, judged."""
+"""The sides of a question (the offers and reads of versions), and its pairs, judged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Numbered = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Offering:
-    """What one version of a producer offers of one subject. ``identity`` is equal for equal contents."""
+    """The offer of one version of a producer in one subject. ``identity`` is equal for equal contents."""
 
     application: str
     version: str
@@ -53,7 +53,7 @@ class Offering:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerReading:
-    """What one version of a consumer expects of one contract. ``identity`` is equal for equal contents.
+    """The expectations of one version of a consumer about one contract. ``identity`` is equal for equal contents.
 
     ``product`` is the id of the consumer's file, or the name of an application that was only seen.
     """
@@ -72,12 +72,12 @@ class ConsumerReading:
 
     @property
     def expectation(self) -> Expectation:
-        """What it expects."""
+        """Its expectations."""
         return self.reader.expectation
 
     @property
     def reads_again(self) -> bool:
-        """Whether it reads old records again, so that it must read those of earlier versions of a schema."""
+        """Whether it reads old records again, so that it must read records of earlier versions of a schema."""
         return self.expectation.reprocesses_from not in {None, _LATEST}
 
     def only(self, numbers: Sequence[int]) -> ConsumerReading:
@@ -105,7 +105,7 @@ class ConsumerReading:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one version of an application offers and reads."""
+    """The offers and the reads of one version of an application."""
 
     application: str
     version: str
@@ -117,7 +117,7 @@ class Side:
         return (self.application, self.version) == (other.application, other.version)
 
     def only(self, subjects: Container[tuple[str, str]]) -> Side:
-        """Return the side without what it offers of others than ``subjects``: pairs of a contract and a subject."""
+        """Return the side without its offers in other subjects than ``subjects``: pairs of a contract and a subject."""
         return replace(
             self, offerings=tuple(each for each in self.offerings if (each.contract, each.subject) in subjects)
         )
@@ -148,12 +148,12 @@ PairKey: TypeAlias = "tuple[tuple[tuple[str, ...], ...], tuple[str, ...], tuple[
 
 
 def pair_key(known: Sequence[Offering], offered: Offering, reading: ConsumerReading) -> PairKey:
-    """Return the identities of what a reader was built for, of what is offered, and of what is read."""
+    """Return the identities of the offers that a reader was built for, of the present offer, and of the reads."""
     return tuple(sorted(each.identity for each in known)), offered.identity, reading.identity
 
 
 def consumer_groups_of(sides: Iterable[Side]) -> set[str]:
-    """Return the consumer groups that are declared for what versions read."""
+    """Return the consumer groups that are declared for the reads of versions."""
     return {group for side in sides for each in side.readings for group in each.expectation.consumer_groups}
 
 
@@ -172,7 +172,7 @@ def never_met(offered: Offering, reading: ConsumerReading) -> bool:
 class KnownWriters:
     """The writers that readers have met. ``groups`` are by reader, that which counts first.
 
-    ``were_together`` returns whether what is offered was live at the same time as the version of a reader.
+    ``were_together`` returns whether the offer was live at the same time as the version of a reader.
     """
 
     groups: Mapping[Numbered, Sequence[Sequence[Side]]] = field(default_factory=dict)
@@ -207,7 +207,7 @@ def replaced_by(offered: Offering, reading: ConsumerReading, sides: Iterable[Sid
     """Return the offerings of other versions that stand in the place of ``offered`` for a reader.
 
     It has the same subject, or the same name in the contract: a new major version may have another topic. It does not
-    matter to those who read the new major version already.
+    matter to consumers of the new major version already.
     """
     return [
         each
@@ -252,14 +252,14 @@ _UNBACKED = "expectation-unbacked"
 
 @dataclass(frozen=True, slots=True)
 class RetainedRecords:
-    """The records that topics still have: by the identity of what is offered, that with the schemas of each version."""
+    """The records that topics still have: by the identity of an offer, the offer with the schemas of each version."""
 
     earlier: Mapping[tuple[str, ...], Sequence[EarlierOffering]] = field(default_factory=dict)
 
     def findings(
         self, judge: Judge, known: Sequence[Offering], offered: Offering, reading: ConsumerReading
     ) -> list[ReadFinding]:
-        """Return why a reader that reads old records again cannot read those of earlier versions.
+        """Return why a reader that reads old records again cannot read the ones of earlier versions.
 
         ``known`` are the offerings that the reader was built for.
         """
@@ -313,7 +313,7 @@ class Pair:
 
     @property
     def caused(self) -> tuple[ReadFinding, ...]:
-        """The findings that the change causes: those that are worse than before."""
+        """The findings that the change causes: they are worse than before."""
         if self.were_together or not self.findings:
             return ()
         return tuple(each for each in self.findings if not each.is_preexisting)
@@ -370,7 +370,7 @@ def pairs_of_producer(question: Gathered, judge: Judge) -> Iterator[Pair]:
 
 
 def producer_pairs(question: Gathered, consumer: Side, judge: Judge, *, is_live: bool) -> Iterator[Pair]:
-    """Yield the pairs of the version, as a producer, with what a consumer reads of it."""
+    """Yield the pairs of the version, as a producer, with the reads of a consumer."""
     for reading in consumer.readings:
         for offered, part in parts_of(reading, question.side.offered(reading.contract), question.before):
             yield producer_pair(question, offered, part, judge, is_live=is_live)
@@ -379,7 +379,7 @@ def producer_pairs(question: Gathered, consumer: Side, judge: Judge, *, is_live:
 def producer_pair(
     question: Gathered, offered: Offering, reading: ConsumerReading, judge: Judge, *, is_live: bool
 ) -> Pair:
-    """Return the pair of what the version offers, with a consumer of it.
+    """Return the pair of an offer of the version with a consumer of it.
 
     A finding is pre-existing where everything that the version replaces has it.
     """
@@ -396,7 +396,7 @@ def producer_pair(
 def own_pairs(question: Gathered, judge: Judge) -> Iterator[Pair]:
     """Yield the pairs of the version with itself, if it reads what it writes.
 
-    If it reads old records again, those of earlier versions of the schema that the topic still has are among them.
+    If it reads old records again, records of earlier versions that the topic still has are among them.
     Where another version of the application is live, they are judged in the pair with that one.
     """
     side = question.side
@@ -430,7 +430,7 @@ def own_pairs(question: Gathered, judge: Judge) -> Iterator[Pair]:
 
 
 def consumer_pairs(question: Gathered, judge: Judge) -> Iterator[Pair]:
-    """Yield the pairs of the version, as a consumer, with those whose records it reads."""
+    """Yield the pairs of the version, as a consumer, with the producers whose records it reads."""
     for reading in question.side.readings:
         for writer in question.writers:
             if writer.is_same(question.side):
@@ -440,7 +440,7 @@ def consumer_pairs(question: Gathered, judge: Judge) -> Iterator[Pair]:
 
 
 def consumer_pair(question: Gathered, offered: Offering, reading: ConsumerReading, judge: Judge) -> Pair:
-    """Return the pair of the version, as a consumer, with what a writer offers.
+    """Return the pair of the version, as a consumer, with the offer of a writer.
 
     A finding is pre-existing where all live versions of the same consumer have it already: which of them it replaces is
     not known.
@@ -453,7 +453,7 @@ def consumer_pair(question: Gathered, offered: Offering, reading: ConsumerReadin
 
 
 def _worst_of(*parts: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
-    """Return the findings of all parts; of those that say the same, one that breaks counts."""
+    """Return the findings of all parts; where several say the same, one that breaks counts."""
     found: dict[object, ReadFinding] = {}
     for each in chain.from_iterable(parts):
         known = found.setdefault(each.identity, each)
@@ -463,7 +463,7 @@ def _worst_of(*parts: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
 
 
 def _earlier(question: Gathered, reading: ConsumerReading) -> list[tuple[Side, list[ConsumerReading]]]:
-    """Return the live versions of the same application that read the same contract, each with what it reads of it."""
+    """Return the live versions of the same application that read the same contract, each with its reads."""
     found = ((one, [each for each in one.readings if each.contract == reading.contract]) for one in question.replaced)
     return [(one, readings) for one, readings in found if readings]
 
@@ -471,10 +471,10 @@ def _earlier(question: Gathered, reading: ConsumerReading) -> list[tuple[Side, l
 def _why_unread(
     question: Gathered, side: Side, reading: ConsumerReading, offered: Offering, judge: Judge
 ) -> tuple[Iterable[ReadFinding], Iterable[ReadFinding]]:
-    """Return why a consumer cannot read what is written now, and what is still in the topic.
+    """Return why a consumer cannot read the records that are written now, and the old ones in the topic.
 
-    What another version of its own application writes now is not compared with its schema, unless it reads old records
-    again: the version in question takes the other's place.
+    Records that another version of its own application writes now are not compared with its schema, unless it reads
+    old records again: the version in question takes the other's place.
     """
     known: Sequence[Offering] = ()
     if offered.application == side.application:
@@ -511,7 +511,7 @@ def pair_of(
     is_by_consumer: bool = False,
     were_together: bool = False,
 ) -> Pair:
-    """Return the pair of what is offered and what is read, with the findings about it."""
+    """Return the pair of an offer and its reads, with the findings about it."""
     return Pair(
         reading.contract,
         offered.subject,

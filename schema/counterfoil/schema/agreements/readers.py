@@ -1,4 +1,4 @@
-"""The judgement of a reader with an offer, before and after a change, and of promises; what release 0.2.0 reported."""
+"""The judgement of a reader with an offer, before and after a change, and of promises; findings of release 0.2.0."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _Placed = tuple[FormerFinding, "FieldPath"]
 def with_former(
     findings: Sequence[ReadFinding], offer: Offer, reader: Reader, reads_with: Offer | None
 ) -> list[ReadFinding]:
-    """Return the findings about a reader, each with what release 0.2.0 reported in its place, if it did."""
+    """Return the findings about a reader, each with the one that release 0.2.0 reported in its place, if it did."""
     of_facts = _of_facts(offer, reader)
     found = [replace(each, former=of_facts.get(each.identity)) for each in findings]
     broken = {each.element for each in of_facts.values() if each.rule.startswith("consumer-")}
@@ -74,7 +74,7 @@ def with_former(
 
 
 def _within_limits(offer: Offer, reader: Reader, reads_with: Offer | None) -> Sequence[_Placed]:
-    """Return what was reported of the schemas; nothing where their comparison does not end within its limits."""
+    """Return the former findings about the schemas; nothing where their comparison does not end within its limits."""
     try:
         return list(_of_schemas(offer, reader, reads_with))
     except (JudgementUndecided, InvalidSchema, RecursionError):
@@ -82,7 +82,7 @@ def _within_limits(offer: Offer, reader: Reader, reads_with: Offer | None) -> Se
 
 
 def _is_about(finding: ReadFinding, former: FormerFinding) -> bool:
-    """Return whether a finding is about what was reported at a path, or about a part of it."""
+    """Return whether a finding is about the element of a former one at a path, or about a part of it."""
     return finding.element[: len(former.element)] == former.element or finding.place == former.element
 
 
@@ -96,7 +96,7 @@ def _once(found: Iterable[_Placed], broken: set[FieldPath]) -> Iterator[_Placed]
 
 
 def _of_facts(offer: Offer, reader: Reader) -> dict[object, FormerFinding]:
-    """Return what was reported of what the schema says of a path, by the identity of the findings of today."""
+    """Return the former findings about the schema at a path, by the identity of the findings of today."""
     found = [
         replace(each, application=reader.application) for each in judge_reader(offer, replace(reader, schema=None))
     ]
@@ -115,7 +115,7 @@ def _of_facts(offer: Offer, reader: Reader) -> dict[object, FormerFinding]:
 
 
 def _of_schemas(offer: Offer, reader: Reader, reads_with: Offer | None) -> Iterator[_Placed]:
-    """Yield what was reported of the differences of the schemas of values, and of keys."""
+    """Yield the former findings about the differences of the schemas of values, and of keys."""
     schema = reader.schema or (None if reads_with is None else reads_with.schema)
     if schema is not None and schema is not offer.schema:
         yield from _of_pair(offer, schema, reader, of_key=False)
@@ -227,10 +227,10 @@ def _pointer(schema: ParsedSchema, path: FieldPath) -> Pointer:
 
 
 def judge_pair(known: Sequence[Offer], offer: Offer, reader: Reader) -> tuple[ReadFinding, ...]:
-    """Return what ``offer`` gives differently from what ``reader`` expects, whatever was offered before.
+    """Return the differences of ``offer`` from the expectations of ``reader``, whatever was offered before.
 
     ``known`` are the offers that the reader was built for: with their schemas it reads, unless it declares one, and on
-    their promises it relies. What differs from any of them is found. Schemas that do not have what it reads are left
+    their promises it relies. What differs from any of them is found. Schemas that lack a path that it reads are left
     out where others have it, since it was not built for these.
     """
     found: dict[object, ReadFinding] = {}
@@ -259,7 +259,7 @@ def _having_reads(known: Sequence[Offer], reader: Reader) -> Sequence[Offer]:
 
 
 def promise_changes(earlier: Offer | None, later: Offer) -> Iterator[ReadFinding]:
-    """Yield what the contract promised and no longer does, whoever reads it."""
+    """Yield the promises that the contract no longer makes, whoever reads it."""
     for each in judge_promises(earlier, later):
         yield replace(each, former=FormerFinding(each.rule, each.element, each.text))
 
@@ -270,12 +270,12 @@ def concerns(expectation: Expectation, finding: ReadFinding) -> bool:
 
 
 def about_reader(findings: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
-    """Return the findings about a reader, without those about what the contract promised before."""
+    """Return the findings about a reader, without the ones about former promises of the contract."""
     return tuple(each for each in findings if each.application is not None)
 
 
 def worse_than(findings: Iterable[ReadFinding], before: Sequence[Iterable[ReadFinding]]) -> tuple[ReadFinding, ...]:
-    """Return ``findings``, marked as pre-existing where each of ``before`` has them: what is live already.
+    """Return ``findings``, marked as pre-existing where each live offer in ``before`` has them.
 
     Without anything before, none of them is.
     """
@@ -300,15 +300,15 @@ def since(findings: Iterable[ReadFinding], before: Iterable[Iterable[ReadFinding
 
 
 def _is_told(finding: ReadFinding) -> bool:
-    """Return whether a finding says something; what is unknown may be worse than before."""
+    """Return whether a finding says something; an unknown result may be worse than before."""
     return finding.rule != UNDECIDED
 
 
 class _Known:
     """The findings that make others no worse than before.
 
-    A consumer that breaks at a place by what is written there is broken, whichever of its reads meets it. A read inside
-    the place loses itself alone, so that another one inside it is another break.
+    A consumer that breaks at a place by the type that is written there is broken, whichever of its reads meets it. A
+    read inside the place loses itself alone, so that another one inside it is another break.
     """
 
     def __init__(self, findings: Iterable[ReadFinding]) -> None:
@@ -346,14 +346,14 @@ def _lost_by(finding: ReadFinding) -> FieldPath:
 
 
 def _places_of(finding: ReadFinding) -> Iterator[Hashable]:
-    """Yield the consumer that breaks with the place and what is written there, and that because of which it breaks."""
+    """Yield a consumer with the place where it breaks and the type that is written there, and with the cause."""
     yield finding.application, finding.place, finding.written
     if finding.around is not None:
         yield finding.application, *finding.around
 
 
 def united(findings: Iterable[ReadFinding], more: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
-    """Return ``findings``, and those of ``more`` that say something else."""
+    """Return ``findings``, and each of ``more`` that says something else."""
     first = tuple(findings)
     known = {each.identity for each in first}
     return (*first, *(each for each in more if each.identity not in known))
@@ -363,12 +363,12 @@ def united(findings: Iterable[ReadFinding], more: Iterable[ReadFinding]) -> tupl
 
 
 def judge_promises(earlier: Offer | None, later: Offer) -> tuple[ReadFinding, ...]:
-    """Return what a contract promised and no longer does when ``later`` follows ``earlier``, whoever reads it."""
+    """Return the promises that a contract no longer makes when ``later`` follows ``earlier``, whoever reads it."""
     return () if earlier is None else later.once(_promise_changes, earlier)
 
 
 def _promise_changes(later: Offer, earlier: Offer) -> tuple[ReadFinding, ...]:
-    """Return what the contract promised and no longer does, and what changes for the keys."""
+    """Return the promises that the contract no longer makes, and the changes of the keys."""
     return (*_key_schema_changes(earlier, later), *_taken_back(earlier, later))
 
 
@@ -386,7 +386,7 @@ def _key_schema_changes(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:
 
 
 def _taken_back(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:
-    """Yield what the contract promised and no longer does, for fields that the new schema still has."""
+    """Yield the promises that the contract no longer makes about fields that the new schema still has."""
     before, after = earlier.promise, later.promise
     if before is None or after is None:
         return
@@ -429,7 +429,7 @@ def _key_changes(before: Promise, after: Promise) -> Iterator[ReadFinding]:
 
 
 def _field_changes(was: FieldPromise, now: FieldPromise | None) -> Iterable[tuple[str, str, str, str]]:
-    """Yield the rule, the sentence, and what was and is promised, of each change of what is promised of a field."""
+    """Yield the rule, the sentence, and the former and present promise, of each change of a field's promises."""
     unit = now.unit if now is not None else None
     if was.unit is not None and unit != was.unit:
         text = f"the unit was {was.unit}, and is {unit or 'not promised any more'}"

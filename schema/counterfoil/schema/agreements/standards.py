@@ -93,7 +93,7 @@ def faults_of(errors: Sequence[StandardViolation], root: Node, schema: JsonObjec
 
 
 def _most_specific(errors: Iterable[StandardViolation], schema: JsonObject) -> Iterator[StandardViolation]:
-    """Yield the errors that say what is wrong: of a choice, those of the branch that comes nearest.
+    """Yield the errors that name the mistakes: of a choice, the errors of the branch that comes nearest.
 
     A key that a branch would know, had it been valid, is no error of its own.
     """
@@ -118,7 +118,7 @@ def _nearest(error: StandardViolation, schema: JsonObject) -> Iterator[StandardV
 
 
 def _repair(error: StandardViolation, node: Node) -> Repair | None:
-    """Return what is meant: a number as text where a text must be, or a word in another spelling; None if unclear."""
+    """Return the intended value: a number as text where one must be, or a word in another spelling; None if unclear."""
     if not isinstance(node, ScalarNode):
         return None
     limit = error.validator_value
@@ -189,7 +189,7 @@ def _is_consequence(error: StandardViolation, schema: JsonObject) -> bool:
 
 
 def _refused_keys(error: StandardViolation, known: set[str]) -> list[str]:
-    """Return the keys that a closed mapping does not permit: those that no branch knows, else those of the message."""
+    """Return the keys that a closed mapping forbids: the ones that no branch knows, else the ones of the message."""
     unknown = [key for key in error.instance if key not in known]
     return unknown or [key for key in error.instance if f"'{key}'" in error.message] or list(error.instance)
 
@@ -319,7 +319,7 @@ def _later_version(value: object, file: str) -> str:
 
 
 def remembering_validator(file: str) -> Json:
-    """Return a validator by jsonschema for one document, which remembers what is valid.
+    """Return a validator by jsonschema for one document, which remembers its valid nodes.
 
     The package validates a value inside ``n`` others ``2 ** n`` times, once more for each ``unevaluatedProperties``.
     """
@@ -378,7 +378,7 @@ class Faults:
         self.found: list[AgreementFault] = []
 
     def reading(self, read: Callable[[Node], _Value], node: Node, default: _Value) -> _Value:
-        """Return what ``read`` makes of ``node``; where it refuses, add the mistake and return ``default``."""
+        """Return the value of ``read`` for ``node``; where it refuses, add the mistake and return ``default``."""
         try:
             return read(node)
         except InvalidDocument as mistake:

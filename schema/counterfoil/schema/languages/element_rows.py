@@ -16,7 +16,6 @@ are expanded where.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from counterfoil.schema.marks import matches_path
@@ -25,9 +24,9 @@ from counterfoil.schema.paths import Step, print_inside
 from counterfoil.schema.rest.inspection import ElementRow
 from counterfoil.schema.texts import excerpt
 
-FREE_ROWS: Final = 2_000
+FREE_ROWS: Final = 100
 """The rows that even the smallest schema may have."""
-CHARACTERS_A_ROW: Final = 25
+CHARACTERS_A_ROW: Final = 10
 """The number of characters of a schema for each further row."""
 SMALL_TYPE: Final = 16
 """The largest number of rows of a type that is expanded at each of its uses, in a schema with many rows."""
@@ -126,12 +125,48 @@ class _Walk:
         return self._characters >= (-self._characters_at_root if depth <= _ROOT_DEPTH else 0)
 
     def _size_of(self, inner: InnerType) -> int:
-        """Return the number of rows of a type with everything inside it, or one more than a small type has."""
-        known = self._size_by_key.get(inner.key)
-        if known is None:
-            rows = _unfolded(inner, lambda _: True, lambda _: True)
-            known = self._size_by_key[inner.key] = sum(1 for _ in islice(rows, SMALL_TYPE + 1))
-        return known
+        """Return the number of rows of a type with everything inside it, or one more than a small type has.
+
+        Each type is counted once, whatever it is used for; inside itself it has no rows.
+        """
+        sizes = self._size_by_key
+        counted = [] if inner.key in sizes else [_Counted(inner)]
+        opened = {inner.key}
+        while counted:
+            here = counted[-1]
+            part = next(here.parts, None) if here.size <= SMALL_TYPE else None
+            if part is None:
+                counted.pop()
+                opened.discard(here.key)
+                sizes[here.key] = min(here.size, SMALL_TYPE + 1)
+                if counted:
+                    counted[-1].size += sizes[here.key]
+            elif isinstance(part, ElementEntry):
+                here.size += 1
+            elif part.key in sizes:
+                here.size += sizes[part.key]
+            elif part.key not in opened:
+                opened.add(part.key)
+                counted.append(_Counted(part))
+        return sizes[inner.key]
+
+
+class _Counted:
+    """A type whose rows are being counted."""
+
+    __slots__ = ("key", "parts", "size")
+
+    def __init__(self, inner: InnerType) -> None:
+        self.key = inner.key
+        self.size = 0
+        self.parts = _parts_of(inner)
+
+
+def _parts_of(inner: InnerType) -> Iterator[ElementEntry | InnerType]:
+    """Yield each entry of a type, and after it the types inside it."""
+    for entry in inner.entries():
+        yield entry
+        yield from entry.inner
 
 
 def _unfolded(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeGuard
 
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import shown
+from counterfoil.schema.plans.branches import BranchTable, branches_of
 from counterfoil.schema.plans.casts import value_of_rule
 from counterfoil.schema.plans.formulas import spell
 from counterfoil.schema.plans.model import (
     Cast,
     Constant,
     Lookup,
-    MapBranches,
-    MapTagged,
     Op,
     ProblemKind,
     Read,
@@ -23,19 +22,16 @@ from counterfoil.schema.plans.model import (
     RequireValue,
     Scalar,
     Tag,
-    ValueShape,
     Widen,
 )
-from counterfoil.schema.plans.rules import NO_RULE, CastRule, cast_words, decimals_of, rule_text
+from counterfoil.schema.plans.rules import CastRule, cast_words, decimals_of, rule_text
 from counterfoil.schema.plans.tree import (
     Leaf,
     Node,
-    NullType,
     Opaque,
     RecordType,
     UnionType,
     belongs_by_name,
-    branch_pairs,
     full_name_of,
     is_renamed,
     renamed_branches,
@@ -51,7 +47,6 @@ from counterfoil.schema.plans.types import (
     rounds,
     same_values,
     scalar_of,
-    shape_of,
     split_null,
     widens,
 )
@@ -74,17 +69,15 @@ class Assigner:
     """Converts values to target types.
 
     What cannot be converted is reported to ``problem``, what loses information to ``lossy``, and a branch that gets
-    another name to ``note``. ``by_parts`` converts a record field by field. Without ``needs_rules``, casts are made
-    without a rule. ``resolving`` follows Avro's schema resolution: promotions that round are permitted, and null
-    instead of a value is an error of the record. Without ``rounds_decimals``, the decimals of a cast of decimals have
-    no effect, as in plans of version 0.2.
+    another name to ``note``. Without ``needs_rules``, casts are made without a rule. ``resolving`` follows Avro's
+    schema resolution: promotions that round are permitted, and null instead of a value is an error of the record.
+    Without ``rounds_decimals``, the decimals of a cast of decimals have no effect, as in plans of version 0.2.
     """
 
     def __init__(
         self,
         problem: Callable[[ProblemKind, str, str], None],
         lossy: Callable[[str], None],
-        by_parts: Callable[[RecordType, RecordType, str], Op],
         *,
         note: Callable[[str], None] = lambda _: None,
         resolving: bool = False,
@@ -93,14 +86,11 @@ class Assigner:
     ) -> None:
         self._problem = problem
         self._note = note
-        self._by_parts = by_parts
-        self._lossy = lossy
+        self.lossy = lossy
         self._resolving = resolving
         self._needs_rules = needs_rules
         self._rounds_decimals = rounds_decimals
         self._noted: set[tuple[int, int, str]] = set()
-        self.has_rules = True
-        """Whether a bridge file may have rules for the values that are converted: not for parts of a branch."""
 
     def constant(self, given: object, target: Node, where: str, word: str) -> Constant | None:
         """Return a JSON value as the target's, or None after a problem.
@@ -123,10 +113,10 @@ class Assigner:
         if self._resolving or not self._needs_rules:
             return RequireValue(op)
         if default is None:
-            advice = self._advice(where, "give it a rule with null: error, or null: and a value")
+            advice = "give it a rule with null: error, or null: and a value"
             self._problem(ProblemKind.LOSSY, where, f"the source may be null and the field may not; {advice}")
             return None
-        self._lossy(where)
+        self.lossy(where)
         constant = self.constant(default[0], target, where, "default")
         return None if constant is None else ReplaceNull(op, constant.value)
 
@@ -152,7 +142,7 @@ class Assigner:
             self._note_renamed(source_type, target_type, where)
             return value.op
         if isinstance(source_type, UnionType) or isinstance(target_type, UnionType):
-            return self._branches(value, source_type, target_type, where)
+            return self._as_branch(value, source_type, target_type, where)
         source, wanted = scalar_of(source_type), scalar_of(target_type)
         if self._resolving and _is_enum(source_type) and _is_enum(target_type):
             return _resolved_enum(value.op, source_type, target_type)
@@ -191,12 +181,6 @@ class Assigner:
         self._problem(ProblemKind.WRONG_TYPE, where, text)
         return False
 
-    def _advice(self, where: str, advice: str) -> str:
-        """Return what to do about a value: the advice, or that no rule can stand for it."""
-        if not self.has_rules:
-            return NO_RULE.format("a part of a branch")
-        return NO_RULE.format("an item or a value of a map") if where.endswith(("[]", "{}")) else advice
-
     def _scalar(
         self,
         value: AssignedValue,
@@ -216,105 +200,48 @@ class Assigner:
             return None
         is_safe = keeps_meaning(source, target) or is_derived(source, target)
         if cast is None and not (free or is_safe or self._resolving):
-            advice = self._advice(where, f"give it a rule such as {self._rule(value, source, target, whole)}")
+            advice = f"give it a rule such as {self._rule(value, source, target, whole)}"
             self._problem(ProblemKind.LOSSY, where, f"{_loss(source, target)}; {advice}")
             return None
         decimals = cast.decimals if cast else None
         if needs_decimals(source, target) and decimals is None:
             words = "as text" if target.word == "string" else f"as {target}"
-            advice = self._advice(where, f"such as decimals: {decimals_of(target)}")
+            advice = f"such as decimals: {decimals_of(target)}"
             self._problem(ProblemKind.LOSSY, where, f"{source} {words} needs decimals: {advice}")
             return None
         if not keeps_meaning(source, target) or decimals is not None:
-            self._lossy(where)
+            self.lossy(where)
         if rounds(source, target) and self._rounds_decimals:
             return Cast(value.op, source, target, rounded=decimals)
         return Cast(value.op, source, target, decimals)
 
     def _rule(self, value: AssignedValue, source: Scalar, target: Scalar, whole: Node) -> str:
         """Return the rule that casts a value, as it is written in a bridge file."""
-        spelt = spell(value.op.path) if isinstance(value.op, Read) else "…"
+        spelt = (spell(value.op.path) or "value") if isinstance(value.op, Read) else "…"
         null = {"null": "error"} if value.is_nullable and not split_null(whole)[0] else {}
         return rule_text({"from": spelt, **cast_words(source, target), **null})
 
-    def _branches(self, value: AssignedValue, source: Node, target: Node, where: str) -> Op | None:
-        """Return the operation for a union with several branches, or for a value that becomes one."""
-        if not isinstance(source, UnionType):
-            found = self._fitting(AssignedValue(value.op, source), target, where)
-            return None if found is None else found.tagged(target)
-        shaped = [shape for branch in source.branches for shape in shapes_of(branch)]
-        if not source.is_tagged and len(set(shaped)) < len(shaped):
-            text = f"the branches of {describe(source)} cannot be distinguished by their values"
-            self._problem(ProblemKind.UNSUPPORTED, where, text)
-            return None
-        made = self._each_branch(source, target, where)
-        if made is None or not self._keeps_branches(source, target, made, where):
-            return None
-        if source.is_tagged:
-            return MapTagged(value.op, tuple((index, each.tagged(target)) for index, each in made.items()))
-        return MapBranches(
-            value.op,
-            tuple(
-                (shape, each.tagged(target))
-                for index, each in made.items()
-                for shape in shapes_of(source.branches[index])
-            ),
-        )
+    def _as_branch(self, value: AssignedValue, source: Node, target: Node, where: str) -> Op | None:
+        """Return a value that a rule computes as a branch of a union."""
+        fitted = None if isinstance(source, UnionType) else self.fit(value, source, target, where)
+        if fitted is not None:
+            return fitted.tagged(target)
+        if isinstance(source, UnionType):
+            first = BranchTable(source).label(0)
+            text = (
+                f"{describe(source)} is converted branch by branch; give its branches rules, such as {where}<{first}>"
+            )
+            self._problem(ProblemKind.WRONG_TYPE, where, text)
+        elif not self.is_ambiguous(source, target, where):
+            text = f"{describe(source)} has no equal and no larger type in {describe(target)}"
+            self._problem(ProblemKind.WRONG_TYPE, where, text)
+        return None
 
-    def _each_branch(self, source: UnionType, target: Node, where: str) -> dict[int, _Placed] | None:
-        """Return the value of each branch, by its index; null has none."""
-        has_pairs = isinstance(target, UnionType) and (source.is_tagged or target.is_tagged)
-        pairs = (
-            branch_pairs(source, target, by_names=self._resolving)
-            if isinstance(target, UnionType) and has_pairs
-            else {}
-        )
-        made: dict[int, _Placed] = {}
-        for index, branch in enumerate(source.branches):
-            if isinstance(branch, NullType):
-                continue
-            found: _Placed | None = None
-            if isinstance(target, UnionType) and has_pairs:
-                found = self._paired(index, source, target, pairs, where)
-            if found is None:
-                found = self._fitting(AssignedValue(Read(()), branch), target, where)
-                if found is None:
-                    return None
-                self._note_branch(source, index, target, found.place, where)
-            made[index] = found
-        return made
-
-    def _paired(
-        self, index: int, source: UnionType, target: UnionType, pairs: Mapping[int, int], where: str
-    ) -> _Placed | None:
-        """Return a branch as the one of the target that it belongs to: unchanged, or a record field by field.
-
-        A record that belongs to none is that of its place, where the data of one side does not tell branches.
-        """
-        branch, place = source.branches[index], pairs.get(index)
-        if place is not None and same_values(branch, target.branches[place]):
-            self._note_renamed(source, target, where)
-            return _Placed(Read(()), place)
-        if not isinstance(branch, RecordType) or (
-            place is None and any(same_values(branch, e) for e in target.branches)
-        ):
-            return None
-        if place is None and not (source.tells_branch and target.tells_branch):
-            places = [number for number, each in enumerate(target.branches) if not isinstance(each, NullType)]
-            own = [number for number, each in enumerate(source.branches) if not isinstance(each, NullType)]
-            place = places[own.index(index)] if len(places) == len(own) else None
-        other = None if place is None else target.branches[place]
-        if place is None or not isinstance(other, RecordType):
-            return None
-        self._note_branch(source, index, target, place, where)
-        return _Placed(self._by_parts(branch, other, where), place)
-
-    def _note_branch(self, source: UnionType, index: int, target: Node, place: int, where: str) -> None:
-        """Note a branch of ``source`` that becomes the one at ``place`` of the target, if that has another name.
+    def note_branch(self, branch: Node, other: Node, where: str) -> None:
+        """Note a branch that becomes another one, if that has another name.
 
         The same is noted of the unions inside it, where it stays unchanged.
         """
-        branch, other = source.branches[index], branches_of(target)[place]
         if is_renamed(branch, other):
             self._note(_renamed_text(branch, other, where))
         elif full_name_of(branch) is not None and full_name_of(other) is None:
@@ -330,42 +257,6 @@ class Assigner:
         self._noted.add(asked)
         for branch, other in renamed_branches(source, target):
             self._note(_renamed_text(branch, other, where))
-
-    def _keeps_branches(self, source: UnionType, target: Node, made: Mapping[int, _Placed], where: str) -> bool:
-        """Return whether no two branches become one, where the data tells them apart; else report it."""
-        if not source.tells_branch:
-            return True
-        indexes_by_place: dict[int, list[int]] = {}
-        for index, each in made.items():
-            indexes_by_place.setdefault(each.place, []).append(index)
-        merged = next((indexes for indexes in indexes_by_place.values() if len(indexes) > 1), None)
-        if merged is None:
-            return True
-        names = " and ".join(describe(source.branches[index]) for index in merged)
-        text = f"the branches {names} would become one in {describe(target)}, which does not keep which of them it was"
-        self._problem(ProblemKind.UNSUPPORTED, where, text)
-        return False
-
-    def as_branch(self, value: AssignedValue, target: UnionType, where: str) -> Op | None:
-        """Return a value other than null as a branch of the target, a record also field by field.
-
-        The branch of a record is the record of the same name, else the only record.
-        """
-        if isinstance(value.type, RecordType) and self._equal_place(value.type, target) is None:
-            records = [(index, each) for index, each in enumerate(target.branches) if isinstance(each, RecordType)]
-            named = [(index, each) for index, each in records if each.name == value.type.name]
-            for index, each in named[:1] or (records if len(records) == 1 else []):
-                built = MapBranches(value.op, ((ValueShape.OBJECT, self._by_parts(value.type, each, where)),))
-                return _Placed(built, index).tagged(target)
-        found = self._fitting(value, target, where)
-        return None if found is None else found.tagged(target)
-
-    def part_of_branch(self, branch: Node, target: Node, where: str) -> Op | None:
-        """Return a branch's value, which is the scope, as the target's type."""
-        if isinstance(branch, RecordType) and isinstance(target, RecordType) and not same_values(branch, target):
-            return self._by_parts(branch, target, where)
-        found = self._fitting(AssignedValue(Read(()), branch), target, where)
-        return None if found is None else found.tagged(target)
 
     def _equal_place(self, node: Node, target: Node) -> int | None:
         """Return the branch of an equal type: of several, the one of the same name, else the first.
@@ -383,46 +274,50 @@ class Assigner:
                 return named[0] if named[0] in same else None
         return same[0] if same else None
 
-    def _fitting(self, value: AssignedValue, target: Node, where: str) -> _Placed | None:
-        """Return the value as the target, or as the target's first branch of an equal type, or else of a larger one."""
+    def fit(self, value: AssignedValue, node: Node, target: Node, where: str) -> PlacedValue | None:
+        """Return a value as the target, or as the target's first branch of an equal type, or else of a larger one.
+
+        ``node`` is its type without null. None if there is no such branch, or several that it could be.
+        """
         branches = branches_of(target)
-        equal = self._equal_place(value.type, target)
+        equal = self._equal_place(node, target)
         if equal is not None:
-            return None if self._is_ambiguous(value.type, equal, target, where) else _Placed(value.op, equal)
-        source = scalar_of(value.type)
+            return None if self._could_be(node, equal, target) else PlacedValue(value.op, equal)
+        source = scalar_of(node)
         for index, branch in enumerate(branches):
             wanted = scalar_of(branch)
             if source and wanted and widens(source, wanted):
-                return _Placed(Widen(value.op, source, wanted), index)
+                return PlacedValue(Widen(value.op, source, wanted), index)
             if source and wanted and is_derived(source, wanted):
                 if not keeps_meaning(source, wanted):
-                    self._lossy(where)
-                return _Placed(Cast(value.op, source, wanted), index)
-        self._problem(
-            ProblemKind.WRONG_TYPE,
-            where,
-            f"{describe(value.type)} has no equal and no larger type in {describe(target)}",
-        )
+                    self.lossy(where)
+                return PlacedValue(Cast(value.op, source, wanted), index)
         return None
 
-    def _is_ambiguous(self, node: Node, place: int, target: Node, where: str) -> bool:
+    def is_ambiguous(self, node: Node, target: Node, where: str) -> bool:
         """Return whether a value could be of several equal branches, none of which has its name; report it."""
+        equal = self._equal_place(node, target)
+        same = [] if equal is None else self._could_be(node, equal, target)
+        if same:
+            text = f"{describe(node)} could be {' or '.join(map(describe, same))}, and none of them has its name"
+            self._problem(ProblemKind.WRONG_TYPE, where, text)
+        return bool(same)
+
+    @staticmethod
+    def _could_be(node: Node, place: int, target: Node) -> list[Node]:
+        """Return the equal branches of a value that could be of several, none of which has its name."""
         if (
             not isinstance(target, UnionType)
             or not target.tells_branch
             or belongs_by_name(node, target.branches[place])
         ):
-            return False
+            return []
         same = [branch for branch in target.branches if same_values(node, branch)]
-        if len(same) == 1:
-            return False
-        text = f"{describe(node)} could be {' or '.join(map(describe, same))}, and none of them has its name"
-        self._problem(ProblemKind.WRONG_TYPE, where, text)
-        return True
+        return same if len(same) > 1 else []
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class PlacedValue:
     """The value of a branch of the target, at its index; 0 if the target is no union."""
 
     op: Op
@@ -441,19 +336,6 @@ def _renamed_text(branch: Node, other: Node, where: str) -> str:
 def _with_name(branch: Node) -> str:
     text, name = describe(branch), branch.name if isinstance(branch, RecordType | Leaf) else ""
     return text if not name or name in text else f"{text} {name}"
-
-
-def branches_of(node: Node) -> Sequence[Node]:
-    """Return the branches of a union, or the type itself."""
-    return node.branches if isinstance(node, UnionType) else (node,)
-
-
-def shapes_of(branch: Node) -> tuple[ValueShape, ...]:
-    """Return the classes of a branch's values: none for null, two for a number."""
-    if branch.kind == "number":
-        return ValueShape.REAL, ValueShape.INTEGER
-    shape = shape_of(branch)
-    return () if shape is None else (shape,)
 
 
 def _is_enum(node: Node) -> TypeGuard[Leaf]:

@@ -294,6 +294,9 @@ _WORDS: Final[dict[str, tuple[str, Json]]] = {
     "cast": ("The type of the target field, by name.", {"type": "string"}),
     "decimals": ("The decimals of a number as text.", {"type": "integer", "minimum": 0, "maximum": MAX_DECIMALS}),
     "null": ("What null becomes: error, or a value.", True),
+    "branch": ("The union whose branch's name is the value.", _SOURCE_SCHEMA),
+    "to": ("The target's branch that the value becomes: a <name>, error, null or drop; or a table with by.", True),
+    "by": ("The source field whose value chooses the branch in the table of to.", _SOURCE_SCHEMA),
 }
 
 

@@ -19,12 +19,13 @@ from dataclasses import dataclass, replace
 
 from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans.assign import DECIMALS
-from counterfoil.schema.plans.derive import SAME_NUMBER, Deriver, derive_plan
-from counterfoil.schema.plans.formulas import spell
+from counterfoil.schema.plans.derive import Deriver, derive_plan
+from counterfoil.schema.plans.formulas import BranchSegment, Path, has_inner_scope, spell
 from counterfoil.schema.plans.model import (
     BuildRecord,
     Cast,
     ConversionPlan,
+    Define,
     MapBranches,
     MapItems,
     MapTagged,
@@ -34,6 +35,8 @@ from counterfoil.schema.plans.model import (
     Widen,
     encoded,
 )
+from counterfoil.schema.plans.places import paths_read
+from counterfoil.schema.plans.rows import SAME_NUMBER
 from counterfoil.schema.plans.rules import (
     FieldRule,
     FormatOf,
@@ -44,7 +47,7 @@ from counterfoil.schema.plans.rules import (
     PlanRules,
     Word,
 )
-from counterfoil.schema.plans.sources import paths_read
+from counterfoil.schema.plans.scopes import ITSELF
 from counterfoil.schema.plans.types import is_instant
 
 # The way back: the rules that undo the rules of a plan, and what does not survive there and back.
@@ -109,7 +112,9 @@ def numbered_in(plan: ConversionPlan) -> frozenset[str]:
 def _reversed(rule: FieldRule) -> FieldRule | None:
     """Return the rule that fills the source field from the target field; None if there is none."""
     origin = rule.origin
-    if not isinstance(origin, (From, FormatOf, ParseOf)) or {"[]", "{}"} & set(rule.target):
+    if not isinstance(origin, (From, FormatOf, ParseOf)) or has_inner_scope(rule.target):
+        return None
+    if rule.to is not None or any(isinstance(segment, BranchSegment) for segment in origin.path):
         return None
     spelt = spell(origin.path)
     if isinstance(origin, FormatOf):
@@ -147,7 +152,19 @@ def _sources(there: ConversionPlan, rules: PlanRules) -> Iterator[tuple[str, lis
     rule_by_target = {rule.spelt: rule for rule in rules.fields}
     for row in there.described:
         rule = rule_by_target.get(row.target)
-        yield row.target, [spell(path) for path in paths_read(rule)] if rule else [row.source]
+        if rule is None or rule.is_whole:
+            yield row.target, [row.source]
+        else:
+            yield row.target, [_spelt_in(rule.target, path) for path in paths_read(rule)]
+
+
+def _spelt_in(target: Path, path: Path) -> str:
+    """Return the path that a rule reads from the whole record on: it starts where the scope of the target starts."""
+    around = target
+    while around and not has_inner_scope(around[-1:]):
+        around = around[:-1]
+    is_itself = bool(around) and path == (ITSELF,)
+    return spell(around if is_itself else (*around, *path))
 
 
 # Avro's schema resolution as a plan, and the changes of meaning that it ignores.
@@ -192,6 +209,8 @@ def _conversions(op: object, where: str) -> Iterator[tuple[str, Scalar, Scalar]]
             yield from _conversions(branch, where)
     elif isinstance(op, (MapItems, MapValues)):
         yield from _conversions(op.item if isinstance(op, MapItems) else op.value, f"{where}[]")
+    elif isinstance(op, Define):
+        yield from _conversions(op.value, where)
     elif hasattr(op, "of"):
         yield from _conversions(op.of, where)
 

@@ -8,7 +8,7 @@ values of maps. A conversion that would lose or refuse a value is a problem unle
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final
 
@@ -16,20 +16,15 @@ from counterfoil.schema.compatibility import OutOfSteps, Steps
 from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans import shown
 from counterfoil.schema.plans.assign import AssignedValue, Assigner
+from counterfoil.schema.plans.branches import BranchTable
 from counterfoil.schema.plans.casts import text_of_default
-from counterfoil.schema.plans.formulas import spell
-from counterfoil.schema.plans.given import (
-    branch_of_union,
-    check_branches,
-    fields_together,
-    oneof_as_union,
-    refusals,
-    unmet_demands,
-)
+from counterfoil.schema.plans.formulas import BranchSegment, Path, spell, target_path
+from counterfoil.schema.plans.given import fields_together, refusals, unmet_demands
 from counterfoil.schema.plans.model import (
     BuildRecord,
     Constant,
     ConversionPlan,
+    FirstSet,
     MapItems,
     MapValues,
     Op,
@@ -37,9 +32,15 @@ from counterfoil.schema.plans.model import (
     PlanRow,
     ProblemKind,
     Read,
+    Tag,
 )
-from counterfoil.schema.plans.rules import NO_RULE, FieldRule, From, NumberMeaning, PlanRules, rule_text, rule_that_fits
-from counterfoil.schema.plans.sources import RuleNode, RuleReader, SourceScope, story_of, unused_paths
+from counterfoil.schema.plans.oneofs import branch_of_union, untaken_branches
+from counterfoil.schema.plans.places import RecordMatch, RuleNode, TargetPlace
+from counterfoil.schema.plans.recursion import OpenPair, Recursion, paths_outside
+from counterfoil.schema.plans.rows import SAME_NUMBER, how_found, is_part_by_part, widened_note
+from counterfoil.schema.plans.rules import FieldRule, From, NumberMeaning, PlanRules, rule_text, rule_that_fits
+from counterfoil.schema.plans.scopes import SourceScope, has_path, is_within, unused_paths
+from counterfoil.schema.plans.sources import RuleReader, story_of
 from counterfoil.schema.plans.tree import (
     ArrayType,
     FieldIndexes,
@@ -53,18 +54,18 @@ from counterfoil.schema.plans.tree import (
     contents_dropped,
     limits_of,
     meaning_of,
+    nullable,
     reading_notes,
     tree_of,
 )
 from counterfoil.schema.plans.types import (
     NoValue,
     describe,
-    is_derived,
     same_values,
-    scalar_of,
     split_null,
     value_of_json,
 )
+from counterfoil.schema.plans.unions import UnionWalk
 from counterfoil.schema.units import differ_in_unit
 
 MIN_FIELDS: Final = 20_000
@@ -74,8 +75,6 @@ _CHARS_A_FIELD: Final = 10
 _WHOLE: Final = "(value)"
 """The row of a value without parts, which has no field."""
 _TOO_DEEP: Final = "the types of the schemas are nested too deep; flatten them"
-SAME_NUMBER: Final = "same number"
-"""How a row says that a field was found by its number alone."""
 
 
 def derive_plan(source: ParsedSchema, target: ParsedSchema, rules: PlanRules | None = None) -> ConversionPlan:
@@ -85,39 +84,6 @@ def derive_plan(source: ParsedSchema, target: ParsedSchema, rules: PlanRules | N
     (``plan.is_complete``) converts every value or returns the reason of a failure.
     """
     return Deriver(rules or PlanRules()).derive(source, target)
-
-
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """A source record that a target record was matched with: its path in the scope, and its fields.
-
-    ``siblings`` are the fields of the target record, and ``taken`` the names of source fields that no number finds.
-    """
-
-    path: tuple[str, ...]
-    record: RecordType
-    siblings: tuple[RecordField, ...] = ()
-    taken: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """The current place of the walk: the target path, the rules at and below it, and the scope of source paths.
-
-    ``read`` are the paths in the scope that rules read. ``has_rules``: a bridge file may have rules for the fields.
-    """
-
-    where: str
-    node: RuleNode
-    scope: SourceScope
-    read: frozenset[tuple[str, ...]] = frozenset()
-    has_rules: bool = True
-
-    def under(self, name: str) -> _Target:
-        """Return the place of a field."""
-        spelt = spell((name,))
-        where = f"{self.where}.{spelt}" if self.where else spelt
-        return replace(self, where=where, node=self.node.child(name))
 
 
 class Deriver:
@@ -143,21 +109,20 @@ class Deriver:
         self._problems: list[PlanProblem] = []
         self._rows: list[PlanRow] = []
         self._lossy: list[str] = []
-        self._open_pairs: set[tuple[int, int]] = set()
-        self._branch_scopes: list[SourceScope] = []
+        self._recursion = Recursion()
         self._source_fields = FieldIndexes()
         self._notes: list[str] = []
         self._by_number: list[str] = []
         self._assigner = Assigner(
-            self._problem,
+            self.report,
             self._lossy.append,
-            self._branch,
             note=self._notes.append,
             resolving=resolving,
             needs_rules=needs_rules,
             rounds_decimals=rules.rounds,
         )
-        self._reader = RuleReader(self._assigner, self._problem, self._lossy.append)
+        self._reader = RuleReader(self._assigner, self.report, self._lossy.append)
+        self._unions = UnionWalk(self, self._assigner, self._reader, resolving=resolving)
 
     def derive(self, source: ParsedSchema, target: ParsedSchema) -> ConversionPlan:
         """Return the plan between two records, two values without parts, such as texts, or two unions.
@@ -183,16 +148,16 @@ class Deriver:
 
     def _derived(self, source: ParsedSchema, target: ParsedSchema, roots: list[Node]) -> ConversionPlan:
         scope, rules = SourceScope(roots[0]), RuleNode.of(self._rules)
-        place = _Target("", rules, scope, frozenset(rules.read()))
+        place = TargetPlace("", rules, scope, frozenset(rules.read()), split_null(roots[1])[0])
         built: Op | None
         match roots:
-            case RecordType() as read, RecordType() as written:
-                built = self._record(written, _Match((), read), place)
-            case (Leaf() as read, Leaf() as written) | (UnionType() as read, UnionType() as written):
+            case (RecordType() | UnionType() as read, RecordType() | UnionType() as written):
+                built = self._whole_record(read, written, place)
+            case Leaf() as read, Leaf() as written:
                 built = self._single(read, written, place)
             case _:
                 types = " and ".join(describe(root) for root in roots)
-                pairs = "two records, two values without parts, or two unions"
+                pairs = "two records or unions, or two values without parts"
                 problem = f"a plan is made between {pairs}; the types are {types}"
                 return _without_plan(source, target, problem)
         if built is not None:
@@ -202,7 +167,7 @@ class Deriver:
         return ConversionPlan(
             source,
             target,
-            BuildRecord(()) if built is None else built,
+            BuildRecord(()) if built is None else self._recursion.defined(built),
             problems=tuple(self._problems),
             described=tuple(self._rows),
             dropped=dropped,
@@ -222,15 +187,29 @@ class Deriver:
         how_by_field = {row.target: row.how for row in self._rows}
         limits, is_nullable = limits_of(target), scope.is_nullable
         for each in refusals(built, tree, limits, how_by_field=how_by_field, is_nullable=is_nullable):
-            self._problem(ProblemKind.WRONG_TYPE, each.where, each.text)
+            self.report(ProblemKind.WRONG_TYPE, each.where, each.text)
 
     @staticmethod
     def _source_notes(source: ParsedSchema, root: Node) -> tuple[str, ...]:
         """Return what of the source's records is not copied, and not checked."""
         return (*contents_dropped(root), *reading_notes(source))
 
-    def _single(self, source: Leaf | UnionType, target: Leaf | UnionType, place: _Target) -> Op | None:
-        """Return the operation for a value without parts, such as a key that is a text, or for a value of a union."""
+    def _whole_record(
+        self, source: RecordType | UnionType, target: RecordType | UnionType, place: TargetPlace
+    ) -> Op | None:
+        """Return the operation for a record, or for a union of several types, such as the events of one topic."""
+        if isinstance(source, RecordType) and isinstance(target, RecordType):
+            return self._pair(source, target, (), place)
+        value = AssignedValue(Read(()), source, split_null(source)[0])
+        self._rows.append(PlanRow(_WHOLE, "whole value", _WHOLE, widened_note(source, target)))
+        op = self._assigner.settle_null(value, target, place.where, self.parts(value, target, place), default=None)
+        for segment in place.node.children:
+            if not isinstance(segment, BranchSegment) and same_values(source, target):
+                self._unknown_target(segment, segment, [])
+        return op
+
+    def _single(self, source: Leaf, target: Leaf, place: TargetPlace) -> Op | None:
+        """Return the operation for a value without parts, such as a key that is a text."""
         value = AssignedValue(Read(()), source, split_null(source)[0])
         op = self._assigner.settle_null(value, target, place.where, self._whole(value, target, place), default=None)
         if op is None:
@@ -239,20 +218,32 @@ class Deriver:
             )
             self._problems = [PlanProblem(ProblemKind.WRONG_TYPE, "", text)]
         else:
-            self._rows.append(PlanRow(_WHOLE, "whole value", _WHOLE, _widened(source, target)))
+            self._rows.append(PlanRow(_WHOLE, "whole value", _WHOLE, widened_note(source, target)))
         for segment in place.node.children:
             self._unknown_target(segment, segment, [])
         return op
 
-    def _problem(self, kind: ProblemKind, where: str, text: str) -> None:
+    def report(self, kind: ProblemKind, where: str, text: str) -> None:
+        """Report a problem."""
         self._problems.append(PlanProblem(kind, where, text))
 
-    def _record(self, target: RecordType, match: _Match | None, place: _Target) -> BuildRecord:
+    def add_row(self, row: PlanRow, at: int | None = None) -> int:
+        """Add a row, or put it in the place of another one, and return its place."""
+        if at is None:
+            self._rows.append(row)
+            return len(self._rows) - 1
+        self._rows[at] = row
+        return at
+
+    def _record(self, target: RecordType, match: RecordMatch | None, place: TargetPlace) -> BuildRecord:
         """Return the operation for a record; ``match`` is the source record in which its fields are looked up."""
         names = [member.name for member in target.fields]
         self._fields_left.spend(1 + len(names))
         for segment in place.node.children:
-            if segment not in names:
+            if isinstance(segment, BranchSegment):
+                text = f"{describe(target)} is no union; write its field without <{segment}>"
+                self.report(ProblemKind.UNKNOWN, place.under(segment).where, text)
+            elif segment not in names:
                 self._unknown_target(place.under(segment).where, segment, names)
         if match is not None:
             match = replace(match, siblings=tuple(target.fields), taken=self._taken(target, match, place))
@@ -263,10 +254,10 @@ class Deriver:
                 built.append((member.name, op))
         self._check_oneofs(target, dict(built), place)
         for name, text in unmet_demands(target.demands, dict(built), place.scope.is_nullable) if target.demands else ():
-            self._problem(ProblemKind.UNCOVERED, place.under(name).where if name else place.where, text)
+            self.report(ProblemKind.UNCOVERED, place.under(name).where if name else place.where, text)
         return BuildRecord(tuple(built))
 
-    def _check_oneofs(self, target: RecordType, built: dict[str, Op], place: _Target) -> None:
+    def _check_oneofs(self, target: RecordType, built: dict[str, Op], place: TargetPlace) -> None:
         """Report fields of a oneof that every record would set beside others; those that some would set are noted.
 
         Stored plans had no such problems, and convert what other records there are.
@@ -275,11 +266,11 @@ class Deriver:
             return
         for together in fields_together(target, built, place.scope.is_nullable, place.scope.oneof_at):
             if together.always:
-                self._problem(ProblemKind.LOSSY, place.where or together.oneof, together.text)
+                self.report(ProblemKind.LOSSY, place.where or together.oneof, together.text)
             else:
                 self._notes.append(together.text)
 
-    def _taken(self, target: RecordType, match: _Match, place: _Target) -> frozenset[str]:
+    def _taken(self, target: RecordType, match: RecordMatch, place: TargetPlace) -> frozenset[str]:
         """Return the names of the source fields that a name, a rule or ``drop`` uses already."""
         if self._rules.numbers is NumberMeaning.ALL:
             return frozenset(member.name for member in target.fields)
@@ -301,26 +292,16 @@ class Deriver:
             f"{', '.join(self._by_number)}: another name with the same number, which says nothing where two topics "
             "were declared independently; say numbers: same if these are the same fields, or give them rules"
         )
-        self._problem(ProblemKind.BY_NUMBER, "", text)
-
-    def _branch(self, source: RecordType, target: RecordType, where: str) -> BuildRecord:
-        """Return the operation for a record that is a branch of a union; its value is the scope, without rules."""
-        scope = SourceScope(source, prefix=f"{where}.", place=where)
-        self._branch_scopes.append(scope)
-        outer, self._assigner.has_rules = self._assigner.has_rules, False
-        try:
-            return self._record(target, _Match((), source), _Target(where, RuleNode(), scope, has_rules=False))
-        finally:
-            self._assigner.has_rules = outer
+        self.report(ProblemKind.BY_NUMBER, "", text)
 
     def _unknown_target(self, where: str, segment: str, names: list[str]) -> None:
         near = get_close_matches(segment, names, n=1)
         meant = f"did you mean {near[0]}?" if near else f"the fields there are {', '.join(names) or 'none'}"
-        self._problem(ProblemKind.UNKNOWN, where, f"the target has no such field; {meant}")
+        self.report(ProblemKind.UNKNOWN, where, f"the target has no such field; {meant}")
 
-    def _field(self, member: RecordField, match: _Match | None, place: _Target) -> Op | None:
+    def _field(self, member: RecordField, match: RecordMatch | None, place: TargetPlace) -> Op | None:
         if place.node.rule is not None:
-            return self._by_rule(place.node.rule, member, place)
+            return self._by_rule(place.node.rule, member.type, place)
         found = self._partner(member, match) if match else None
         if match and found:
             return self._by_name(member, found, (*match.path, found.name), place)
@@ -332,7 +313,7 @@ class Deriver:
                 return op
         return self._without_source(member, place)
 
-    def _partner(self, member: RecordField, match: _Match) -> RecordField | None:
+    def _partner(self, member: RecordField, match: RecordMatch) -> RecordField | None:
         """Return the source field of a target field: by name, by aliases of the two sides, by Protobuf number."""
         named = self._named_partner(member, match.record)
         if named is not None or self._resolving or member.number is None:
@@ -350,56 +331,87 @@ class Deriver:
             return None
         return known.by_alias.get(member.name)
 
-    def _by_rule(self, rule: FieldRule, member: RecordField, place: _Target) -> Op | None:
+    def _by_rule(self, rule: FieldRule, target: Node, place: TargetPlace) -> Op | None:
         row = len(self._rows)
-        if isinstance(rule.origin, From) and rule.lookup is None and rule.cast is None:
-            value = self._reader.find(rule.origin.path, place.scope, place.where)
-            made = None if value is None else self._parts(value, member.type, place)
-            op = None if value is None else self._reader.settled(rule, made, value, member.type, place.where)
+        if rule.to is not None:
+            op = self._to_branch(rule, target, place)
+        elif isinstance(rule.origin, From) and rule.lookup is None and rule.cast is None:
+            op = self._from(rule, rule.origin, target, place)
         else:
             if place.node.children:
                 text = "there is a rule for the field and one inside it; keep one of them"
-                self._problem(ProblemKind.WRONG_TYPE, place.where, text)
-            op = self._reader.by_rule(rule, member.type, place.scope, place.where)
+                self.report(ProblemKind.WRONG_TYPE, place.where, text)
+            op = self._reader.by_rule(rule, target, place.scope, place.where)
         how, sources, note = story_of(rule)
         self._rows.insert(row, PlanRow(place.where, how, sources, note))
         return op
 
-    def _by_name(self, member: RecordField, found: RecordField, path: tuple[str, ...], place: _Target) -> Op | None:
+    def _from(self, rule: FieldRule, origin: From, target: Node, place: TargetPlace) -> Op | None:
+        """Return the value of a source field as it is, or part by part."""
+        value = self._reader.find(origin.path, place.scope, place.where)
+        if value is None:
+            return None
+        return self._reader.settled(rule, self.parts(value, target, place), value, target, place.where)
+
+    def _to_branch(self, rule: FieldRule, target: Node, place: TargetPlace) -> Op | None:
+        """Return the value of a rule as the branch of the target's union that it names."""
+        _, union = split_null(target)
+        branch = rule.to.destination if rule.to is not None else None
+        index = BranchTable(union).index_of(branch) if union is not None and isinstance(branch, BranchSegment) else None
+        if rule.is_whole or index is None or not isinstance(union, UnionType):
+            text = (
+                "to: names a branch of the target's union for the value of a rule, or says what becomes of a branch of "
+                f"the source, in a rule for that branch, such as {place.where}<Card>"
+            )
+            if isinstance(union, UnionType) and isinstance(branch, BranchSegment):
+                text = BranchTable(union).unknown(branch, "target")
+            self.report(ProblemKind.WRONG_TYPE, place.where, text)
+            return None
+        wanted = nullable(union.branches[index]) if split_null(target)[0] else union.branches[index]
+        op = self._by_rule(replace(rule, to=None), wanted, place)
+        self._rows.pop()
+        return Tag(op, index) if op is not None and union.is_tagged else op
+
+    def _by_name(self, member: RecordField, found: RecordField, path: tuple[str, ...], place: TargetPlace) -> Op | None:
         is_nullable = place.scope.is_nullable(path)
         value = AssignedValue(Read(path), found.type, is_nullable)
         row = len(self._rows)
-        made = self._parts(value, member.type, place)
+        made = self.parts(value, member.type, place)
         default = (member.default,) if member.has_default else None
         op = self._assigner.settle_null(value, member.type, place.where, made, default=default)
         by_number = self._note_number(member, found, path, place)
-        if op is not None and (by_number or not _is_part_by_part(op)):
-            notes = [by_number, _widened(found.type, member.type)]
+        if op is not None and (by_number or not is_part_by_part(op)):
+            notes = [by_number, widened_note(found.type, member.type)]
             if is_nullable and not split_null(member.type)[0]:
                 notes.append(f"null becomes the default {text_of_default(member.type, member.default)}")
-            how = _how_found(member, found)
+            how = how_found(member, found)
             spelt = place.scope.prefix + spell(path)
             self._rows.insert(row, PlanRow(place.where, how, spelt, "; ".join(filter(None, notes))))
         return op
 
-    def _note_number(self, member: RecordField, found: RecordField, path: tuple[str, ...], place: _Target) -> str:
+    def _note_number(self, member: RecordField, found: RecordField, path: tuple[str, ...], place: TargetPlace) -> str:
         """Return a note about a match by the number alone, and keep it for the question about all; else no text."""
-        if _how_found(member, found) != SAME_NUMBER:
+        if how_found(member, found) != SAME_NUMBER:
             return ""
         self._by_number.append(f"{place.where} from {place.scope.prefix + spell(path)} (number {member.number})")
         units = " and have other units" if differ_in_unit(found.name, member.name) else ""
         return f"BY NUMBER {member.number} ALONE, the names differ{units}"
 
-    def _by_oneof(self, member: RecordField, match: _Match, place: _Target) -> tuple[bool, Op | None]:
+    def _by_oneof(self, member: RecordField, match: RecordMatch, place: TargetPlace) -> tuple[bool, Op | None]:
         """Return whether one side has a oneof and the other a union of its name, and if so the operation."""
         _, inner = split_null(member.type)
         parts = [(each, (*match.path, each.name)) for each in match.record.fields if each.oneof == member.name]
         if isinstance(inner, UnionType) and parts:
-            for _, path in parts:
-                place.scope.use(path)
-            op = oneof_as_union(parts, inner, place.where, assigner=self._assigner)
             self._rows.append(PlanRow(place.where, "oneof", ", ".join(spell(path) for _, path in parts)))
+            values = [
+                (each.name, AssignedValue(Read(path), single))
+                for each, path in parts
+                if (single := split_null(each.type)[1]) is not None
+            ]
+            inside = replace(place, takes_null=split_null(member.type)[0])
+            made = self._unions.of_members(values, inner, inside)
             default = (member.default,) if member.has_default else None
+            op = None if made is None else FirstSet(tuple(made))
             value = AssignedValue(Read(()), inner, is_nullable=True)
             return True, self._assigner.settle_null(value, member.type, place.where, op, default=default)
         found = next((each for each in match.record.fields if member.oneof and each.name == member.oneof), None)
@@ -407,56 +419,51 @@ class Deriver:
         if found is None or not isinstance(union, UnionType):
             return False, None
         path = (*match.path, found.name)
-        place.scope.use(path)
         members = [each for each in match.siblings if each.oneof == member.oneof]
         if members[0] is member:
-            check_branches(place.where, members, union, self._problem)
+            self._check_branches(members, union, path, place)
         self._rows.append(PlanRow(place.where, "branch", spell(path)))
-        return True, branch_of_union(member, members, union, Read(path), place.where, assigner=self._assigner)
+        return True, branch_of_union(member, members, union, Read(path), place=place, unions=self._unions)
 
-    def _parts(self, value: AssignedValue, target: Node, place: _Target) -> Op | None:
+    def _check_branches(
+        self, members: list[RecordField], union: UnionType, path: tuple[str, ...], place: TargetPlace
+    ) -> None:
+        """Report the branches of a union that no field of a oneof takes."""
+        place.scope.enter(path)
+        for index in untaken_branches(members, union):
+            place.scope.use((*path, BranchTable(union).segment(index)))
+            text = f"no field of the oneof takes the branch {describe(union.branches[index])}"
+            self.report(ProblemKind.LOSSY, place.where, text)
+
+    def parts(self, value: AssignedValue, target: Node, place: TargetPlace) -> Op | None:
         """Return a value other than null as the target's type; records, arrays and maps by their parts."""
         _, source_type = split_null(value.type)
-        _, target_type = split_null(target)
+        takes_null, target_type = split_null(target)
         if source_type is None or target_type is None:
             return self._whole(value, target, place)
         if place.node.children or not same_values(source_type, target_type):
-            pair = (id(source_type), id(target_type))
-            if pair in self._open_pairs:
-                self._self_contained(value, target_type, place)
-                return None
-            self._open_pairs.add(pair)
-            try:
-                is_done, made = self._by_parts(value, source_type, target_type, place)
-            finally:
-                self._open_pairs.discard(pair)
+            inside = replace(place, takes_null=takes_null)
+            is_done, made = self._by_parts(value, source_type, target_type, inside)
             if is_done:
                 return made
         for segment in place.node.children:
             text = f"{describe(target_type)} has no such part"
-            self._problem(ProblemKind.UNKNOWN, f"{place.where}.{segment}", text)
+            spelt = spell((segment,)) if isinstance(segment, BranchSegment) else f".{segment}"
+            self.report(ProblemKind.UNKNOWN, f"{place.where}{spelt}", text)
         return self._whole(value, target, place)
 
-    def _whole(self, value: AssignedValue, target: Node, place: _Target) -> Op | None:
+    def _whole(self, value: AssignedValue, target: Node, place: TargetPlace) -> Op | None:
         """Return the value as a whole, and mark it as used."""
         if isinstance(value.op, Read):
             place.scope.use(value.op.path)
         return self._assigner.plain(value, target, place.where)
 
-    def _self_contained(self, value: AssignedValue, target: Node, place: _Target) -> None:
-        text = f"{describe(target)} contains itself, so it can only be copied unchanged"
-        self._problem(ProblemKind.UNSUPPORTED, place.where, text)
-        if isinstance(value.op, Read):
-            place.scope.use(value.op.path)
-
-    def _by_parts(self, value: AssignedValue, source: Node, target: Node, place: _Target) -> tuple[bool, Op | None]:
-        """Return whether both types have parts, and if so the value by its parts."""
+    def _by_parts(self, value: AssignedValue, source: Node, target: Node, place: TargetPlace) -> tuple[bool, Op | None]:
+        """Return whether both types have parts, or one is a union, and if so the value by its parts."""
+        if isinstance(source, UnionType) or isinstance(target, UnionType):
+            return True, self._unions.convert(value, source, target, place)
         if isinstance(source, RecordType) and isinstance(target, RecordType) and isinstance(value.op, Read):
-            path = value.op.path
-            place.scope.enter(path)
-            inner = replace(place, scope=place.scope.guarded(path))
-            built = self._record(target, _Match(path, source), inner)
-            return True, BuildRecord(built.fields, value.op if value.is_nullable else None)
+            return True, self._pair(source, target, value.op.path, place, is_nullable=value.is_nullable)
         if isinstance(source, ArrayType) and isinstance(target, ArrayType):
             item = self._element(value, (source.items, target.items), "[]", place)
             return True, None if item is None else MapItems(value.op, item)
@@ -465,53 +472,83 @@ class Deriver:
             return True, None if item is None else MapValues(value.op, item)
         return False, None
 
-    def _element(self, value: AssignedValue, types: tuple[Node, Node], segment: str, place: _Target) -> Op | None:
+    def _pair(
+        self, source: RecordType, target: RecordType, path: Path, place: TargetPlace, *, is_nullable: bool = False
+    ) -> Op | None:
+        """Return the operation for the record at a path: repeated, if it is derived already around this place."""
+        has_rules = bool(place.node.children)
+        known = self._recursion.met(source, target, has_rules=has_rules)
+        if known is not None:
+            return self._again(known, path, place)
+
+        def derive() -> BuildRecord:
+            place.scope.enter(path)
+            inner = replace(place, scope=place.scope.guarded(path))
+            built = self._record(target, RecordMatch(path, source), inner)
+            return BuildRecord(built.fields, Read(path) if is_nullable else None)
+
+        op, pair = self._recursion.derived((source, target), place.where, path, derive, has_rules=has_rules)
+        if pair.is_repeated and (outside := paths_outside(op, path)):
+            text = (
+                f"{describe(target)} contains itself, so its rules are applied at every level, and can read the fields "
+                f"of the level alone; {', '.join(dict.fromkeys(outside))} is outside"
+            )
+            self.report(ProblemKind.UNSUPPORTED, place.where, text)
+        return op
+
+    def _again(self, known: OpenPair, path: Path, place: TargetPlace) -> Op:
+        for segment in place.node.children:
+            text = (
+                "a rule for a part of a type that contains itself is given once, at the outermost level: write "
+                f"{f'{known.where}.' if known.where else ''}{spell((segment,))}"
+            )
+            self.report(ProblemKind.UNSUPPORTED, place.under(segment).where, text)
+        place.scope.use(path)
+        around = known.where or "the whole record"
+        self._rows.append(PlanRow(place.where, "again", place.scope.spelt(path), f"as {around}, at every level"))
+        return self._recursion.repeated(known, Read(path))
+
+    def _element(self, value: AssignedValue, types: tuple[Node, Node], segment: str, place: TargetPlace) -> Op | None:
         """Return the operation for an item of an array or a value of a map, in a scope of its own."""
         source, target = types
         for other in place.node.children:
             if other != segment:
                 inside = "" if other in {"[]", "{}"} else f".{spell((other,))}"
                 text = f"write {place.where}{segment}{inside} for what is inside"
-                self._problem(ProblemKind.UNKNOWN, f"{place.where}.{other}", text)
+                self.report(ProblemKind.UNKNOWN, f"{place.where}.{other}", text)
         path = value.op.path if isinstance(value.op, Read) else ()
-        scope = place.scope.element(path, segment, source)
-        node = place.node.child(segment)
-        read = frozenset(node.read())
-        below = _Target(f"{place.where}{segment}", node, scope, read, has_rules=place.has_rules)
+        below = place.inside(segment, place.scope.element(path, segment, source))
         if below.node.rule is not None:
-            scope.use(())
-            text = "a rule can stand for a field inside, not for the item"
-            self._problem(ProblemKind.UNSUPPORTED, below.where, text)
-            return None
+            return self._by_rule(below.node.rule, target, below)
         item = AssignedValue(Read(()), source, split_null(source)[0])
-        made = self._parts(item, target, below)
+        made = self.parts(item, target, below)
         return self._assigner.settle_null(item, target, below.where, made, default=None)
 
-    def _from_children(self, member: RecordField, place: _Target) -> Op | None:
+    def _from_children(self, member: RecordField, place: TargetPlace) -> Op | None:
         """Return the operation for a record without a source record, from the rules for its fields."""
         _, inner = split_null(member.type)
         if isinstance(inner, RecordType):
             return self._record(inner, None, place)
         for segment in place.node.children:
             text = f"{describe(member.type)} has no such part that could be filled without a source"
-            self._problem(ProblemKind.UNKNOWN, f"{place.where}.{segment}", text)
+            self.report(ProblemKind.UNKNOWN, f"{place.where}.{segment}", text)
         return None
 
-    def _without_source(self, member: RecordField, place: _Target) -> Op | None:
+    def _without_source(self, member: RecordField, place: TargetPlace) -> Op | None:
         if member.has_default:
             return self._default(member, place.where)
         if split_null(member.type)[0] and (member.may_be_absent or not self._resolving):
             self._rows.append(PlanRow(place.where, "null", "", "nullable, and the source has no such field"))
             return Constant(None)
-        advice = f"give it a rule{self._near_rule(member, place)}" if place.has_rules else NO_RULE.format("it")
-        self._problem(
+        advice = f"give it a rule{self._near_rule(member, place)}"
+        self.report(
             ProblemKind.UNCOVERED,
             place.where,
             f"nothing fills it: the source has no field of this name, and it has no default; {advice}",
         )
         return None
 
-    def _near_rule(self, member: RecordField, place: _Target) -> str:
+    def _near_rule(self, member: RecordField, place: TargetPlace) -> str:
         """Return the rule from the source field of the most similar name, if that can fill the field."""
         near = get_close_matches(member.name, place.scope.names(), n=1)
         found = place.scope.type_at((near[0],)) if near else None
@@ -526,27 +563,25 @@ class Deriver:
             value = value_of_json(member.type, member.default)
         except NoValue as no_value:
             text = f"its default {shown(member.default)} is no value; expected {no_value}"
-            self._problem(ProblemKind.WRONG_TYPE, where, text)
+            self.report(ProblemKind.WRONG_TYPE, where, text)
             return None
         self._rows.append(PlanRow(where, "default", "", text_of_default(member.type, member.default)))
         return Constant(value)
 
     def _settle_unused(self, scope: SourceScope) -> tuple[str, ...]:
         """Return the dropped fields; fields that are neither used nor dropped become problems."""
-        scopes = (scope, *self._branch_scopes)
-        unused = [path for each in scopes for path in unused_paths(each)]
-        known = {path for each in scopes for path in each.all_paths()}
+        unused = list(unused_paths(scope))
         for path in self._rules.drop:
-            if path not in known:
-                near = get_close_matches(path, known, n=1)
+            if not has_path(scope.root, target_path(path)):
+                near = get_close_matches(path, list(scope.all_paths()), n=1)
                 meant = f"; did you mean {near[0]}?" if near else ""
-                self._problem(ProblemKind.UNKNOWN, "drop", f"the source has no field {path}{meant}")
+                self.report(ProblemKind.UNKNOWN, "drop", f"the source has no field {path}{meant}")
         dropped = []
         for path in unused:
-            if self._rules.drop_rest or any(_is_within(path, listed) for listed in self._rules.drop):
+            if self._rules.drop_rest or any(is_within(path, listed) for listed in self._rules.drop):
                 dropped.append(path)
             else:
-                self._problem(
+                self.report(
                     ProblemKind.UNUSED, path, "nothing uses the source field; use it in a rule, or list it under drop"
                 )
         return tuple(dropped)
@@ -555,37 +590,3 @@ class Deriver:
 def _without_plan(source: ParsedSchema, target: ParsedSchema, problem: str) -> ConversionPlan:
     problems = (PlanProblem(ProblemKind.UNSUPPORTED, "", problem),)
     return ConversionPlan(source, target, BuildRecord(()), problems, meaning_of=meaning_of)
-
-
-def _is_part_by_part(op: Op) -> bool:
-    """Return whether the parts of the value have rows of their own."""
-    inner = getattr(op, "of", op) if isinstance(op, (MapItems, MapValues)) else op
-    return isinstance(inner, BuildRecord) or (
-        isinstance(op, (MapItems, MapValues))
-        and isinstance(op.item if isinstance(op, MapItems) else op.value, BuildRecord)
-    )
-
-
-def _how_found(member: RecordField, found: RecordField) -> str:
-    """Return the relation of a target field to its source field, as a word."""
-    if found.name == member.name:
-        return "same name"
-    return "alias" if {found.name, *found.aliases} & {member.name, *member.aliases} else SAME_NUMBER
-
-
-def _is_within(path: str, listed: str) -> bool:
-    return path == listed or path.startswith((f"{listed}.", f"{listed}[", f"{listed}{{"))
-
-
-def _widened(source: Node, target: Node) -> str:
-    """Return a note about a larger type; empty if the type is not larger."""
-    source_null, source_inner = split_null(source)
-    target_null, target_inner = split_null(target)
-    notes = []
-    if source_inner is not None and target_inner is not None and not same_values(source_inner, target_inner):
-        left, right = scalar_of(source_inner), scalar_of(target_inner)
-        word = "written as" if left and right and is_derived(left, right) else "widened"
-        notes.append(f"{word} {describe(source_inner)} → {describe(target_inner)}")
-    if target_null and not source_null and not isinstance(target_inner, UnionType):
-        notes.append("may now be null")
-    return ", ".join(notes)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Final, TypeAlias
 
 from counterfoil.schema.caches import cached_by_size
@@ -12,6 +14,7 @@ from counterfoil.schema.plans import ConversionError, FailureCode, PlanUnfinishe
 from counterfoil.schema.plans.casts import cast_function, widen_function
 from counterfoil.schema.plans.formulas import (
     Binary,
+    BranchSegment,
     Expression,
     FieldValue,
     Negate,
@@ -22,14 +25,18 @@ from counterfoil.schema.plans.formulas import (
     spell,
 )
 from counterfoil.schema.plans.model import (
+    MAX_LEVELS,
     Arithmetic,
+    BranchChoice,
     BuildRecord,
     Cast,
     Constant,
     ConversionPlan,
+    Define,
     FirstSet,
     Format,
     Join,
+    LeaveOut,
     Lookup,
     MapBranches,
     MapItems,
@@ -38,6 +45,7 @@ from counterfoil.schema.plans.model import (
     Op,
     Parse,
     Read,
+    Repeat,
     ReplaceNull,
     RequireValue,
     Split,
@@ -212,15 +220,27 @@ def _turns(plan: ConversionPlan) -> tuple[Step | None, Step | None]:
     return base_function(plan.source), decoded_function(plan.target)
 
 
+_LEVELS: ContextVar[_Levels] = ContextVar("levels")
+"""The operations that repeat themselves, of the plan that is being compiled: all compiling functions need them."""
+
+
 def compile_op(op: Op, field: str) -> Step:
     """Return the function of an operation; ``field`` is the target path in its errors."""
-    return _COMPILER_BY_OP[type(op)](op, field)
+    if _LEVELS.get(None) is not None:
+        return _COMPILER_BY_OP[type(op)](op, field)
+    token = _LEVELS.set(_Levels())
+    try:
+        return _COMPILER_BY_OP[type(op)](op, field)
+    finally:
+        _LEVELS.reset(token)
 
 
 def _read(op: Read, _field: str) -> Step:
     path = op.path
     if not path:
         return lambda scope: scope
+    if any(isinstance(name, BranchSegment) for name in path):
+        return _read_branches(path)
     if len(path) == 1:
         (name,) = path
         return lambda scope: scope[name]
@@ -233,6 +253,26 @@ def _read(op: Read, _field: str) -> Step:
         return scope
 
     return read
+
+
+def _read_branches(path: Path) -> Step:
+    """Return the function that reads a path through branches: null for a value of another branch."""
+
+    def read(scope: Datum) -> Datum:
+        for name in path:
+            if scope is None:
+                return None
+            scope = _of_branch(name, scope) if isinstance(name, BranchSegment) else scope[name]
+        return scope
+
+    return read
+
+
+def _of_branch(segment: BranchSegment, value: Datum) -> Datum:
+    if segment.shapes:
+        return value if _SHAPE_BY_CLASS[type(value)].value in segment.shapes else None
+    index, inner = value
+    return inner if index == segment.place else None
 
 
 def _constant(op: Constant, _field: str) -> Step:
@@ -350,12 +390,37 @@ def _build_record(op: BuildRecord, field: str) -> Step:
 
 def _map_items(op: MapItems, field: str) -> Step:
     item = compile_op(op.item, f"{field}[]")
-    return _through(op.of, field, lambda values: [item(value) for value in values])
+    if not leaves_out(op.item):
+        return _through(op.of, field, lambda values: [item(value) for value in values])
+    return _through(op.of, field, lambda values: [made for value in values if (made := item(value)) is not _LEFT_OUT])
 
 
 def _map_values(op: MapValues, field: str) -> Step:
     item = compile_op(op.value, f"{field}{{}}")
-    return _through(op.of, field, lambda values: {key: item(value) for key, value in values.items()})
+    if not leaves_out(op.value):
+        return _through(op.of, field, lambda values: {key: item(value) for key, value in values.items()})
+    return _through(
+        op.of,
+        field,
+        lambda values: {key: made for key, value in values.items() if (made := item(value)) is not _LEFT_OUT},
+    )
+
+
+_LEFT_OUT: Final = object()
+"""The result of ``LeaveOut``, which no value of a field is."""
+
+
+def leaves_out(op: Op) -> bool:
+    """Return whether the operation of an item, or of a value of a map, may have no value, so that it is left out."""
+    match op:
+        case LeaveOut():
+            return True
+        case MapBranches() | MapTagged():
+            return any(leaves_out(branch) for _, branch in op.branches)
+        case BranchChoice():
+            parts = [*(case for _, case in op.cases), op.otherwise]
+            return any(part is not None and leaves_out(part) for part in parts)
+    return isinstance(op, RequireValue) and leaves_out(op.of)
 
 
 _SHAPE_BY_CLASS = {
@@ -383,7 +448,66 @@ def _map_branches(op: MapBranches, field: str) -> Step:
 
 def _map_tagged(op: MapTagged, field: str) -> Step:
     step_by_index = {index: compile_op(branch, field) for index, branch in op.branches}
-    return _through(op.of, field, lambda tagged: step_by_index[tagged[0]](tagged[1]))
+
+    def turn(tagged: Datum) -> Datum:
+        step = step_by_index.get(tagged[0])
+        if step is None:
+            raise ConversionError(FailureCode.UNION_BRANCH_MISSING, field, f"no branch takes {shown(tagged[1])}")
+        return step(tagged[1])
+
+    return _through(op.of, field, turn)
+
+
+def _branch_choice(op: BranchChoice, field: str) -> Step:
+    key = compile_op(op.of, field)
+    steps = {value: None if case is None else compile_op(case, field) for value, case in op.cases}
+    otherwise = None if op.otherwise is None else compile_op(op.otherwise, field)
+
+    def step(scope: object) -> Datum:
+        found = key(scope)
+        chosen = steps[found] if found is not None and found in steps else otherwise
+        if chosen is None:
+            raise ConversionError(FailureCode.UNION_BRANCH_MISSING, field, f"no branch is for {shown(found)}")
+        return chosen(scope)
+
+    return step
+
+
+def _leave_out(_op: LeaveOut, _field: str) -> Step:
+    return lambda _scope: _LEFT_OUT
+
+
+class _Levels:
+    """The operations of one plan that are carried out again inside their values, by their numbers."""
+
+    def __init__(self) -> None:
+        self.step_by_number: dict[int, Step] = {}
+        self._open = threading.local()
+
+    def run(self, number: int, value: Datum, field: str) -> Datum:
+        """Return the result for a value inside ``field``."""
+        level = getattr(self._open, "level", 0)
+        if level >= MAX_LEVELS:
+            text = f"the value contains itself more than {MAX_LEVELS} levels deep"
+            raise ConversionError(FailureCode.UNENCODABLE, field, text)
+        self._open.level = level + 1
+        try:
+            return self.step_by_number[number](value)
+        except ConversionError as failure:
+            joint = "." if field and failure.field and failure.field[0] not in "[{<" else ""
+            raise ConversionError(failure.code, f"{field}{joint}{failure.field}", failure.text) from None
+        finally:
+            self._open.level = level
+
+
+def _define(op: Define, field: str) -> Step:
+    _LEVELS.get().step_by_number[op.number] = compile_op(op.value, "")
+    return _repeat(Repeat(op.of, op.number), field)
+
+
+def _repeat(op: Repeat, field: str) -> Step:
+    levels = _LEVELS.get()
+    return _through(op.of, field, lambda value: levels.run(op.number, value, field))
 
 
 def _tag(op: Tag, field: str) -> Step:
@@ -416,4 +540,8 @@ _COMPILER_BY_OP: dict[type, Callable[[Datum, str], Step]] = {
     MapTagged: _map_tagged,
     Tag: _tag,
     FirstSet: _first_set,
+    BranchChoice: _branch_choice,
+    LeaveOut: _leave_out,
+    Define: _define,
+    Repeat: _repeat,
 }

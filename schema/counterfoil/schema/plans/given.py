@@ -1,4 +1,4 @@
-"""The values that a plan gives whatever the record is, and fields that depend on each other: oneofs and unions."""
+"""The values that a plan gives whatever the record is, and fields of a oneof that are set together."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from typing import Final
 
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, shown
-from counterfoil.schema.plans.assign import AssignedValue, Assigner, shapes_of
 from counterfoil.schema.plans.casts import UUID_TEXT, readable
 from counterfoil.schema.plans.evaluate import compile_op
 from counterfoil.schema.plans.formulas import Binary, Call, Negate, Number, Path, paths_of, result_of, spell
 from counterfoil.schema.plans.model import (
     Arithmetic,
+    BranchChoice,
     BuildRecord,
     Cast,
     Constant,
+    Define,
     FirstSet,
     Format,
     Join,
+    LeaveOut,
     Lookup,
     MapBranches,
     MapItems,
@@ -27,8 +29,8 @@ from counterfoil.schema.plans.model import (
     MapValues,
     Op,
     Parse,
-    ProblemKind,
     Read,
+    Repeat,
     ReplaceNull,
     RequireValue,
     Scalar,
@@ -44,111 +46,18 @@ from counterfoil.schema.plans.tree import (
     Leaf,
     MapType,
     Node,
-    NullType,
     Place,
-    RecordField,
     RecordType,
     TargetLimits,
     UnionType,
-    belongs_by_name,
     branch_of,
 )
 from counterfoil.schema.plans.types import (
-    describe,
-    is_derived,
     is_instant,
     range_of,
-    same_values,
-    scalar_of,
     split_null,
     ticks_per_second,
-    widens,
 )
-
-# A union on one side, and the fields of a oneof on the other: the union's field has the name of the oneof.
-#
-# From a oneof to a union, the field that is set becomes the branch of its type. From a union to a oneof, each field
-# takes the values of one branch: of the record of the same name, of an equal type, else of a type that can be made the
-# field's.
-
-
-def oneof_as_union(
-    parts: Sequence[tuple[RecordField, Path]], target: UnionType, where: str, *, assigner: Assigner
-) -> FirstSet | None:
-    """Return the field of a oneof that is set as a value of the union; None after a problem."""
-    made: list[Op] = []
-    for part, path in parts:
-        _, inner = split_null(part.type)
-        op = None if inner is None else assigner.as_branch(AssignedValue(Read(path), inner), target, where)
-        if op is None:
-            return None
-        made.append(op)
-    return FirstSet(tuple(made))
-
-
-def branch_of_union(
-    member: RecordField,
-    members: Sequence[RecordField],
-    source: UnionType,
-    read: Read,
-    where: str,
-    *,
-    assigner: Assigner,
-) -> Op | None:
-    """Return the values of the branch that belongs to a field of a oneof, and null for other branches.
-
-    ``members`` are all fields of the oneof. None after a problem.
-    """
-    index_by_name = _assigned(members, source)
-    if member.name not in index_by_name:
-        return Constant(None)
-    _, wanted = split_null(member.type)
-    chosen = index_by_name[member.name]
-    branch = source.branches[chosen]
-    if wanted is None:
-        return Constant(None)
-    own = assigner.part_of_branch(branch, wanted, where)
-    if own is None:
-        return None
-    ops: list[tuple[int, Op]] = [
-        (index, own if index == chosen else Constant(None))
-        for index, each in enumerate(source.branches)
-        if not isinstance(each, NullType)
-    ]
-    if source.is_tagged:
-        return MapTagged(read, tuple(ops))
-    return MapBranches(read, tuple((shape, op) for index, op in ops for shape in shapes_of(source.branches[index])))
-
-
-def check_branches(
-    oneof: str, members: Sequence[RecordField], source: UnionType, problem: Callable[[ProblemKind, str, str], None]
-) -> None:
-    """Report the branches of a union that no field of the oneof takes."""
-    taken = set(_assigned(members, source).values())
-    for index, branch in enumerate(source.branches):
-        if index not in taken and not isinstance(branch, NullType):
-            problem(ProblemKind.LOSSY, oneof, f"no field of the oneof takes the branch {describe(branch)}")
-
-
-def _assigned(members: Sequence[RecordField], source: UnionType) -> dict[str, int]:
-    """Return the index of the branch of each field of a oneof; each branch belongs to at most one."""
-    found: dict[str, int] = {}
-    for fits in (belongs_by_name, same_values, _becomes):
-        for member in members:
-            _, wanted = split_null(member.type)
-            for index, branch in enumerate(source.branches):
-                is_free = member.name not in found and index not in found.values()
-                if is_free and wanted is not None and not isinstance(branch, NullType) and fits(branch, wanted):
-                    found[member.name] = index
-    return found
-
-
-def _becomes(branch: Node, wanted: Node) -> bool:
-    if isinstance(branch, RecordType) and isinstance(wanted, RecordType):
-        return True
-    source, target = scalar_of(branch), scalar_of(wanted)
-    return source is not None and target is not None and (widens(source, target) or is_derived(source, target))
-
 
 # Whether the fields of a oneof can be set together: a message has one of them, so that such a record has no result.
 
@@ -218,7 +127,7 @@ def may_be_null(op: Op, is_nullable: Callable[[Path], bool]) -> bool:
             return any(may_be_null(each, is_nullable) for each in results)
         case Arithmetic():
             return any(map(is_nullable, paths_of(op.expression)))
-        case FirstSet() | MapBranches() | MapTagged():
+        case FirstSet() | MapBranches() | MapTagged() | BranchChoice() | LeaveOut():
             return True
     return may_be_null(op.of, is_nullable)
 
@@ -238,6 +147,8 @@ def _source(op: Op, oneof_at: Callable[[Path], object]) -> object:
         case BuildRecord():
             return None if op.guard is None else _source(op.guard, oneof_at)
         case Constant() | FirstSet() | Arithmetic() | Join() | Lookup() | ReplaceNull() | RequireValue():
+            return None
+        case BranchChoice() | LeaveOut():
             return None
     return _source(op.of, oneof_at)
 
@@ -350,8 +261,14 @@ class _Walk:
                 yield from self._value(op.value, node, place, "null" if self._how(place) in _RULES else "default")
             case RequireValue() | Tag():
                 yield from self.of(op.of, _branch(op, node), place)
-            case MapBranches() | MapTagged() | FirstSet():
+            case MapBranches() | MapTagged() | FirstSet() | BranchChoice():
                 yield from self._each_part(op, node, place)
+            case Define():
+                self._inside += 1
+                yield from self.of(op.value, node, place)
+                self._inside -= 1
+            case Repeat() | LeaveOut():
+                return
             case BuildRecord() | MapItems() | MapValues():
                 yield from self._parts(op, node, place)
             case _:
@@ -368,8 +285,16 @@ class _Walk:
         elif op.otherwise is not None:
             yield from self.of(op.otherwise, node, place)
 
-    def _each_part(self, op: MapBranches | MapTagged | FirstSet, node: Node, place: Place) -> Iterator[RefusedValue]:
-        parts = op.parts if isinstance(op, FirstSet) else [branch for _, branch in op.branches]
+    def _each_part(
+        self, op: MapBranches | MapTagged | FirstSet | BranchChoice, node: Node, place: Place
+    ) -> Iterator[RefusedValue]:
+        match op:
+            case FirstSet():
+                parts = [*op.parts]
+            case BranchChoice():
+                parts = [part for part in (*(case for _, case in op.cases), op.otherwise) if part is not None]
+            case _:
+                parts = [branch for _, branch in op.branches]
         self._inside += 1
         for part in parts:
             yield from self.of(part, node, place, has_null=False)

@@ -133,15 +133,16 @@ class _Reader:
             return _opaque(schema, "a type that the schema does not name")
         nodes = [self._of_type(word, schema, layers, name) for word in sorted(types - {"null"})]
         tests = [ConstrainedSchema(KeywordFacts(types=frozenset({word}))) for word in sorted(types - {"null"})]
-        made = _union(nodes, tests) or NullType()
+        made = _union(nodes, tests, sorted(types - {"null"})) or NullType()
         return nullable(made) if "null" in types else made
 
     def _choice(self, schema: ConstrainedSchema, branches: Sequence[ConstrainedSchema], name: str) -> Node:
         """Return the type of ``anyOf`` or ``oneOf``; null among the branches makes the type nullable."""
         nodes: list[Node] = []
         tests: list[ConstrainedSchema] = []
+        numbers: list[str] = []
         has_null = False
-        for branch in branches:
+        for number, branch in enumerate(branches):
             branch_null, inner = split_null(self.node(branch, name))
             has_null = has_null or branch_null
             if inner is None:
@@ -150,7 +151,8 @@ class _Reader:
                 return _opaque(schema, "a choice between choices")
             nodes.append(inner)
             tests.append(branch)
-        made = _union(nodes, tests)
+            numbers.append(str(number))
+        made = _union(nodes, tests, numbers)
         if made is None:
             return NullType() if has_null else _opaque(schema, "no value")
         return nullable(made) if has_null else made
@@ -280,7 +282,7 @@ def _tells_more(schema: ConstrainedSchema) -> bool:
     )
 
 
-def _union(nodes: Sequence[Node], tests: Sequence[ConstrainedSchema]) -> Node | None:
+def _union(nodes: Sequence[Node], tests: Sequence[ConstrainedSchema], labels: Sequence[str]) -> Node | None:
     """Return the type of values of several types; it is tagged where the values alone do not tell the branch."""
     if len(nodes) <= 1:
         return nodes[0] if nodes else None
@@ -290,7 +292,7 @@ def _union(nodes: Sequence[Node], tests: Sequence[ConstrainedSchema]) -> Node | 
         or len(set(shapes)) < len(shapes)
         or {"integer", "real"} <= {shape.value for shape in shapes if shape is not None}
     )
-    return UnionType(tuple(nodes), is_tagged, tuple(tests))
+    return UnionType(tuple(nodes), is_tagged, tuple(tests), tuple(labels))
 
 
 def _listed(schema: ConstrainedSchema, values: Sequence[object], name: str) -> Node:

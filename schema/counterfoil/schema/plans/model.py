@@ -206,7 +206,10 @@ class ValueShape(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MapBranches:
-    """A union, each branch by its own operation; the branch's value is the scope."""
+    """A union, each branch by its own operation; the branch's value is the scope.
+
+    A value of a branch without an operation is ``union-branch-missing``.
+    """
 
     of: Op
     branches: tuple[tuple[ValueShape, Op], ...]
@@ -214,7 +217,10 @@ class MapBranches:
 
 @dataclass(frozen=True, slots=True)
 class MapTagged:
-    """A tagged union, each branch by the operation of its index; the branch's value is the scope."""
+    """A tagged union, each branch by the operation of its index; the branch's value is the scope.
+
+    A value of a branch without an operation is ``union-branch-missing``.
+    """
 
     of: Op
     branches: tuple[tuple[int, Op], ...]
@@ -229,6 +235,50 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True)
+class BranchChoice:
+    """The operation for the value of ``of`` in ``cases``, else ``otherwise``; all have the same scope.
+
+    Without an operation the result is ``union-branch-missing``.
+    """
+
+    of: Op
+    cases: tuple[tuple[Datum, Op | None], ...]
+    otherwise: Op | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveOut:
+    """No value: the item of an array, or the entry of a map, that is converted so is left out.
+
+    It stands where a branch of an item or a value of a map has its operation, and nowhere else.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Define:
+    """The value, which is the scope, by an operation that ``Repeat`` of the same number carries out inside it.
+
+    So a type that contains itself is converted at every level. Beyond ``MAX_LEVELS`` the result is ``unencodable``.
+    """
+
+    of: Op
+    number: int
+    value: Op
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """The value, which is the scope, by the operation of the ``Define`` with this number."""
+
+    of: Op
+    number: int
+
+
+MAX_LEVELS: Final = 100
+"""How many times a value may be inside of another one that the same operation converts."""
+
+
+@dataclass(frozen=True, slots=True)
 class FirstSet:
     """The first of several values that is not null; null if there is none."""
 
@@ -237,7 +287,8 @@ class FirstSet:
 
 Op: TypeAlias = (
     Read | Constant | Widen | Cast | Format | Parse | Lookup | ReplaceNull | RequireValue | Split | Join | Arithmetic
-    | BuildRecord | MapItems | MapValues | MapBranches | MapTagged | Tag | FirstSet
+    | BuildRecord | MapItems | MapValues | MapBranches | MapTagged | Tag | FirstSet | BranchChoice | LeaveOut
+    | Define | Repeat
 )  # fmt: skip
 
 
@@ -347,4 +398,6 @@ def encoded(value: object) -> Datum:
         return {"map": [[key, encoded(item)] for key, item in value.items()]}
     if isinstance(value, (list, tuple)):
         return [encoded(item) for item in value]
+    if isinstance(value, str) and hasattr(value, "place"):  # a step into a branch, which is no field of its name
+        return {"branch": value.place}
     return value

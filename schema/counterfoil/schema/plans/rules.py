@@ -14,13 +14,19 @@ The rules of a bridge document look like this::
       origin:         {const: bridge}
       total_amount:   {from: total_amount, cast: float}
       price:          {from: amount, cast: string, decimals: 2}
+      codes[]:        {from: value, lookup: {NEW: FRESH}, else: keep} # each item of an array that is no record
+      payment<Card>:  {to: <Payment>}                                 # a branch of a union; to: error, null, drop
+      payment<Card>.number: {from: pan}
+      method:         {branch: payment}                               # the name of the branch
     drop: [driver_note]                                               # or: drop: rest
 
 One key is the source of the value; ``lookup``, ``cast`` and ``null`` may follow and are applied in this order. The
 words ``error``, ``keep`` and ``rest`` have a special meaning; a value with the same spelling is written ``{const:
-error}``. Paths lead into records with dots (``pickup.lat``), into the items of an array with ``[]`` (``stops[].lat``)
-and into the values of a map with ``{}``; below an array or a map, source paths start at the item. A name with one of
-these signs is a JSON string: ``{from: '"a.b"'}``; in formulas also a name such as ``"user-id"``.
+error}``. Paths lead into records with dots (``pickup.lat``), into the items of an array with ``[]`` (``stops[].lat``),
+into the values of a map with ``{}``, and into a branch of the source's union with its name (``payment<Card>.pan``).
+Below an array, a map or a branch, source paths start at the item, the value, or the branch's value; ``value`` is the
+item itself if it is no record. A name with one of these signs is a JSON string: ``{from: '"a.b"'}``; in formulas also
+a name such as ``"user-id"``.
 """
 
 from __future__ import annotations
@@ -37,7 +43,15 @@ from typing import Final, TypeAlias
 from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.paths import InvalidPath
 from counterfoil.schema.plans import ExpressionError, PlanError, shown
-from counterfoil.schema.plans.formulas import Expression, Path, parse_expression, source_path, spell, target_path
+from counterfoil.schema.plans.formulas import (
+    BranchSegment,
+    Expression,
+    Path,
+    parse_expression,
+    source_path,
+    spell,
+    target_path,
+)
 from counterfoil.schema.plans.model import Scalar
 from counterfoil.schema.plans.notation import MAX_DECIMALS, Pattern, check_zone, parse_pattern
 from counterfoil.schema.plans.tree import Node
@@ -49,18 +63,20 @@ _MAX_PIECE: Final = 10_000
 _PATH_EXPECTED: Final = (
     "a field, or a path such as pickup.lat; a name with a dot or bracket is written in double quotes"
 )
-_ORIGINS: Final = ("from", "join", "split", "expr", "const", "format", "parse")
+_ORIGINS: Final = ("from", "join", "split", "expr", "const", "format", "parse", "branch")
 FOLLOWING_BY_ORIGIN: Final = {
-    "from": {"lookup", "else", "cast", "decimals", "null"},
-    "join": {"with", "lookup", "else", "cast", "null"},
-    "split": {"lookup", "else", "cast", "null"},
-    "expr": {"lookup", "else", "cast", "decimals", "null"},
-    "const": set(),
-    "format": {"as", "zone", "lookup", "else", "null"},
-    "parse": {"as", "zone", "null"},
+    "from": {"lookup", "else", "cast", "decimals", "null", "to"},
+    "join": {"with", "lookup", "else", "cast", "null", "to"},
+    "split": {"lookup", "else", "cast", "null", "to"},
+    "expr": {"lookup", "else", "cast", "decimals", "null", "to"},
+    "const": {"to"},
+    "format": {"as", "zone", "lookup", "else", "null", "to"},
+    "parse": {"as", "zone", "null", "to"},
+    "branch": {"lookup", "else", "null"},
+    "to": {"by", "else"},
 }
 """The word of each source of a value, with the words that may stand beside it."""
-_ALL_KEYS: Final = sorted({*_ORIGINS, *(key for keys in FOLLOWING_BY_ORIGIN.values() for key in keys)})
+_ALL_KEYS: Final = sorted({*FOLLOWING_BY_ORIGIN, *(key for keys in FOLLOWING_BY_ORIGIN.values() for key in keys)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +136,48 @@ class ParseOf:
     zone: str
 
 
-Origin: TypeAlias = From | JoinOf | SplitOf | Formula | Const | FormatOf | ParseOf
+@dataclass(frozen=True, slots=True)
+class BranchOf:
+    """The name of the branch that the union at ``path`` has."""
+
+    path: Path
+
+
+Origin: TypeAlias = From | JoinOf | SplitOf | Formula | Const | FormatOf | ParseOf | BranchOf
+
+
+class Lost(Enum):
+    """What becomes of the values of a branch that the target does not have."""
+
+    ERROR = "error"
+    """The record is a dead letter."""
+    NULL = "null"
+    DROP = "drop"
+    """The item of an array, or the entry of a map, is left out."""
+
+
+Destination: TypeAlias = BranchSegment | Lost
+"""A branch of the target by its name, or what becomes of a value that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToRule:
+    """The branch of the target that a value becomes.
+
+    With ``by``, a source field, the branch is the one of the field's value in ``table``, else ``otherwise``.
+    """
+
+    destination: Destination | None = None
+    by: Path = ()
+    table: tuple[tuple[Json, Destination], ...] = ()
+    otherwise: Destination = Lost.ERROR
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """All that a value may become, each once."""
+        given = [self.destination] if self.destination is not None else [each for _, each in self.table]
+        given += [] if self.destination is not None else [self.otherwise]
+        return tuple(dict.fromkeys(given))
 
 
 class Word(Enum):
@@ -159,6 +216,12 @@ class FieldRule:
     lookup: LookupRule | None = None
     cast: CastRule | None = None
     null: Otherwise | None = None
+    to: ToRule | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the rule says where the value goes, and not where it comes from: it is the branch's value."""
+        return isinstance(self.origin, From) and not self.origin.path
 
 
 class NumberMeaning(Enum):
@@ -218,14 +281,16 @@ def _dropped(drop: object) -> tuple[tuple[str, ...], bool]:
     return tuple(spell(_path(path, target_path, field="drop", what="field")) for path in drop), False
 
 
-def _path(value: object, parse: Callable[[str], Path], *, field: str, what: str) -> Path:
+def _path(
+    value: object, parse: Callable[[str], Path], *, field: str, what: str, expected: str = _PATH_EXPECTED
+) -> Path:
     """Return the path that ``parse`` reads; raise ``PlanError`` for what is none."""
     try:
         if isinstance(value, str):
             return parse(value)
     except InvalidPath:
         pass
-    raise PlanError(f"{shown(value)} is no {what}", field=field, expected=_PATH_EXPECTED)
+    raise PlanError(f"{shown(value)} is no {what}", field=field, expected=expected)
 
 
 def _field_rule(name: object, entry: object) -> FieldRule:
@@ -250,7 +315,9 @@ def _field_rule(name: object, entry: object) -> FieldRule:
         cast = _cast(given, spelt)
     with _at_word("null"):
         null = _otherwise(given["null"], spelt, words=(Word.ERROR,)) if "null" in given else None
-    return FieldRule(target, spell(target), origin, lookup, cast, null)
+    with _at_word("to"):
+        to = _to(given, spelt) if "to" in given else None
+    return FieldRule(target, spell(target), origin, lookup, cast, null, to)
 
 
 @contextmanager
@@ -298,6 +365,8 @@ def _is_utf8(value: object) -> bool:
 
 def _origin_word(given: Mapping[str, object], spelt: str) -> str:
     words = [word for word in _ORIGINS if word in given]
+    if not words and "to" in given:
+        return "to"
     if len(words) != 1:
         problem = f"{' and '.join(words)} are given together" if words else "nothing says where the value comes from"
         raise PlanError(problem, field=spelt, expected=f"one of {', '.join(_ORIGINS)}")
@@ -306,6 +375,10 @@ def _origin_word(given: Mapping[str, object], spelt: str) -> str:
 
 def _origin(word: str, given: Mapping[str, object], spelt: str) -> Origin:
     value = given[word]
+    if word == "to":
+        return From(())
+    if word == "branch":
+        return BranchOf(_source_path(value, spelt))
     if word == "from":
         return From(_source_path(value, spelt))
     if word == "const":
@@ -363,9 +436,36 @@ def _split(value: object, spelt: str) -> SplitOf:
     return SplitOf(_source_path(given["from"], spelt), separator, take)
 
 
+_DESTINATION: Final = "a branch such as <Card>, or error, null or drop"
+
+
+def _to(given: Mapping[str, object], spelt: str) -> ToRule:
+    """Return where a value goes: to one branch, or by the value of a field to one of several."""
+    value = given["to"]
+    if not isinstance(value, Mapping):
+        if "by" in given:
+            raise PlanError("by has no table beside it", field=spelt, expected="to: {CARD: <Card>}", word="by")
+        return ToRule(_destination(value, spelt))
+    if "by" not in given or not value:
+        expected = "such as {by: kind, to: {CARD: <Card>}}"
+        raise PlanError(f"to: {shown(value)} has no field beside it", field=spelt, expected=expected)
+    table = tuple((key, _destination(each, spelt)) for key, each in value.items())
+    otherwise = _destination(given["else"], spelt) if "else" in given else Lost.ERROR
+    return ToRule(None, _source_path(given["by"], spelt), table, otherwise)
+
+
+def _destination(value: object, spelt: str) -> Destination:
+    if value is None or value in [each.value for each in Lost]:
+        return Lost("null" if value is None else value)
+    segments = _path(value, target_path, field=spelt, what="branch", expected=_DESTINATION)
+    if len(segments) != 1 or not isinstance(segments[0], BranchSegment):
+        raise PlanError(f"to: {shown(value)} is no branch", field=spelt, expected=_DESTINATION)
+    return segments[0]
+
+
 def _lookup(given: Mapping[str, object], spelt: str) -> LookupRule | None:
     if "lookup" not in given:
-        if "else" in given:
+        if "else" in given and not isinstance(given.get("to"), Mapping):
             raise PlanError("else has no lookup beside it", field=spelt, expected="lookup: {...}")
         return None
     table = given["lookup"]

@@ -1,22 +1,25 @@
-"""The source fields of rules: their paths, whether they are used, and the operations that a rule makes of them."""
+"""Translating rules to operations: the source of a rule's value, and the steps that follow."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import spelt_as_yaml
 from counterfoil.schema.plans.assign import AssignedValue, Assigner
+from counterfoil.schema.plans.branches import BranchTable, shapes_of
 from counterfoil.schema.plans.casts import table_of
 from counterfoil.schema.plans.formulas import Path, paths_of, result_of, spell
 from counterfoil.schema.plans.model import (
     Arithmetic,
     Cast,
+    Constant,
     Format,
     Join,
     Lookup,
+    MapBranches,
+    MapTagged,
     Op,
     Parse,
     ProblemKind,
@@ -28,7 +31,9 @@ from counterfoil.schema.plans.model import (
     Widen,
 )
 from counterfoil.schema.plans.notation import DATE_LETTERS
+from counterfoil.schema.plans.recursion import with_paths
 from counterfoil.schema.plans.rules import (
+    BranchOf,
     Const,
     FieldRule,
     FormatOf,
@@ -37,152 +42,13 @@ from counterfoil.schema.plans.rules import (
     JoinOf,
     LookupRule,
     ParseOf,
-    PlanRules,
     SplitOf,
     Word,
 )
-from counterfoil.schema.plans.tree import FieldIndexes, Leaf, Node, RecordType
+from counterfoil.schema.plans.scopes import SourceScope
+from counterfoil.schema.plans.tree import Leaf, Node, UnionType
 from counterfoil.schema.plans.types import NUMERIC, describe, is_instant, scalar_of, split_null, widens
 from counterfoil.schema.texts import counted
-
-# The source fields of a rule: their paths, whether they may be null, and whether they were used.
-
-
-_MAX_DEPTH = 8
-
-
-@dataclass(slots=True)
-class _Shared:
-    """The state that all views of one scope share."""
-
-    used: set[Path] = field(default_factory=set)
-    entered: set[Path] = field(default_factory=set)
-    elements: dict[Path, SourceScope] = field(default_factory=dict)
-    fields: FieldIndexes = field(default_factory=FieldIndexes)
-
-    def type_of(self, record: RecordType, name: str) -> Node | None:
-        """Return the type of a record's field; None if there is none."""
-        found = self.fields.of(record).by_name.get(name)
-        return None if found is None else found.type
-
-
-class SourceScope:
-    """The record (or the element of an array or map) that paths start at.
-
-    ``prefix`` is put before a printed path, such as ``stops[].``. Used fields are marked, so that :func:`unused_paths`
-    can list the others afterwards.
-    """
-
-    def __init__(self, root: Node, *, prefix: str = "", place: str = "") -> None:
-        self.root = root
-        self.prefix = prefix
-        self.place = place
-        self._not_null: frozenset[Path] = frozenset()
-        """The paths that are not null: the guards, and all paths that lead to them."""
-        self._shared = _Shared()
-
-    def guarded(self, path: Path) -> SourceScope:
-        """Return the same scope for operations in which the value at ``path`` is known not to be null."""
-        view = SourceScope(self.root, prefix=self.prefix, place=self.place)
-        view._not_null = self._not_null.union(path[:end] for end in range(len(path) + 1))
-        view._shared = self._shared
-        return view
-
-    def element(self, path: Path, segment: str, root: Node) -> SourceScope:
-        """Return the scope of the items (``segment`` is ``[]``) or values (``{}``) of the field at ``path``."""
-        spelt = spell(path)
-        place = f"{self.prefix}{spelt}{segment}" if spelt else f"{self.place}{segment}"
-        self.enter(path)
-        return self._shared.elements.setdefault(path, SourceScope(root, prefix=f"{place}.", place=place))
-
-    def type_at(self, path: Path) -> Node | None:
-        """Return the type at ``path``, ignoring null on the way; None when there is no such field."""
-        node: Node | None = self.root
-        for name in path:
-            _, inner = split_null(node) if node is not None else (False, None)
-            if not isinstance(inner, RecordType):
-                return None
-            node = self._shared.type_of(inner, name)
-        return node
-
-    def oneof_at(self, path: Path) -> tuple[Path, str] | None:
-        """Return which oneof the field at ``path`` is one of, as its place and its name; None for other fields."""
-        around = self.type_at(path[:-1]) if path else None
-        _, record = split_null(around) if around is not None else (False, None)
-        members = record.fields if isinstance(record, RecordType) else ()
-        oneof = next((each.oneof for each in members if each.name == path[-1]), None)
-        return None if oneof is None else (path[:-1], oneof)
-
-    def is_nullable(self, path: Path) -> bool:
-        """Return whether the value at ``path``, or a record on the way to it, may be null."""
-        node: Node | None = self.root
-        for end in range(len(path) + 1):
-            if node is None:
-                return False
-            may_be_null, inner = split_null(node)
-            if may_be_null and path[:end] not in self._not_null:
-                return True
-            if end == len(path) or not isinstance(inner, RecordType):
-                return False
-            node = self._shared.type_of(inner, path[end])
-        return False
-
-    def use(self, path: Path) -> None:
-        """Mark the field at ``path`` and everything inside it as used."""
-        self._shared.used.add(path)
-
-    def enter(self, path: Path) -> None:
-        """Mark that the fields of the record at ``path`` are used separately."""
-        self._shared.entered.add(path)
-
-    def names(self) -> list[str]:
-        """Return the names of the fields that a path may start with."""
-        _, inner = split_null(self.root)
-        return [member.name for member in inner.fields] if isinstance(inner, RecordType) else []
-
-    def all_paths(self) -> Iterator[str]:
-        """Yield every path in its printed form, including elements."""
-        yield from (self.prefix + spell(path) for path in self.paths(()))
-        for below in self._shared.elements.values():
-            yield from below.all_paths()
-
-    def paths(self, path: Path) -> Iterator[Path]:
-        """Yield every path below ``path``, to a limited depth."""
-        node = self.type_at(path)
-        _, inner = split_null(node) if node is not None else (False, None)
-        if isinstance(inner, RecordType) and len(path) < _MAX_DEPTH:
-            for member in inner.fields:
-                yield (*path, member.name)
-                yield from self.paths((*path, member.name))
-
-    def unused(self, path: Path = ()) -> Iterator[str]:
-        """Yield the fields at and below ``path`` that were not used: the outermost of each."""
-        shared = self._shared
-        if path in shared.used:
-            return
-        node = self.type_at(path)
-        _, inner = split_null(node) if node is not None else (False, None)
-        is_touched = any(used[: len(path)] == path for used in (*shared.used, *shared.entered))
-        if path in shared.elements:
-            yield from shared.elements[path].unused()
-        elif isinstance(inner, RecordType) and is_touched:
-            for member in inner.fields:
-                yield from self.unused((*path, member.name))
-        elif path:
-            yield self.prefix + spell(path)
-        else:
-            yield self.place
-
-
-def unused_paths(scope: SourceScope) -> Iterator[str]:
-    """Yield the printed paths of unused source fields; an unused record is one path, without its fields."""
-    _, inner = split_null(scope.root)
-    if isinstance(inner, RecordType):
-        for member in inner.fields:
-            yield from scope.unused((member.name,))
-
-
-# Translating rules to operations: the source of a rule's value, and the steps that follow.
 
 _STRING_SCALAR = Scalar("string", "string")
 _STRING = Leaf(_STRING_SCALAR)
@@ -205,6 +71,8 @@ class RuleReader:
         """Return the operation of a rule, or None after a problem."""
         if isinstance(rule.origin, Const):
             return self._assigner.constant(rule.origin.value, target, where, "const")
+        if isinstance(rule.origin, BranchOf):
+            return self._branch_name(rule, rule.origin, target, scope, where)
         value = self._origin(rule, target, scope, where)
         if value is None:
             return None
@@ -215,6 +83,37 @@ class RuleReader:
             op = self._assigner.plain(value, target, where, cast=rule.cast, free=is_free)
         if not isinstance(rule.origin, (From, JoinOf)):
             self._lossy(where)
+        return self.settled(rule, op, value, target, where)
+
+    def _branch_name(
+        self, rule: FieldRule, origin: BranchOf, target: Node, scope: SourceScope, where: str
+    ) -> Op | None:
+        """Return the name of a union's branch, or what the rule's table has for it."""
+        value = self.find(origin.path, scope, where)
+        if value is None or not isinstance(value.op, Read):
+            return None
+        scope.use(value.op.path) if split_null(value.type)[1] is None else scope.enter(value.op.path)
+        _, union = split_null(value.type)
+        if not isinstance(union, UnionType):
+            text = f"{spell(origin.path)} is {describe(value.type)}; expected a union of several types"
+            self._problem(ProblemKind.WRONG_TYPE, where, text)
+            return None
+        table = BranchTable(union)
+        names = Leaf(Scalar("enum", "enum", tuple(table.label(index) for index in table.values())))
+        made: list[tuple[int, Op]] = []
+        for index in table.values():
+            name = AssignedValue(Constant(table.label(index)), names)
+            op = (
+                self._assigner.plain(name, target, where)
+                if rule.lookup is None
+                else self._lookup(rule, rule.lookup, name, target, where)
+            )
+            if op is None:
+                return None
+            made.append((index, op))
+        by_shape = [(shape, op) for index, op in made for shape in shapes_of(union.branches[index])]
+        op = MapTagged(value.op, tuple(made)) if union.is_tagged else MapBranches(value.op, tuple(by_shape))
+        self._lossy(where)
         return self.settled(rule, op, value, target, where)
 
     def settled(self, rule: FieldRule, op: Op | None, value: AssignedValue, target: Node, where: str) -> Op | None:
@@ -248,21 +147,24 @@ class RuleReader:
     def _read(self, path: Sequence[str], scope: SourceScope, where: str) -> AssignedValue | None:
         """Return the field at ``path``, marked as used."""
         value = self.find(tuple(path), scope, where)
-        if value is not None:
-            scope.use(tuple(path))
+        if value is not None and isinstance(value.op, Read):
+            scope.use(value.op.path)
         return value
 
     def find(self, path: tuple[str, ...], scope: SourceScope, where: str) -> AssignedValue | None:
         """Return the field at ``path``, or None after a problem."""
         node = scope.type_at(path)
         if node is None:
-            spelt = spell(path)
-            known = [spell(other) for other in scope.paths(())]
-            near = get_close_matches(spelt, known, n=1)
+            near = get_close_matches(spell(path), scope.similar_paths(), n=1)
             meant = f"did you mean {near[0]}?" if near else f"the fields there are {', '.join(scope.names()) or 'none'}"
-            self._problem(ProblemKind.UNKNOWN, where, f"the source has no field {scope.prefix}{spelt}; {meant}")
+            self._problem(ProblemKind.UNKNOWN, where, f"the source has no field {scope.spelt(path)}; {meant}")
             return None
-        return AssignedValue(Read(path), node, scope.is_nullable(path))
+        found = scope.found(path)
+        return AssignedValue(Read(found), node, scope.is_nullable(found))
+
+    def scalar_at(self, path: Path, scope: SourceScope, where: str) -> tuple[AssignedValue, Scalar] | None:
+        """Return the field at ``path``, whose value chooses among others, and its type; None after a problem."""
+        return self._read_scalar(path, scope, where, wanted="a text, an enum, a whole number or a boolean")
 
     def _read_scalar(
         self, path: Sequence[str], scope: SourceScope, where: str, *, wanted: str
@@ -325,7 +227,7 @@ class RuleReader:
             return None
         result = result_of(origin.expression, kinds)
         integers = tuple(sorted(path for path, kind in kinds.items() if kind == "long"))
-        op = Arithmetic(origin.expression, result, integers)
+        op = with_paths(Arithmetic(origin.expression, result, integers), scope.inside)
         return AssignedValue(op, _LONG if result == "long" else _DOUBLE, nullable)
 
     def _format(self, origin: FormatOf, scope: SourceScope, where: str) -> AssignedValue | None:
@@ -400,47 +302,6 @@ class RuleReader:
         return _FAILED if op is None else op
 
 
-@dataclass(slots=True)
-class RuleNode:
-    """The rules at one target path and below it."""
-
-    rule: FieldRule | None = None
-    children: dict[str, RuleNode] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, rules: PlanRules) -> RuleNode:
-        """Return the rules as a tree, by the steps of their targets."""
-        root = cls()
-        for rule in rules.fields:
-            node = root
-            for segment in rule.target:
-                node = node.children.setdefault(segment, cls())
-            node.rule = rule
-        return root
-
-    def child(self, segment: str) -> RuleNode:
-        """Return the rules at a step and below it; without any if there are none."""
-        return self.children.get(segment) or RuleNode()
-
-    def read(self) -> Iterator[tuple[str, ...]]:
-        """Yield the paths of source fields that rules here and below read in the same scope."""
-        if self.rule is not None:
-            yield from paths_read(self.rule)
-        for segment, below in self.children.items():
-            if segment not in {"[]", "{}"}:
-                yield from below.read()
-
-
-def paths_read(rule: FieldRule) -> tuple[tuple[str, ...], ...]:
-    """Return the paths of the source fields that a rule reads."""
-    origin = rule.origin
-    if isinstance(origin, JoinOf):
-        return origin.parts
-    if isinstance(origin, Formula):
-        return tuple(dict.fromkeys(paths_of(origin.expression)))
-    return () if isinstance(origin, Const) else (origin.path,)
-
-
 def story_of(rule: FieldRule) -> tuple[str, str, str]:
     """Return the description of a rule: a word, its source fields, and a note."""
     origin = rule.origin
@@ -470,6 +331,8 @@ def _story_of_origin(origin: Datum) -> tuple[str, str, str]:
     if isinstance(origin, Const):
         return "const", "", spelt_as_yaml(origin.value)
     word = "format" if isinstance(origin, FormatOf) else "parse"
+    if isinstance(origin, BranchOf):
+        return "branch name", spell(origin.path), ""
     return word, spell(origin.path), f"{origin.pattern.spelt} in {origin.zone}"
 
 

@@ -15,7 +15,7 @@ from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.formulas import Path, spell, spell_in_formula, target_path
 from counterfoil.schema.plans.model import ConversionPlan, ProblemKind, Scalar
 from counterfoil.schema.plans.rules import PlanRules, cast_words, parse_rules
-from counterfoil.schema.plans.sources import SourceScope
+from counterfoil.schema.plans.scopes import SourceScope
 from counterfoil.schema.plans.tree import NotPlannable, RecordType, tree_of
 from counterfoil.schema.plans.types import (
     NUMERIC,

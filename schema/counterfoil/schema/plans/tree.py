@@ -125,12 +125,14 @@ class MapType:
 class UnionType:
     """One of several types. ``tests``, one for each branch of a tagged union, belong to the language.
 
-    Without tests the data itself says the branch of a value of a tagged union.
+    Without tests the data itself says the branch of a value of a tagged union. ``labels`` are further names of the
+    branches, one for each, such as their numbers in ``oneOf``.
     """
 
     branches: Sequence[Node]
     is_tagged: bool = False
     tests: Sequence[Datum] = ()
+    labels: Sequence[str] = ()
 
     @property
     def kind(self) -> str:
@@ -257,7 +259,8 @@ def nullable(node: Node) -> Node:
     if isinstance(node, UnionType):
         if any(isinstance(branch, NullType) for branch in node.branches):
             return node
-        return UnionType((NullType(), *node.branches), node.is_tagged, (None, *node.tests))
+        labels = ("null", *node.labels) if node.labels else ()
+        return UnionType((NullType(), *node.branches), node.is_tagged, (None, *node.tests), labels)
     return UnionType((NullType(), node))
 
 

@@ -1,4 +1,4 @@
-"""A report of a command as a value: what was checked, and what was found.
+"""A report of a command as a value: its findings, and the subjects that it checked.
 
 ``lint``, ``check``, ``test`` and other commands each make one of their own results.
 """
@@ -47,8 +47,8 @@ class ReportEntry:
     """One finding: ``text`` is its sentence, ``details`` are further sentences, ``advice`` says how to fix it.
 
     ``path`` is relative to the top of the repository, with ``/``, and empty if no file has the finding. ``subject`` is
-    what the finding is about. ``is_failing`` is whether the command fails because of it; one that is accepted has an
-    ``approval`` instead. ``former_fingerprints`` are those of earlier releases.
+    the schema or the contract that has the finding. ``is_failing`` is whether the command fails because of it; one that
+    is accepted has an ``approval`` instead. ``former_fingerprints`` are those of earlier releases.
     """
 
     rule: str
@@ -95,9 +95,9 @@ class CheckedSubject:
 class Report:
     """The results of a run of a ``command`` such as ``check``.
 
-    ``against`` names what was compared with, if there is such a thing; ``summary`` is the last line that people read,
-    ``note`` a remark, usually empty; ``rules`` has the rules of the entries by their ids; ``version`` is that of the
-    program.
+    ``against`` names the baseline, if there is one; ``summary`` is the last line that people read,
+    ``note`` a remark, usually empty; ``rules`` has the rules of the entries by their ids; ``version`` is the
+    program's.
     """
 
     command: str

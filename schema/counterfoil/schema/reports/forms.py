@@ -125,7 +125,7 @@ class Case:
     """One check: its ``name``, the ``group`` (class) that it is listed under, and its outcome.
 
     ``kind`` is a word for the reason, such as a rule's id, ``message`` its sentence and ``details`` the whole text, of
-    an outcome that is not ``PASSED``. ``output`` is what else is to be read, such as warnings.
+    an outcome that is not ``PASSED``. ``output`` is other text for readers, such as warnings.
     """
 
     name: str
@@ -140,7 +140,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The cases of one run of one command, and facts about the run, such as what was compared with."""
+    """The cases of one run of one command, and facts about the run, such as the baseline."""
 
     name: str
     cases: tuple[Case, ...]
@@ -243,7 +243,7 @@ _SIGN: Final = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTI
 
 
 def markdown_report(report: Report) -> str:
-    """Return the report as Markdown; what does not fit into a comment is counted in its last line."""
+    """Return the report as Markdown; findings that do not fit into a comment are counted in its last line."""
     head = [MARKER.format(command=report.command), f"### {plain(report.title)}", "", plain(report.summary), ""]
     if report.note:
         head += [f"> {plain(report.note)}", ""]

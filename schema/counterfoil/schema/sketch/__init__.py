@@ -51,7 +51,7 @@ def make_sketcher(
     hide: frozenset[str] = DEFAULT_TAGS,
     tags_by_path: Mapping[str, Sequence[str]] | None = None,
 ) -> Sketcher:
-    """Return what counts the values of ``schema``, which ``writer`` declares.
+    """Return a counter of the values of ``schema``, which ``writer`` declares.
 
     Avro values are decoded without logical types, and with the names of the types of unions; Protobuf values are
     messages of Google's runtime; JSON values are valid. Without ``texts`` no text and no name of a property is kept

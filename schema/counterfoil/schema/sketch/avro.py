@@ -224,7 +224,7 @@ _EXACT_TO: Final = {AvroKind.FLOAT: 2**24, AvroKind.DOUBLE: 2**53}
 
 
 def counting(schema: AvroSchema, builder: SketchBuilder, hidden: Hidden) -> AvroSketcher:
-    """Return what counts the records of a schema."""
+    """Return a counter of the records of a schema."""
     return AvroSketcher(schema, builder, hidden)
 
 

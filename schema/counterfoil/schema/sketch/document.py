@@ -28,7 +28,7 @@ _RANGES: Final = ("least", "most", "shortest", "longest")
 
 
 class InvalidSketch(CounterfoilError):
-    """A document is not a sketch; ``problem`` says what is wrong, and where."""
+    """A document is not a sketch; ``problem`` names the mistake and its place."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"This is not a sketch of a topic: {problem}")
@@ -103,7 +103,7 @@ def _finite(value: float) -> float | str:
 
 
 def read_sketch(text: str) -> TopicSketch:
-    """Return the sketch of a document. Raises ``InvalidSketch``, which says what is wrong and where.
+    """Return the sketch of a document. Raises ``InvalidSketch``, which names the mistake and its place.
 
     >>> read_sketch(write_sketch(TopicSketch("rides"))) == TopicSketch("rides")
     True

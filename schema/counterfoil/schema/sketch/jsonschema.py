@@ -250,7 +250,7 @@ class Acceptance:
         self._refusals.append(SketchRefusal(((*schema.pointer, *steps), *beside), most, is_exact))
 
     def _accepts(self, schema: ConstrainedSchema, values: _Values, writers: Sequence[ConstrainedSchema]) -> bool:
-        """Return whether a schema surely accepts the values, without noting what it refuses."""
+        """Return whether a schema surely accepts the values, without noting refusals."""
         noted = len(self._refusals)
         self._applies(schema, values, writers)
         is_accepted = len(self._refusals) == noted
@@ -258,7 +258,7 @@ class Acceptance:
         return is_accepted
 
     def _applies(self, schema: ConstrainedSchema, values: _Values, writers: Sequence[ConstrainedSchema]) -> None:
-        """Apply a schema to values of which all are valid for each of ``writers``, and note what it may refuse."""
+        """Apply a schema to values that are all valid for each of ``writers``, and note the ones that it may refuse."""
         if schema.accepts_everything or not values.types:
             return
         known = list(_all_of(writers))
@@ -606,7 +606,7 @@ def _surely_refuses(schema: ConstrainedSchema, values: _Values) -> bool:
 
 
 def counting(schema: JsonSchema, builder: SketchBuilder, hidden: Hidden) -> JsonSketcher:
-    """Return what counts the records of a schema."""
+    """Return a counter of the records of a schema."""
     return JsonSketcher(schema, builder, hidden)
 
 

@@ -302,7 +302,7 @@ def weigh(
     *,
     policy: CompatibilityPolicy = CompatibilityPolicy.STRICT,
 ) -> tuple[Weight, ...]:
-    """Return each finding about ``reader`` reading what ``writer`` writes, with how many records trigger it.
+    """Return each finding about ``reader`` reading the records of ``writer``, with how many records trigger it.
 
     ``sketch`` is that of records of ``writer``. A finding of a schema of another language is of no rule, and there is
     none in the result. Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
@@ -447,7 +447,7 @@ class PlaceCounts:
             self._longest = size
 
     def number(self, number: float) -> None:
-        """Extend the range of numbers; what is not a number has no place in it."""
+        """Extend the range of numbers; NaN has no place in it."""
         if self._is_hidden or number != number:  # noqa: PLR0124 - only NaN differs from itself
             return
         if self._least is None or number < self._least:

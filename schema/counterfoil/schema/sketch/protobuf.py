@@ -183,7 +183,7 @@ def _scalar(type_number: int, counts: PlaceCounts) -> Visit:
 
 
 def counting(schema: ParsedSchema, builder: SketchBuilder, hidden: Hidden) -> ProtobufSketcher:
-    """Return what counts the records of a schema."""
+    """Return a counter of the records of a schema."""
     del schema
     return ProtobufSketcher(builder, hidden)
 

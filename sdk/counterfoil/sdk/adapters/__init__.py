@@ -1,1 +1,1 @@
-"""One module for each Kafka client or stream framework: what it needs besides the serializers themselves."""
+"""One module for each Kafka client or stream framework: its needs besides the serializers themselves."""

@@ -60,9 +60,9 @@ class RegistryProducer:
     async def send(
         self, topic: str, value: object = None, key: object = None, *, headers: Headers = None, **more: object
     ) -> asyncio.Future[Any]:
-        """Send a record and return what aiokafka's ``send`` returns, whose other arguments are in ``more``.
+        """Send a record and return the result of aiokafka's ``send``, whose other arguments are in ``more``.
 
-        Key and value are serialized first: if one cannot be, nothing is sent. Raises what serializers raise.
+        Key and value are serialized first: if one cannot be, nothing is sent. Raises the errors of serializers.
         """
         pairs = list(header_pairs(headers))
         if self._key is not None:

@@ -27,7 +27,7 @@ R = TypeVar("R")
 class Consumed:
     """A ``record`` of a Kafka client with its ``key`` and ``value``; with an ``error`` both are None.
 
-    The error is a ``SerdeError``, or what the client reports in place of a record.
+    The error is a ``SerdeError``, or the one that the client reports in place of a record.
     """
 
     record: Datum
@@ -46,7 +46,7 @@ class KeyValueReader:
     def read(self, record: Record) -> Consumed:
         """Return the record with its key and value, or with the error of one of them.
 
-        Raises what is not the record's error, such as ``RegistryUnavailable``.
+        Raises any error that is not the record's, such as ``RegistryUnavailable``.
         """
         try:
             return _consumed(record, _read(self.key, record, "key"), _read(self.value, record, "value"))

@@ -150,7 +150,7 @@ def _producer_of(call_next: Any) -> Datum:
 
 
 class _CodecWithNulls:
-    """The codec of a broker, with ``null`` as what is sent for None: FastStream's test client needs bytes."""
+    """The codec of a broker, which sends ``null`` for None: FastStream's test client needs bytes."""
 
     def __init__(self, codec: Any, null: NullBytes | None) -> None:
         self._codec = codec
@@ -175,7 +175,7 @@ def serializing(
     key_serializer: Serializer[Datum] | None = None,
     topics: Collection[str] | None = None,
 ) -> Callable[..., RegistryMiddleware]:
-    """Return a middleware of a ``KafkaBroker`` that serializes what is sent to ``topics``, or to any topic.
+    """Return a middleware of a ``KafkaBroker`` that serializes the messages to ``topics``, or to any topic.
 
     The serializers have an ``AsyncRegistry``. Bytes are sent as they are. In a batch, keys of single messages are not
     serialized.
@@ -231,7 +231,7 @@ def _is_null(body: object) -> bool:
 
 
 def _with_null(record: ConsumerRecord[object, object]) -> Datum:
-    """Return the record with null for what FastStream's test client made of it."""
+    """Return the record with null for the bytes that FastStream's test client made of it."""
     return replace(record, value=None) if isinstance(record.value, NullBytes) else record
 
 

@@ -140,7 +140,7 @@ def _columns_of(value: Datum, members: _Members) -> dict[str, Datum]:
 
 
 def _value_of(row: Datum, members: _Members) -> dict[str, Datum]:
-    """Return the value of a row; what may be left out, as in JSON, is left out where it is null."""
+    """Return the value of a row; an optional member, as in JSON, is left out where it is null."""
     pairs = ((column, convert(row[column.name])) for column, convert in members)
     return {column.name: value for column, value in pairs if value is not None or not column.is_optional}
 
@@ -172,7 +172,7 @@ class SparkTypes:
         return self._conversion(column, lambda kind: kind.from_spark, _value_of)
 
     def sent(self, value: SparkColumn, column: Column) -> SparkColumn:
-        """Return what Spark sends to Python: the schema's columns, with its types.
+        """Return the type that Spark sends to Python: the schema's columns, with its types.
 
         Instants are numbers, since Python's would be in the time zone of a machine.
         """
@@ -388,7 +388,7 @@ def unpacked(packed: bytes) -> tuple[Datum, Callable[[Datum], Datum]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Task:
-    """What executors need; ``packed`` is a serializer or deserializer with the conversion of its values."""
+    """The needs of executors; ``packed`` is a serializer or deserializer with the conversion of its values."""
 
     packed: bytes
     is_row: bool

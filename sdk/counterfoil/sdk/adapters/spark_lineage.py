@@ -1,6 +1,6 @@
 """Which fields of decoded messages a Spark query reads, from its logical plan as JSON. Pure functions, without Spark.
 
-A decoded column is one of ``from_avro``, or of this project's ``from_registry``. What is read of it is followed through
+A decoded column is one of ``from_avro``, or of this project's ``from_registry``. Reads of it are followed through
 projections, exploded arrays and the conditions of other operators. Where the plan has something that is not known here,
 all that reaches it counts as read.
 """
@@ -52,7 +52,7 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """What a function of this project returns beside the value."""
+    """The fields that a function of this project returns beside the value."""
 
 
 Value: TypeAlias = DecodedColumn | Struct | Ignored
@@ -62,7 +62,7 @@ _OPAQUE: Final = frozenset({"Union", "Expand", "Intersect", "Except", "MapInPand
 
 
 def from_avro(column: str) -> str:
-    """Return the name of what Spark's own function decodes of a column of Kafka's source: ``key`` or ``value``."""
+    """Return the part of a record that Spark's own function decodes: ``key`` or ``value`` of Kafka's source."""
     return f"from_avro({column})"
 
 
@@ -88,7 +88,7 @@ class _Walk:
     read: set[tuple[str, FieldPath]] = field(default_factory=set)
 
     def take(self, node: SparkExpression) -> None:
-        """Take an operator, after its input: what it reads, and what its attributes are."""
+        """Take an operator, after its input: its reads, and its attributes."""
         for each in node.children:
             self.take(each)
         match node.kind:
@@ -106,7 +106,7 @@ class _Walk:
                 self._use_fields(node)
 
     def take_output(self, node: SparkExpression) -> None:
-        """Take what an operator returns as read; an aggregation has read it already."""
+        """Take the results of an operator as read; an aggregation has read them already."""
         if node.kind == "Project":
             for each in _expressions(node.fields["projectList"]):
                 self.use(each)
@@ -172,7 +172,7 @@ class _Walk:
     # --- expressions
 
     def use(self, expression: SparkExpression) -> None:
-        """Note what an expression reads."""
+        """Note the reads of an expression."""
         value = self.value(expression)
         if value is not None:
             self._note(value)
@@ -189,7 +189,7 @@ class _Walk:
             self.read.update((value.column, path) for path in paths)
 
     def value(self, expression: SparkExpression) -> Value | None:
-        """Return what an expression is of a decoded value; None if it is something else."""
+        """Return the part of a decoded value that an expression is; None if it is something else."""
         match expression.kind:
             case "AttributeReference":
                 return self.values.get(_id(expression))

@@ -1,4 +1,4 @@
-"""Observation of what Spark's queries read: one call in a job, and every query of the session is observed.
+"""Observation of the reads of Spark's queries: one call in a job, and every query of the session is observed.
 
 ``observe_spark(spark, "billing", Registry("http://localhost:8081"))``
 """
@@ -52,7 +52,7 @@ def observe_spark(
     environment: str | None = None,
     every_s: float = 60.0,
 ) -> SparkUsage:
-    """Observe the queries of a session, batch and streaming, and return what observes them.
+    """Observe the queries of a session, batch and streaming, and return their observer.
 
     ``sink`` takes the batches, as for :class:`~counterfoil.sdk.Usage`: of each subject the fields that queries read,
     never a value. Observed are columns of ``from_registry``, and of Spark's ``from_avro`` in queries of one topic. A
@@ -65,7 +65,7 @@ def observe_spark(
 
 
 class SparkUsage:
-    """What was observed of a session's queries, on its way to a sink.
+    """The observed reads of a session's queries, on their way to a sink.
 
     ``failures`` counts the queries whose plans could not be read. A context manager; it ends with :meth:`close`, or
     with the program.
@@ -116,18 +116,18 @@ class SparkUsage:
         ]
 
     def send(self) -> None:
-        """Send what was observed so far, in this thread."""
+        """Send the reads that were observed so far, in this thread."""
         self._sender.send()
 
     def close(self) -> None:
-        """Observe no more, and send what was observed; it waits two seconds at most."""
+        """Observe no more, and send the observed reads; it waits two seconds at most."""
         for each in self._unregister:
             each()
         self._unregister.clear()
         self._sender.close()
 
     def reads_of(self, execution: Any, *, sources: str = "") -> Reads:
-        """Return what an executed query reads; a plan that cannot be read is counted, and reads nothing.
+        """Return the reads of an executed query; a plan that cannot be read is counted, and reads nothing.
 
         ``sources`` are the descriptions of a streaming query's sources, which its plan does not have.
         """
@@ -174,7 +174,7 @@ class _BatchListener:
         self._usage = usage
 
     def onSuccess(self, function: str, execution: object, duration_ns: int) -> None:  # noqa: N802 - Spark's name
-        """Note what the query has read."""
+        """Note the reads of the query."""
         del function, duration_ns
         self._usage.add(self._usage.reads_of(execution))
 
@@ -202,7 +202,7 @@ class _StreamListener(StreamingQueryListener):  # type: ignore[misc] # pyspark h
         self._queries[str(event.runId)] = self._spark.streams.get(str(event.id))
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's name
-        """Note what a query has read in a batch."""
+        """Note the reads of a query in a batch."""
         run = str(event.progress.runId)
         query = self._queries.get(run)
         if run not in self._reads and query is not None:

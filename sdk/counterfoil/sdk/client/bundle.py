@@ -101,7 +101,7 @@ def read_bundle(path: str | Path, *, public_key_file: str | Path | None = None) 
     """Return the bundle in a file.
 
     With ``public_key_file``, an Ed25519 public key in a PEM file, only a bundle that this key has signed is accepted.
-    Raises ``DamagedBundle``, which says what is wrong, and ``OSError`` for a file that cannot be read.
+    Raises ``DamagedBundle``, which names the damage, and ``OSError`` for a file that cannot be read.
     """
     document = _document(Path(path))
     if document.get("format") != FORMAT or document.get("version") != FORMAT_VERSION:

@@ -137,7 +137,7 @@ class Cache(Locking, Generic[V]):
 
 
 def _new_flight() -> Future[Any]:
-    """Return a call that is running; what it is made of is loaded with the first one, since it loads logging."""
+    """Return a call that is running; its parts are loaded with the first one, since they load logging."""
     from concurrent.futures import Future
 
     return Future()

@@ -47,7 +47,7 @@ class RequestCredentials(Protocol):
     """The credentials of one client."""
 
     def headers(self) -> Script[Headers]:
-        """Return ``Authorization``, and what belongs to it; no header without credentials."""
+        """Return ``Authorization``, and the headers that belong to it; no header without credentials."""
 
     def renewed(self, refused: Headers) -> Script[bool]:
         """Return whether there are other headers now than ``refused``, which the registry answered with 401."""

@@ -1,4 +1,4 @@
-"""What the commands print: facts in aligned columns, or one JSON document."""
+"""The output of commands: facts in aligned columns, or one JSON document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STANDARD_OUTPUT: Final = "-"
 
 
 def is_printed(file: object) -> bool:
-    """Return whether what a command makes goes to standard output: without a file, and with ``-`` for its name."""
+    """Return whether the output of a command goes to standard output: without a file, and with ``-`` for its name."""
     return file is None or str(file) == STANDARD_OUTPUT
 
 

@@ -1,4 +1,4 @@
-"""``counterfoil subjects``, ``config`` and ``mode``: what a registry holds, and what it permits."""
+"""``counterfoil subjects``, ``config`` and ``mode``: the contents of a registry, and its settings."""
 
 from __future__ import annotations
 

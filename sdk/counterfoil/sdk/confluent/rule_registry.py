@@ -10,7 +10,7 @@ __all__ = ["RuleOverride", "RuleRegistry"]
 
 @dataclass(frozen=True)
 class RuleOverride:
-    """What replaces the actions of the rules of a type, or disables them."""
+    """A setting that replaces the actions of the rules of a type, or disables them."""
 
     type: str
     on_success: str | None = None

@@ -1,4 +1,4 @@
-"""What a rule ENCRYPT says: its keys, which marked places it encrypts, and what happens at the others."""
+"""A rule ENCRYPT: its keys, the marked places that it encrypts, and its effect at the others."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class KeyPolicy:
 
 
 def policy_of(scope: RuleScope) -> KeyPolicy:
-    """Return what the parameters of a rule, or the properties of its schema, say; raise ``RuleError``."""
+    """Return the setting in the parameters of a rule, or in the properties of its schema; raise ``RuleError``."""
     if scope.is_condition:
         raise _wrong(scope, "its kind is CONDITION; expected TRANSFORM")
     name = scope.parameter(_KEK_NAME)
@@ -117,7 +117,7 @@ class PlacePolicy:
 
 
 def place_policy_of(scope: RuleScope) -> PlacePolicy:
-    """Return what the settings of the program, the parameters of a rule or its schema say; raise ``RuleError``."""
+    """Return the setting of the program, of the parameters of a rule or of its schema; raise ``RuleError``."""
     return PlacePolicy(
         _word(scope, PLACES, _KNOWN, _ALL) == _ALL,
         _word(scope, PLAIN_TEXT, _READ, _REFUSE) == _REFUSE,

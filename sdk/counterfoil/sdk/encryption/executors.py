@@ -70,7 +70,7 @@ class _Executor:
         return _remade, (type(self), self._makers, self._clock)
 
     def _begin(self, scope: RuleScope) -> Script[_Use]:
-        """Return what runs a rule; its key is fetched now if possible.
+        """Return the function that runs a rule; its key is fetched now if possible.
 
         A key that cannot be fetched is the failure of the rule for each message, for which the schema names an action.
         """
@@ -131,7 +131,7 @@ class FieldEncryption(_Executor):
         return self._plain.counts()
 
     def check_places(self, scope: RuleScope, fields: Iterable[SchemaField]) -> None:
-        """Raise ``RuleError`` if a tag of the rule marks what it would write as plain text."""
+        """Raise ``RuleError`` if a tag of the rule marks a place that it would write as plain text."""
         keys = policy_of(scope)
         if not keys.is_reading:
             check_places(fields, place_policy_of(scope), keys, scope.rule.name)
@@ -190,7 +190,7 @@ class _Use:
             ) from None
 
     def not_decrypted(self, problem: str) -> NotDecrypted:
-        """Return the error for what is no ciphertext; it contains none of the data."""
+        """Return the error for data that are no ciphertext; it contains none of them."""
         return NotDecrypted(problem, kek=self.policy.kek_name, subject=str(self.policy.subject))
 
     def _split(self, data: bytes) -> tuple[int, bytes]:
@@ -329,7 +329,7 @@ def _reading(use: _Use, places: PlacePolicy, plain: PlainValues) -> FieldChanges
 
 
 def _opening(use: _Use) -> Change:
-    """Return what decrypts a text as long as it is a ciphertext of the key; another text is returned as it is.
+    """Return the function that decrypts a text if it is a ciphertext of the key; another text is returned as it is.
 
     A text may be encrypted several times: once for each branch of a schema that describes it.
     """
@@ -354,7 +354,7 @@ def _opening(use: _Use) -> Change:
 
 
 def _plain_only(use: _Use, field: SchemaField, places: PlacePolicy, plain: PlainValues) -> Change:
-    """Return what counts the values of a logical type, which other clients have written as they are."""
+    """Return the function that counts the values of a logical type, which other clients have written as they are."""
 
     def change(value: object, message: object) -> Datum:
         del message
@@ -369,7 +369,7 @@ def _plain_only(use: _Use, field: SchemaField, places: PlacePolicy, plain: Plain
 
 
 def _tolerant(use: _Use, field: SchemaField, decrypt: Change, plain: PlainValues) -> Change:
-    """Return what decrypts a value, or returns it as it is if it is not a ciphertext, and counts it."""
+    """Return the function that decrypts a value, or returns one that is no ciphertext as it is, and counts it."""
     subject = str(use.policy.subject)
 
     def change(value: object, message: object) -> Datum:

@@ -51,7 +51,7 @@ class KeyService(Protocol):
 
 
 class KeyServiceMaker(Protocol):
-    """What an entry point of the group ``counterfoil.key_services`` names, usually a class."""
+    """The object of an entry point of the group ``counterfoil.key_services``, usually a class."""
 
     def __call__(self, conf: Mapping[str, str], /) -> KeyService:
         """Return the service for the settings of the program and the properties of the KEK, which come first."""
@@ -85,7 +85,7 @@ class KeyServices:
         return self._with_each_id(kek, lambda service, key_id: service.wrap(key_id, plain))
 
     def unwrap(self, kek: Kek, wrapped: bytes) -> bytes:
-        """Return the plain form of what ``kek`` wrapped; raise ``KeyRefused`` or ``KeyUnavailable``."""
+        """Return the plain form of a key that ``kek`` wrapped; raise ``KeyRefused`` or ``KeyUnavailable``."""
         return self._with_each_id(kek, lambda service, key_id: service.unwrap(key_id, wrapped))
 
     def close(self) -> None:

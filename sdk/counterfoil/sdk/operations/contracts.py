@@ -332,7 +332,7 @@ def topic_stats(topic: str, *, environment: str | None = None) -> Operation[Topi
 
 
 def post_topic_stats(stats: TopicStats) -> Operation[TopicStats]:
-    """``POST /contracts/v1/topics/{topic}/stats``: repeatable, since it replaces what is stored."""
+    """``POST /contracts/v1/topics/{topic}/stats``: repeatable, since it replaces the stored numbers."""
     left_out = {"topic", "oldestVersion"} if stats.environment else {"topic", "oldestVersion", "environment"}
     body = {key: value for key, value in TOPIC_STATS.write(stats).items() if key not in left_out}
     path = url_path(*CONTRACTS, "topics", stats.topic, "stats")

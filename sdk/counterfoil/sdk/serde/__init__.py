@@ -151,7 +151,7 @@ def place(
     schema_id: int | None = None,
     data: bytes | None = None,
 ) -> None:
-    """Add to an error what it does not have yet of topic, field, subject, schema_id and data.
+    """Add to an error the facts that it does not have yet: topic, field, subject, schema_id and data.
 
     A denial by the registry gets a text of them, and of the ``partition`` and ``offset`` that it may have.
     """

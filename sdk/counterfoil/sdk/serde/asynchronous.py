@@ -45,7 +45,7 @@ S = TypeVar("S", bound="Serializer[Datum] | Deserializer[Datum] | MultiDeseriali
 
 
 class _AsyncSerde(Generic[S]):
-    """What asynchronous serializers and deserializers have in common; ``sync`` is the one that they are made of."""
+    """The common part of asynchronous serializers and deserializers; ``sync`` is the one that they are made of."""
 
     def __init__(self, serde: S) -> None:
         if not serde.is_async:
@@ -63,7 +63,7 @@ class _AsyncSerde(Generic[S]):
         self.sync.close()
 
     async def _awaited(self, call: Callable[[], R], warm: Callable[[], Awaitable[None]]) -> R:
-        """Return what a call returns, after the requests that it needs: for schemas by ``warm``, for rules."""
+        """Return the result of a call, after the requests that it needs: for schemas by ``warm``, for rules."""
         for _ in range(_MOST_REQUESTS):
             try:
                 return call()
@@ -81,7 +81,7 @@ class AsyncSerializer(_AsyncSerde["Serializer[T_contra]"], Generic[T_contra]):
     """Serializes for the tasks of an event loop."""
 
     async def __call__(self, value: T_contra | None, ctx: MessageContext | None = None) -> bytes | None:
-        """Return the message for ``value``; raises what the serializer raises, but never ``SchemaNotCached``."""
+        """Return the message for ``value``; raises the errors of the serializer, but never ``SchemaNotCached``."""
         try:
             return self.sync(value, ctx)
         except SchemaNotCached:
@@ -94,7 +94,7 @@ class AsyncDeserializer(_AsyncSerde["Deserializer[T_co] | MultiDeserializer"], G
     """Deserializes for the tasks of an event loop."""
 
     async def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> T_co | None:
-        """Return the value of a message; raises what the deserializer raises, but never ``SchemaNotCached``."""
+        """Return the value of a message; raises the errors of the deserializer, but never ``SchemaNotCached``."""
         try:
             return self.sync(data, ctx)
         except SchemaNotCached:

@@ -1,4 +1,4 @@
-"""What serializers and deserializers have in common, and the ways to call them."""
+"""The common part of serializers and deserializers, and the ways to call them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PlanMaker(Protocol):
 
 
 class Serde(PickledByArguments):
-    """A serializer or a deserializer: its registry, and what makes its plans."""
+    """A serializer or a deserializer: its registry, and the maker of its plans."""
 
     def __init__(self, source: RegistrySource, resolver: PlanMaker) -> None:
         self._source = source
@@ -91,7 +91,7 @@ def chosen(setting: str, value: str, choices: tuple[str, ...]) -> str:
 
 
 def chosen_function(setting: str, value: F) -> F:
-    """Return the function of a setting, which may be None; raise ``InvalidSettings`` for what cannot be called."""
+    """Return the function of a setting, which may be None; raise ``InvalidSettings`` if it cannot be called."""
     if value is not None and not callable(value):
         raise InvalidSettings(f"{setting} is a {type(value).__name__}; expected a function", setting=setting)
     return value
@@ -297,7 +297,7 @@ class RecordReader(ABC, Generic[T_co]):
     def table_reader(
         self, *, topic: str | None, field: Field, errors: MutableMapping[int, SerdeError] | None
     ) -> BatchReader:
-        """Return what reads records into one table, with the arguments of :meth:`arrow`."""
+        """Return the reader of records into one table, with the arguments of :meth:`arrow`."""
         with needed_by("arrow()", extra="arrow"):
             from counterfoil.sdk.serde.arrow import BatchReader
         if errors is None and self._returns_errors:

@@ -125,7 +125,7 @@ class Codec(Protocol[P]):
         """
 
     def row_source(self, writer: P | None, reader: P | None, suffix: bytes) -> RowSource:
-        """Return what makes rows of a table of the messages that :meth:`decoder` reads, with the same arguments.
+        """Return the maker of rows of a table from the messages that :meth:`decoder` reads, with the same arguments.
 
         Nothing is compiled before it is needed. pyarrow must be installed.
         """
@@ -142,7 +142,7 @@ class Codec(Protocol[P]):
     def for_rules(self) -> Codec[P]:
         """Return the codec whose values are those that rules see; it itself, if its values are.
 
-        It validates what it writes, if this codec does, and not what it reads, which rules may still change.
+        It validates written values, if this codec does, and not the read ones, which rules may still change.
         """
 
     def rule_values(self, parsed: P, suffix: bytes, tags: FieldTags) -> RuleValues:

@@ -103,7 +103,7 @@ class MultiDeserializer(RecordReader["Datum"], PickledByArguments):
     language, in place of that language's deserializer with its defaults. A topic goes before a name, a name before a
     language. ``on_error`` and ``on_forbidden`` are as for :class:`~counterfoil.sdk.serde.deserializer.Deserializer`.
 
-    One object can be used by all threads, and it raises what its deserializers raise.
+    One object can be used by all threads, and it raises the errors of its deserializers.
     """
 
     def __init__(

@@ -122,7 +122,7 @@ def of_record(on_forbidden: OnForbidden) -> Iterator[None]:
 
 
 class _Compiled(NamedTuple):
-    """What is made of a writer's and a reader's schema."""
+    """The functions that are made of a writer's and a reader's schema."""
 
     decode: Decode
     row_source: Callable[[], RowSource]
@@ -244,12 +244,12 @@ class ReadResolver(Generic[P]):
         return (yield from compile_read_rules(reading, RulePlace(*place, source, self._rules)))
 
     def reader_rows(self, calls: SchemaCalls) -> Script[RowSource | None]:
-        """Return what makes rows of the reader's schema; None without one."""
+        """Return the maker of rows of the reader's schema; None without one."""
         parsed = yield from self._load_reader(calls, self._reader)
         return None if parsed is None else self._codec.row_source(parsed, None, b"")
 
     def clear(self) -> None:
-        """Remove what was compiled."""
+        """Remove the compiled functions."""
         self._parsed.clear()
         self._decoders.clear()
 

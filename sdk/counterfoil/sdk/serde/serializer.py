@@ -173,7 +173,7 @@ class WriteResolver(Generic[P]):
         )
 
     def clear(self) -> None:
-        """Remove what was compiled."""
+        """Remove the compiled functions."""
         self._encoders.clear()
 
     def _own_schema(self, calls: SchemaCalls) -> Script[_Own[P] | None]:
@@ -236,7 +236,7 @@ class WriteResolver(Generic[P]):
         return (yield from compile_write_rules(self._codec, parsed, ruled, RulePlace(*place, source, self._rules)))
 
     def _compiled(self, calls: SchemaCalls, schema: Schema) -> Script[_Compiled[P]]:
-        """Return what is compiled of a schema; each content is compiled once."""
+        """Return the compiled functions of a schema; each content is compiled once."""
         key = (schema.text, schema.references)
         found = self._encoders.found.get(key)
         if found is not None:

@@ -1,4 +1,4 @@
-"""Observation of what a program reads, of one message in many, and the batches in which it is sent.
+"""Observation of a program's reads, of one message in many, and the batches in which they are sent.
 
 A program makes one :class:`Usage` and gives it to its deserializers:
 
@@ -63,7 +63,7 @@ _senders: weakref.WeakSet[BatchSender] = weakref.WeakSet()
 
 
 class BatchSender:
-    """Calls ``collect`` every ``every_s`` seconds, and gives what it returns to the sink.
+    """Calls ``collect`` every ``every_s`` seconds, and gives the result to the sink.
 
     Its thread begins with :meth:`start`, in a forked process again, where ``forget`` removes what the parent has
     observed. While the sink takes nothing, the pauses become longer, up to 32 times. Programs end without waiting for
@@ -105,7 +105,7 @@ class BatchSender:
                     self._thread.start()
 
     def send(self) -> None:
-        """Send what there is, in this thread; what the sink does not take waits."""
+        """Send the batches, in this thread; the ones that the sink does not take wait."""
         batch = self._collect()
         with self._sending:
             if batch is not None:
@@ -125,7 +125,7 @@ class BatchSender:
             self._failures = 0
 
     def close(self) -> None:
-        """Send what there is, once more, and end the thread."""
+        """Send the batches once more, and end the thread."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join(self._close_s)
@@ -133,7 +133,7 @@ class BatchSender:
             self.send()
 
     def forked(self) -> None:
-        """Begin anew, in a forked process: what its parent has observed is sent by the parent.
+        """Begin anew, in a forked process: the parent sends its own reads.
 
         No lock is taken, since a thread that no longer exists may hold it.
         """
@@ -175,7 +175,7 @@ def registry_sink(registry: Registry) -> Sink:
 
 
 def sink_of(given: object) -> Sink:
-    """Return the function that takes batches; raise ``InvalidSettings`` for what cannot take any."""
+    """Return the function that takes batches; raise ``InvalidSettings`` for an object that cannot take any."""
     from counterfoil.sdk.client import Registry
 
     if isinstance(given, Registry):
@@ -262,11 +262,11 @@ class Usage:
         return self._sender.dropped
 
     def send(self) -> None:
-        """Send what was observed so far, in this thread."""
+        """Send the reads that were observed so far, in this thread."""
         self._sender.send()
 
     def close(self) -> None:
-        """Send what was observed, and end; it waits two seconds at most."""
+        """Send the observed reads, and end; it waits two seconds at most."""
         self._sender.close()
 
     def observed(self, calls: SchemaCalls, script: Script[ReadPlan]) -> Script[ReadPlan]:
@@ -327,7 +327,7 @@ class Usage:
 
 
 class ObservedSchema:
-    """What was observed of the messages of one schema, the first of them and then one in ``one_in``.
+    """The observed reads of messages of one schema, the first of them and then one in ``one_in``.
 
     ``left`` is how many messages there are to the next one. Threads count without a lock, so that the numbers of
     messages are a little too small where several read at once.
@@ -354,7 +354,7 @@ class ObservedSchema:
         self._lock = Lock()
 
     def forget(self) -> None:
-        """Remove what was observed, in a process in which no other thread runs."""
+        """Remove the observed reads, in a process in which no other thread runs."""
         self._lock = Lock()
         self._taken, self._sampled = self._messages(), 0
         self._paths = Counter()
@@ -386,7 +386,7 @@ class ObservedSchema:
             self._paths.update(dict.fromkeys(WHOLE, count))
 
     def take(self) -> JsonObject | None:
-        """Return what was observed since the last call; None if there was no message."""
+        """Return the reads that were observed since the last call; None if there was no message."""
         with self._lock:
             total = self._messages()
             messages, self._taken = total - self._taken, total

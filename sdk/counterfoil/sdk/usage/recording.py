@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
 
     class Note(Protocol):
-        """What is called with the paths of a field that is read."""
+        """A function that is called with the path of a field that is read."""
 
         def __call__(self, texts: tuple[str, ...], /) -> None:
             """Note the paths."""
@@ -112,7 +112,7 @@ class RecordingDict(dict[Datum, Datum]):
 
 
 def recording(value: object, place: ObservedPlace, note: Note) -> Datum:
-    """Return the value, in which every dict notes what is read; of objects all fields are noted at once."""
+    """Return the value, in which every dict notes its reads; of objects all fields are noted at once."""
     if type(value) is dict:
         return RecordingDict(value, place, note)
     if type(value) is list:
@@ -129,7 +129,7 @@ def recording(value: object, place: ObservedPlace, note: Note) -> Datum:
 
 
 def recorded(value: object, place: ObservedPlace, note: Note) -> Datum:
-    """Return a whole value, as :func:`recording` does; ``*`` is noted for one of which it is not known what is read."""
+    """Return a whole value, as :func:`recording` does; ``*`` is noted for one whose reads are not known."""
     if type(value) in {dict, list} or _field_names(type(value)):  # type: ignore[arg-type] # classes are hashable
         return recording(value, place, note)
     note(WHOLE)  # a scalar, or a message of Protobuf

@@ -1,61 +1,104 @@
-"""A subject that is left out before it is unpacked has no hit of the query."""
+"""A caller who may read few subjects finds what they have, however many names and texts others have."""
 
 from __future__ import annotations
 
-from uuid import UUID
+import asyncio
+import json
 
-from hypothesis import example, given
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.search.lives import NOT_INDEXED, IndexedSubject, VersionFacts, folded_document
-from counterfoil.registry.search.matching import FoundRow, QueryMatcher
-from counterfoil.registry.search.questions import SearchExtent, SearchQuestion, read_query
-from counterfoil.registry.subjects.versions import SubjectHistory, VersionEntry
-from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.rest.search_index import HitKind
-from counterfoil.schema.searchable import SearchFact
+from counterfoil.registry.access.resources import AccessOperation
+from counterfoil.registry.access.rights import Rights, Visible
+from counterfoil.registry.access.rules import allow, parse_pattern
+from counterfoil.registry.search.lives import LifeState, posting, posting_read, postings_packed, postings_unpacked
+from counterfoil.registry.search.questions import SearchExtent, SearchQuestion
+from counterfoil.registry.search.rows import MAX_CANDIDATES
+from counterfoil.registry.search.searching import Searching
+from strategies.search.indexed import Indexed, indexed
+from strategies.search.plain_scan import scan
 
-TEXTS = st.text(alphabet='abK_-. "\\\n/1éß\u212a', max_size=12)
-FACTS = st.builds(
-    SearchFact,
-    st.sampled_from([HitKind.ELEMENT, HitKind.DOC, HitKind.TAG, HitKind.PROPERTY, HitKind.SYMBOL]),
-    TEXTS,
-    TEXTS,
-    TEXTS,
-    st.lists(TEXTS, max_size=2).map(tuple),
-)
+READ = [AccessOperation.READ]
+QUERIES = ("code", "cod", "co", "zz_code", "code zz", "the", "doc:the", "type:string", "own", "code own", "xyzzy")
 
 
-def made_of(facts: list[SearchFact]) -> IndexedSubject:
-    history = SubjectHistory(1, (VersionEntry(1, 1, UUID(int=1), deleted=False, ts=0),))
-    return NOT_INDEXED.with_versions(history, [VersionFacts(1, "AVRO", facts)])
+def record(name: str, fields: list[str], doc: str) -> str:
+    typed = [{"name": field, "type": "string", "doc": doc.format(field)} for field in fields]
+    return json.dumps({"type": "record", "name": name, "fields": typed})
 
 
-@given(st.lists(FACTS, max_size=4), TEXTS.filter(bool), TEXTS)
-@example([SearchFact(HitKind.DOC, "an order_id, as typed")], "s", "orderid")
-@example([SearchFact(HitKind.ELEMENT, "\u212a", "\u212a")], "s", "k")
-@example([SearchFact(HitKind.TAG, "a+b")], "s", "a+b")
-def test_a_subject_with_a_hit_is_not_left_out(facts: list[SearchFact], name: str, q: str):
-    found, subject = made_of(facts), QualifiedSubject(".", name)
-    folded = folded_document(found.packed())
-    for query in {q, name, *(fact.text for fact in facts), *(fact.path for fact in facts)}:
-        matcher = QueryMatcher(read_query(query), SearchQuestion(query, within=SearchExtent.ANY))
-        rows = [FoundRow.of(row) for row in found.rows(subject)]
-        hits = [row for row in rows if matcher.tier(row.role, row.text) is not None and matcher.fits(row)]
-        assert not hits or folded is None or matcher.may_fit(folded, name)
-        kept = IndexedSubject.unpacked(found.packed(), keeps=matcher.may_match)
-        assert set(hits) <= {FoundRow.of(row) for row in kept.rows(subject)}
+async def fill(opened: Indexed, *, own: int, hidden: int) -> dict[str, str]:
+    """Register subjects that a caller may read, and one with very many names before theirs; return the former."""
+    texts = {
+        f"own-{number:03}": record("Own", [f"zz_code_{number}", "the_code", "code"], f"The {{}} of own {number}.")
+        for number in range(own)
+    }
+    others = {
+        f"hidden-{number}": record("Hidden", [f"aa_code_{number}_{each}" for each in range(900)], "A the {}.")
+        for number in range(hidden)
+    }
+    for subject, text in (*others.items(), *texts.items()):
+        await opened.register(subject, text)
+    await opened.follow()
+    return texts
 
 
-def test_a_subject_without_the_words_is_left_out():
-    folded = folded_document(made_of([SearchFact(HitKind.ELEMENT, "customer_email", "customer_email")]).packed())
-    assert folded is not None
+@pytest.mark.slow
+@pytest.mark.parametrize("few", [0, 500])
+def test_very_many_names_of_others_hide_nothing(few: int):
+    async def main() -> None:
+        visible = Visible(Rights([allow("User:a", READ, parse_pattern("own-*"))], {"User:a"}), AccessOperation.READ)
+        assert MAX_CANDIDATES < 3 * 900
+        async with indexed("sqlite://") as whole, indexed("sqlite://") as part:
+            texts = await fill(whole, own=30, hidden=3)
+            await fill(part, own=30, hidden=0)
+            search = Searching(whole.storage, whole.index, few_subjects=few).search
+            for query in QUERIES:
+                for within in SearchExtent:
+                    after = ""
+                    while True:
+                        question = SearchQuestion(query, within=within, limit=20, after=after)
+                        found = await search(question, visible=visible)
+                        alone = await part.cases.search.search(question)
+                        assert (found.hits, found.counts, found.next) == (alone.hits, alone.counts, alone.next), query
+                        after = found.next
+                        if not after:
+                            break
+            hits = (await search(SearchQuestion("code", limit=200), visible=visible)).hits
+            elements = {(hit.kind.value, hit.subject, hit.path, hit.text) for hit in hits if hit.kind.value != "doc"}
+            assert elements == {each[1:] for each in scan(texts, "code")}
 
-    def may_fit(query: str) -> bool:
-        return QueryMatcher(read_query(query), SearchQuestion(query)).may_fit(folded, "orders-value")
-
-    assert (may_fit("customerEmail"), may_fit("orders mail"), may_fit("email address")) == (True, True, False)
+    asyncio.run(main())
 
 
-def test_characters_beyond_ascii_are_not_judged():
-    assert folded_document(made_of([SearchFact(HitKind.ELEMENT, "Größe", "Größe")]).packed()) is None
+@pytest.mark.slow
+def test_all_that_match_a_common_word_are_in_order():
+    async def main() -> None:
+        async with indexed("sqlite://") as opened, indexed("sqlite://", uses_parts=False) as scanned:
+            for each in (opened, scanned):
+                await fill(each, own=3, hidden=3)
+            names = sorted(
+                [f"aacode{number}{each}" for number in range(3) for each in range(900)]
+                + [f"zzcode{number}" for number in range(3)]
+                + ["thecode"] * 3
+            )
+            found: list[str] = []
+            after = ""
+            while True:
+                page = await opened.search("field:code", limit=200, after=after)
+                assert page.hits == (await scanned.search("field:code", limit=200, after=after)).hits
+                found += [hit.text.replace("_", "") for hit in page.hits if hit.text != "code"]
+                after = page.next
+                if not after:
+                    break
+            assert found == names
+
+    asyncio.run(main())
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**60), st.sampled_from(LifeState))))
+def test_postings_are_read_as_they_were_written(given_postings: list[tuple[int, LifeState]]):
+    packed = postings_packed(posting(*each) for each in given_postings)
+    assert sorted(given_postings) == [posting_read(each) for each in postings_unpacked(packed)]
+    assert len(packed) == 8 * len(given_postings)

@@ -99,7 +99,7 @@ def test_another_beginning_is_not_a_beginning():
 def test_rows_of_a_subject():
     history, facts = made_of([([SearchFact(HitKind.ELEMENT, "a", "a", "int")], False, 1, "AVRO")])
     rows = list(NOT_INDEXED.with_versions(history, facts).rows(SUBJECT))
-    assert [(row.role, row.word.text) for row in rows] == [
+    assert [(row.word.role, row.word.text) for row in rows] == [
         (HitRole.SUBJECT, "orders"),
         (HitRole.ELEMENT, "a"),
         (HitRole.TYPE, "int"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -72,14 +73,15 @@ def test_every_text_is_a_query(text: str):
     assert len(set(query.words)) == len(query.words)
 
 
+STORABLE = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
 RANKS = st.builds(
     Rank,
     st.integers(0, 3),
     st.sampled_from(LifeState),
     st.sampled_from(HitRole),
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=500),
-    st.text("0123456789abcdef", max_size=32),
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=600),
+    st.text(STORABLE, max_size=500),
+    st.binary(max_size=16).map(bytes.hex),
+    st.text(STORABLE, max_size=600),
     st.integers(0, 2**51),
 )
 
@@ -95,6 +97,14 @@ def test_a_cursor_is_the_rank(rank: Rank):
 def test_other_texts_are_no_cursors(text: str):
     with pytest.raises(BadRequest, match="'next' of the page before"):
         Rank.read(text)
+
+
+@pytest.mark.parametrize("changed", [{"folded": "\ud800"}, {"scope": "a\x00"}, {"word": "xyz"}, {"place": 2**70}])
+def test_a_cursor_that_no_database_takes_is_none(changed: dict[str, Any]):
+    rank = Rank(0, LifeState.LATEST, HitRole.ELEMENT, "a", "00ff", "b", 1)
+    assert Rank.read(rank.cursor) == rank
+    with pytest.raises(BadRequest, match="'next' of the page before"):
+        Rank.read(rank._replace(**changed).cursor)
 
 
 def test_equal_words_with_other_prefixes_are_different():

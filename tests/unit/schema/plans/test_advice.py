@@ -91,24 +91,35 @@ def test_a_cast_to_text_is_advised_with_its_decimals_and_what_becomes_of_null():
     ("source", "target", "text"),
     [
         (["null", "int"], "int", "the field may not; give it a rule with null: error, or null: and a value"),
-        ({"type": "array", "items": "long"}, {"type": "array", "items": "int"}, "no rule can stand for an item"),
-        ({"type": "map", "values": ["null", "int"]}, {"type": "map", "values": "int"}, "a value of a map"),
+        ({"type": "array", "items": "long"}, {"type": "array", "items": "int"}, "such as {from: value, cast: int}"),
+        ({"type": "map", "values": ["null", "int"]}, {"type": "map", "values": "int"}, "a rule with null: error"),
     ],
 )
-def test_no_rule_is_advised_where_a_bridge_file_has_none(source: Any, target: Any, text: str):
+def test_items_and_values_of_maps_are_advised_as_fields_are(source: Any, target: Any, text: str):
     (problem,) = derive_plan(avro(source), avro(target)).problems
     assert text in problem.text
 
 
-def test_parts_of_branches_have_no_rules():
+@pytest.mark.parametrize(("kind", "path"), [("array", "a[]"), ("map", "a{}")])
+def test_the_rule_that_is_advised_for_an_item_completes_the_plan(kind: str, path: str):
+    key = {"array": "items", "map": "values"}[kind]
+    source, target = (avro({"type": kind, key: each}) for each in ("long", "int"))
+    (problem,) = derive_plan(source, target).problems
+    rule = yaml.safe_load(problem.text.partition("such as ")[2])
+    assert problem.field == path
+    assert derive_plan(source, target, parse_rules({path: rule})).is_complete
+
+
+def test_parts_of_branches_are_advised_with_the_name_of_the_branch():
     def record(kind: Any) -> dict[str, Any]:
         return {"type": "record", "name": "P", "fields": [{"name": "x", "type": kind}, {"name": "y", "type": kind}]}
 
     other = {"type": "record", "name": "Q", "fields": [{"name": "z", "type": "string"}]}
     source, target = (avro([record(kind), other], "u") for kind in ("long", "int"))
-    problems = [str(each) for each in derive_plan(source, target).problems]
-    assert problems
-    assert all("no rule can stand for a part of a branch" in each for each in problems), problems
+    problems = derive_plan(source, target).problems
+    assert [each.field for each in problems] == ["u<P>.x", "u<P>.y"]
+    rules = {each.field: yaml.safe_load(each.text.partition("such as ")[2]) for each in problems}
+    assert derive_plan(source, target, parse_rules(rules)).is_complete
 
 
 def test_the_part_of_an_array_is_advised_as_it_is_written():

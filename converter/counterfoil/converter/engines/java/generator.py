@@ -33,7 +33,7 @@ from counterfoil.schema.languages.avro.types import AvroRecord
 from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans.avro import base_schema, base_text
 from counterfoil.schema.plans.derivations import derive_resolution, rounds_to_float
-from counterfoil.schema.plans.model import BuildRecord
+from counterfoil.schema.plans.model import MAX_LEVELS, BuildRecord
 from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.serde.avro.plan import Step
 from counterfoil.sdk.serde.avro.resolve import resolve
@@ -77,6 +77,7 @@ def runtime_source() -> JavaSource:
     texts = [(folder / f"{name}.java").read_text(encoding="utf-8") for name in _PARTS]
     bodies = [text.partition(";\n")[2] for text in texts]
     codes = [f"public static final int {code.name} = {number};" for code, number in NUMBER_BY_CODE.items()]
+    codes.append(f"public static final int MAX_LEVELS = {MAX_LEVELS};")
     return packaged("runtime", "\n".join([*block("public final class Codes", codes), *bodies]), "Worker")
 
 

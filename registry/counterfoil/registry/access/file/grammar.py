@@ -146,7 +146,7 @@ def read_roles(top: MappingNode) -> Roles:
 
 
 def read_rules(top: MappingNode, roles: Roles, path: str) -> tuple[AccessRule, ...]:
-    """Return all rules: those of administrators, those of ``rules``, those of anonymous callers."""
+    """Return all rules: of administrators, of ``rules``, of anonymous callers."""
     known = {**_OPERATIONS, **_BUILT_IN, **roles}
     found = [administrator(name, source=source) for name, source in _admins(top, path)]
     for node in listed(top, "rules"):
@@ -191,7 +191,7 @@ def _rules(node: Node, known: Roles, path: str, *, to: str | None) -> Iterator[A
 
 
 def _operations(node: Node, known: Roles) -> frozenset[AccessOperation]:
-    """Return the operations that are listed, by their names or by those of roles."""
+    """Return the operations that are listed, by their names or by names of roles."""
     given = each(node)
     if not given:
         raise refusal("a list of operations must have at least one", node)
@@ -295,7 +295,7 @@ _KEYS: Final = (
 def load_access_file(
     path: Path, files: FileSnapshot | None = None, *, certificate_prefix: str | None = None
 ) -> AccessFile:
-    """Return what the file at ``path`` declares, with the files that it names; raise ``InvalidAccessFile``.
+    """Return the declarations of the file at ``path``, with the files that it names; raise ``InvalidAccessFile``.
 
     ``certificate_prefix`` is that of the names in certificates, if these name callers.
     """

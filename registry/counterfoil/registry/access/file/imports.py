@@ -28,7 +28,7 @@ _OTHER_MEANINGS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", 
 
 
 class ImportRefused(CounterfoilError):
-    """What is imported has entries that cannot be translated exactly: nothing is printed before they are changed."""
+    """The imported file has entries that cannot be translated exactly: nothing is printed before they are changed."""
 
     exit_code = ExitCode.PRECONDITION
 
@@ -50,7 +50,7 @@ class ImportedRule:
 
 @dataclass(frozen=True, slots=True)
 class ImportedAccess:
-    """What was imported. ``notes`` say what was left out or has another meaning here."""
+    """The imported declarations. ``notes`` name the entries that were left out or have another meaning here."""
 
     users: Mapping[str, str | Mapping[str, str]]
     rules: Sequence[ImportedRule]

@@ -86,7 +86,7 @@ class AccessWarning:
 
 
 def find_warnings(file: AccessFile) -> tuple[AccessWarning, ...]:
-    """Return what a server logs at its start: about files, hashes, administrators, prefixes, roles."""
+    """Return the lines that a server logs at its start: about files, hashes, administrators, prefixes, roles."""
     return (*_readable(file), *_weak(file), *_no_admin(file), *_prefixes(file), *_roles(file))
 
 
@@ -99,7 +99,7 @@ def find_idle_rules(file: AccessFile, *, known: Collection[str] = ()) -> tuple[A
 
 
 def _readable(file: AccessFile) -> Iterator[AccessWarning]:
-    """Yield the files with hashes or secrets that others can read: those that the access file names, or itself."""
+    """Yield the files with hashes or secrets that others can read: the ones that the access file names, or itself."""
     holders = {file.places[USER + name].path for name in file.users}
     for state in file.states:
         holds = state.path != file.path or str(state.path) in holders
@@ -213,7 +213,7 @@ def find_stored_warnings(file: AccessFile, stored: StoredAccess) -> tuple[Access
 
 
 def _orphaned(file: AccessFile, stored: StoredAccess) -> Iterator[AccessWarning]:
-    """Yield the rules with a maker who lacks what ``/auth/v1`` demands, by the declared rules and groups."""
+    """Yield the rules with a maker who lacks the rights that ``/auth/v1`` demands, by the declared rules and groups."""
     declared = united(file, stored)
     for binding, rule in zip(stored.bindings.values(), stored.rules, strict=True):
         maker = binding.maker
@@ -241,7 +241,7 @@ EVERY_S: Final = 2.0
 
 
 class WatchedAccessFile:
-    """The access file at ``path``: ``current`` is what it declared when it was last valid.
+    """The access file at ``path``: ``current`` has its declarations when it was last valid.
 
     Making one raises ``InvalidAccessFile``, so that a server does not start with a broken file. Later mistakes are
     logged and are in ``mistake``; the old rules stay. ``certificate_prefix`` is that of the names in certificates.
@@ -335,7 +335,7 @@ class AccessInForce:
 
     @property
     def file(self) -> AccessFile:
-        """What the access file declares, an empty one if there is none."""
+        """The declarations of the access file, none if there is no file."""
         return self._without_file if self._watched is None else self._watched.current
 
     @property
@@ -398,7 +398,7 @@ class AccessInForce:
         _log_warnings(file)
 
     def _take(self, stored: StoredAccess) -> None:
-        """Put what a store declares in force, the rules first."""
+        """Put the declarations of a store in force, the rules first."""
         before, self._stored = self._stored, stored
         self._tokens.state = stored
         if stored.rules != before.rules:

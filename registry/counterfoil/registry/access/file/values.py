@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class InvalidAccessFile(CounterfoilError):
-    """An access file, or a file that it names, cannot be used: ``problem`` is what is wrong, ``position`` the place."""
+    """An access file, or a file that it names, cannot be used: ``problem`` is the mistake, ``position`` its place."""
 
     exit_code = ExitCode.PRECONDITION
 
@@ -88,7 +88,7 @@ class Issuer:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file as it was read: its digest and what ``stat`` returned; None for one that could not be read."""
+    """A file as it was read: its digest and the result of ``stat``; None for one that could not be read."""
 
     path: Path
     digest: bytes | None = None
@@ -141,7 +141,7 @@ class AccessFile:
 
     @property
     def foreign_prefixes(self) -> tuple[str, ...]:
-        """What the names that issuers, a proxy and certificates give begin with; an empty text for any name."""
+        """The beginnings of the names that issuers, a proxy and certificates give; an empty text for any name."""
         return tuple(prefix for _, prefix in self.prefixes)
 
     @property
@@ -221,7 +221,7 @@ _HALF_WRITTEN_NS: Final = 1_000_000_000
 
 
 class FileSnapshot:
-    """Reads files, and records the state of each, also of those that cannot be read."""
+    """Reads files, and records the state of each, also of files that cannot be read."""
 
     def __init__(self) -> None:
         self._states: dict[Path, FileState] = {}
@@ -249,7 +249,7 @@ class FileSnapshot:
 
 
 def is_unchanged(states: Iterable[FileState]) -> bool:
-    """Return whether all files are as they were. They are read if what ``stat`` returns does not prove it."""
+    """Return whether all files are as they were. They are read if the result of ``stat`` does not prove it."""
     return all(map(_is_as_before, states))
 
 
@@ -276,7 +276,7 @@ def _is_as_before(state: FileState) -> bool:
 
 
 def _signature(found: os.stat_result) -> tuple[int, int, int, int]:
-    """Return what changes when a file is written, replaced, or when a symbolic link to it is changed."""
+    """Return numbers that differ after a file is written or replaced, or a symbolic link to it is changed."""
     return found.st_mtime_ns, found.st_size, found.st_ino, found.st_dev
 
 

@@ -1,4 +1,4 @@
-"""Who sent a request: the scheme of its credentials chooses the method; what was verified is remembered."""
+"""Who sent a request: the scheme of its credentials chooses the method; results are remembered."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Remembered(Generic[_Value]):
         self._entries: OrderedDict[bytes, _Value] = OrderedDict()
 
     def get(self, header: bytes) -> _Value | None:
-        """Return what is remembered of a header."""
+        """Return the remembered result of a header."""
         return self._entries.get(sha256(self._key + header).digest())
 
     def put(self, header: bytes, value: _Value) -> None:
@@ -61,7 +61,7 @@ class Remembered(Generic[_Value]):
             self._entries.popitem(last=False)
 
     def forget(self, header: bytes) -> None:
-        """Forget what is remembered of a header."""
+        """Forget the remembered result of a header."""
         self._entries.pop(self._digest(header), None)
 
     def _digest(self, header: bytes) -> bytes:
@@ -80,7 +80,7 @@ _WRONG: Final = UnprovenCaller(UnprovenReason.WRONG)
 
 @dataclass(frozen=True, slots=True)
 class _Proven:
-    """What is remembered of a header: the caller, and what proved it.
+    """The remembered result of a header: the caller, and the proof.
 
     That is a JWT, the user as it was declared, or the state of the store that had the API token.
     """
@@ -93,7 +93,7 @@ class _Proven:
     state: object = None
 
     def holds(self) -> bool:
-        """Return whether what proved the caller is still declared, and its time is not over."""
+        """Return whether the caller's proof is still declared, and its time is not over."""
         generation, user = self.generation, self.user
         if generation.is_over or generation.clock() >= self.until:
             return False
@@ -105,7 +105,7 @@ class _Proven:
 
 
 class _Generation:
-    """What follows from one content of the access file. It is replaced as a whole, with what it remembers."""
+    """The methods that follow from one content of the access file. It is replaced as a whole, with its memory."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class RegistryAuthenticator:
         self._now.jwts.start()
 
     async def replace(self, file: AccessFile) -> None:
-        """Continue with another content of the access file: what was remembered is forgotten."""
+        """Continue with another content of the access file: all results are forgotten."""
         before, self._now = self._now, self._generation(file, before=self._now.jwts)
         before.is_over = True
         self._now.jwts.start()
@@ -196,7 +196,7 @@ class RegistryAuthenticator:
         self._add_users(self._now)
 
     async def close(self) -> None:
-        """End all work in the background, and what was remembered."""
+        """End all work in the background, and forget all results."""
         self._now.is_over = True
         await self._now.jwts.stop()
         self._checks.close()
@@ -221,7 +221,7 @@ class RegistryAuthenticator:
         return identity
 
     def recall(self, header: bytes, /) -> CallerProof | None:
-        """Return what a header has proven before, if it still holds."""
+        """Return the caller that a header has proven before, if that still holds."""
         remembered = self._now.remembered
         proven = remembered.get(header)
         if proven is None or proven.holds():
@@ -307,7 +307,7 @@ class RegistryAuthenticator:
         )
 
     def _generation(self, file: AccessFile, *, before: JwtVerifier | None) -> _Generation:
-        """Return what follows from a content of the access file, with the users of the store."""
+        """Return the methods that follow from a content of the access file, with the users of the store."""
         passwords = PasswordVerifier(file.users, checks=self._checks, throttle=self._throttle)
         jwts = JwtVerifier(file.issuers, before=before, open_keys=self._open_keys, clock=self._clock)
         made = _Generation(file, passwords, jwts, tokens=self._tokens, clock=self._clock)

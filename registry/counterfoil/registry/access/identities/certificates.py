@@ -50,7 +50,7 @@ class InvalidPrincipalRules(CounterfoilError):
 
 
 class NameSource(Enum):
-    """What of a certificate a rule reads; the value stands before the rule."""
+    """The part of a certificate that a rule reads; the value stands before the rule."""
 
     SUBJECT = ""
     URI = "SAN-URI:"
@@ -60,7 +60,7 @@ class NameSource(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PrincipalRule:
-    """One rule. Without ``pattern`` it is ``DEFAULT``: the name is what it reads."""
+    """One rule. Without ``pattern`` it is ``DEFAULT``: the name is the part itself."""
 
     source: NameSource
     pattern: regex.Pattern[str] | None = None
@@ -114,7 +114,7 @@ class PrincipalRules:
 
 
 def parse_principal_rules(text: str, *, prefix: str = "") -> PrincipalRules:
-    """Return the rules that ``text`` is; raise ``InvalidPrincipalRules`` with what is wrong."""
+    """Return the rules in ``text``; raise ``InvalidPrincipalRules``, which names the mistake."""
     rules: list[PrincipalRule] = []
     position = 0
     while position < len(text.rstrip()):
@@ -146,7 +146,7 @@ def _rule(found: re.Match[str]) -> PrincipalRule:
 
 
 def _texts(certificate: x509.Certificate) -> dict[NameSource, tuple[str, ...]]:
-    """Return what rules can read; raise ``ValueError`` for a malformed certificate."""
+    """Return the parts that rules can read; raise ``ValueError`` for a malformed certificate."""
     found: dict[NameSource, tuple[str, ...]] = {}
     if list(certificate.subject):
         found[NameSource.SUBJECT] = (certificate.subject.rfc4514_string(),)

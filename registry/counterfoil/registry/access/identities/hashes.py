@@ -1,4 +1,4 @@
-"""Hashes of passwords: the kinds that are read, the one that is written, and what checking may cost at most.
+"""Hashes of passwords: the kinds that are read, the one that is written, and the most that checking may cost.
 
 Sources: RFC 9106 (Argon2) and the PHC string format; OWASP's password storage cheat sheet; crypt(5) for bcrypt;
 Karapace's ``karapace/core/auth.py`` for the algorithm of its authorization file.
@@ -70,7 +70,7 @@ class InvalidHash(ValueError):
 
 
 class InvalidPassword(ValueError):
-    """A password that cannot be set; the message says what would be right."""
+    """A password that cannot be set; the message describes one that can."""
 
 
 class PasswordHash(Protocol):
@@ -83,7 +83,7 @@ class PasswordHash(Protocol):
 
     @property
     def weakness(self) -> str | None:
-        """What makes it easier to guess than it should be, or None."""
+        """The reason why it is easier to guess than it should be, or None."""
         ...
 
     def fits(self, password: bytes) -> bool:
@@ -185,7 +185,7 @@ class Pbkdf2Hash:
 
     @property
     def weakness(self) -> str | None:
-        """The rounds, which are a hundredth of what is recommended."""
+        """The rounds, which are a hundredth of the recommended number."""
         return f"PBKDF2-{self.algorithm} with {_KARAPACE_ROUNDS} rounds; recommended is argon2id"
 
     def fits(self, password: bytes) -> bool:

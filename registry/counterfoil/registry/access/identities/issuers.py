@@ -61,7 +61,7 @@ class InvalidKeySet(Exception):
 
 @dataclass(frozen=True, slots=True)
 class IssuerKey:
-    """One key: the algorithms that it can verify, and what identifies it whatever its ``kid`` is."""
+    """One key: the algorithms that it can verify, and its identity whatever its ``kid`` is."""
 
     kid: str | None
     algorithms: frozenset[str]

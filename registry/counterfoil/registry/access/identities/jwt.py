@@ -267,7 +267,7 @@ class JwtVerifier:
             keys.start()
 
     async def stop(self, *, after: JwtVerifier | None = None) -> None:
-        """End the fetching of keys, except of those that ``after`` uses."""
+        """End the fetching of keys, except of the keys that ``after`` uses."""
         used = set() if after is None else set(map(id, after.keys_by_issuer.values()))
         for keys in self.keys_by_issuer.values():
             if id(keys) not in used:

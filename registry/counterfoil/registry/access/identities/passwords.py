@@ -1,4 +1,4 @@
-"""Passwords and API tokens: their checks, and those of a store's users and services."""
+"""Passwords and API tokens: their checks, also those of a store's users and services."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ class ApiToken:
 
     @property
     def digest(self) -> bytes:
-        """What is stored of the secret: its SHA-256."""
+        """The SHA-256 of the secret, which alone is stored."""
         return hashlib.sha256(self.secret.encode()).digest()
 
     def __repr__(self) -> str:
@@ -298,7 +298,7 @@ class TokenStore(Protocol):
 
     @property
     def state(self) -> object:
-        """What is stored now. While it is the same object, what was found about a token holds until it expires."""
+        """The present declarations. While they are the same object, a result about a token holds until it expires."""
         ...
 
     def note_use(self, token_id: str, /) -> None:
@@ -405,7 +405,7 @@ class WeakHashes:
 class StoredTokens:
     """The tokens of a store.
 
-    ``state`` is what it declares now, ``has_user`` says whether a principal is an enabled user of the access file,
+    ``state`` has its present declarations, ``has_user`` says whether a principal is an enabled user of the access file,
     ``note`` stores the hour of a use.
     """
 
@@ -424,7 +424,7 @@ class StoredTokens:
         self._notes: set[asyncio.Task[None]] = set()
 
     async def find_token(self, token_id: str, /) -> StoredToken | None:
-        """Return a token with its owner's state; the rights are those that the owner has when it is used."""
+        """Return a token with its owner's state; its rights are its owner's when it is used."""
         stored = self.state
         token = stored.tokens.get(token_id)
         if token is None:

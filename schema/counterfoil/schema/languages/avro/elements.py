@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import Final
 
 from counterfoil.schema.datum import Json
@@ -52,6 +53,26 @@ def find_elements(schema: AvroSchema, tags_by_path: Mapping[str, Sequence[str]])
     """Return the fields, branches and items of a schema, in the order of its text."""
     elements = _Elements(schema, ElementTags(tags_by_path))
     return element_rows(schema, elements.at_root)
+
+
+def rows_of_fields(schema: AvroSchema, record: AvroRecord, fields: Sequence[AvroField]) -> list[list[ElementRow]]:
+    """Return the rows of some fields of the schema's record as :func:`find_elements` does, those of each together.
+
+    The schema has no references.
+    """
+    part = copy(record)
+    part.fields = tuple(fields)
+    found: list[list[ElementRow]] = []
+    for row in find_elements(AvroSchema(schema.text, part, schema.named), {}):
+        if row.depth == 0:
+            found.append([])
+        found[-1].append(row)
+    return found
+
+
+def has_declared_types(node: AvroType) -> bool:
+    """Return whether a type is a declared one, or has one inside."""
+    return bool(_names_in(node))
 
 
 def declared_types(schema: AvroSchema, tags_by_path: Mapping[str, Sequence[str]]) -> tuple[ElementRow, ...]:

@@ -108,7 +108,7 @@ def _uuid_bytes(value: Datum) -> bytes | None:
 
 
 def _nested(avro_type: AvroType, values: Sequence[Datum], children: list[pa.Array]) -> pa.Array:
-    """Return the array of records, lists or dicts; ``children`` are the arrays of what is inside them."""
+    """Return the array of records, lists or dicts; ``children`` are the arrays of their members."""
     validity = pa.array([value is not None for value in values], pa.bool_()).buffers()[1]
     buffers = [validity if None in values else None]
     if not isinstance(avro_type, AvroRecord):
@@ -145,7 +145,7 @@ def _union(union: AvroUnion, values: Sequence[Datum]) -> pa.Array:
 
 
 class AvroRowSource:
-    """Makes the rows of a writer's and a reader's schema; what that takes is compiled once, when it is needed."""
+    """Makes the rows of a writer's and a reader's schema; the code for it is compiled once, when it is needed."""
 
     def __init__(self, writer: AvroSchema, reader: AvroSchema | None, **limits: Any) -> None:
         self._writer = writer

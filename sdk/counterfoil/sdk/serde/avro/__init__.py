@@ -150,7 +150,7 @@ class AvroCodec(BareBodies):
         return decode if self._model is None else self._model.decoder(decode, (reader or writer).root)
 
     def row_source(self, writer: AvroSchema | None, reader: AvroSchema | None, suffix: bytes) -> RowSource:
-        """Return what makes rows of data of ``writer`` as values of ``reader``."""
+        """Return the maker of rows from data of ``writer`` as values of ``reader``."""
         del suffix
         if writer is None:
             raise _writer_needed()
@@ -159,7 +159,7 @@ class AvroCodec(BareBodies):
         return AvroRowSource(writer, reader, **self._limits())
 
     def _limits(self) -> dict[str, Datum]:
-        """Return the arguments of a decoder that limit what it reads."""
+        """Return the arguments of a decoder that limit its reads."""
         most = {} if self._max_empty_items is ... else {"max_empty_items": self._max_empty_items}
         return {"whole": self._whole, **most}
 

@@ -92,7 +92,7 @@ class AvroRuleValues:
         return unnamed_paths(self._tags.by_path, lambda tags: places(self._parsed, tags))
 
     def redacted(self, message: object, hiding: Hiding, /) -> Datum:
-        """Return a copy of a value without what is to be hidden; what does not fit the schema is hidden, too."""
+        """Return a copy of a value without its hidden parts; a part that does not fit the schema is hidden, too."""
         if hiding.tags is None:
             return hiding.whole(self.opened(message))
         apply = _Fields(hiding.changes, self._marks(), self._walk, hiding=hiding).of_root(self._parsed.root)
@@ -113,7 +113,7 @@ class AvroRuleValues:
         return message
 
     def from_json(self, value: object, /) -> Datum:
-        """Return the value as a message of the schema: with its defaults, and without what is no field."""
+        """Return the value as a message of the schema: with its defaults, and without keys that are no fields."""
         try:
             return self._codec[1](self.encoded(value), 0)
         except EncodeError as error:
@@ -126,7 +126,7 @@ class AvroRuleValues:
 
     @cached_property
     def _codec(self) -> tuple[Encode, Decode]:
-        """Return the functions that write what was read and changed, and read it again.
+        """Return the functions that write a value that was read and changed, and read it again.
 
         The reader's schema may have larger units than the writer's: such a message stays readable.
         """

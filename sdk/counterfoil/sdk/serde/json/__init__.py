@@ -120,14 +120,14 @@ class JsonCodec(BareBodies):
         return compile_decoder(validator, fill=fill, load=load, json_decode=self._json_decode)
 
     def row_source(self, writer: JsonSchema | None, reader: JsonSchema | None, suffix: bytes) -> RowSource:
-        """Return what makes rows of values of JSON."""
+        """Return the maker of rows from values of JSON."""
         del suffix
         from counterfoil.sdk.serde.arrow import DictRowSource
 
         return DictRowSource(lambda: self._plain_decoder(writer, reader, load=None))
 
     def for_rules(self) -> JsonCodec:
-        """Return the codec of plain JSON values, which validates what it writes alone."""
+        """Return the codec of plain JSON values, which validates written values alone."""
         return changed(self, _model=None, _dump=None, _load=None, _validates_reading=False)
 
     def rule_values(self, parsed: JsonSchema, suffix: bytes, tags: FieldTags) -> JsonRuleValues:

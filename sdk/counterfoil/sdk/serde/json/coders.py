@@ -319,7 +319,7 @@ def _without_computed(body: bytes, error: ValidationError, model: object) -> byt
 
 
 def _is_removed(value: Json, place: tuple[int | str, ...]) -> bool:
-    """Remove what is at a place, whose steps may be names of branches of a union; return whether it was there."""
+    """Remove the value at a place, whose steps may be names of branches of a union; return whether it was there."""
     *around, name = place
     for step in around:
         is_name = isinstance(value, dict) and step in value

@@ -163,7 +163,7 @@ class _Sealing(RuleWalk):
         return place.text(1)
 
     def refuse_beyond(self, mark: Mark) -> None:
-        """Raise what the rule raises for a text where Confluent's clients do not look, if it refuses that."""
+        """Raise the rule's error for a text where Confluent's clients do not look, if it refuses that."""
         change = self.rule_fields.of(mark.beyond(), FieldType.STRING, where=_UNFIT)
         if change is not None:
             change("", None)
@@ -189,7 +189,7 @@ class Decryption:
         self._fields_of_all = fields_of_all
 
     def __call__(self, message: object) -> Json:
-        """Return a decrypted copy of a message; raise what the rule raises for a text that had to be encrypted."""
+        """Return a decrypted copy of a message; raise the rule's error for a text that had to be encrypted."""
         return self.after(message, MessageBeforeRules(message))
 
     def after(self, message: object, before: MessageBeforeRules) -> Json:
@@ -218,7 +218,7 @@ class Decryption:
         return _Opening(fields, Everything(), self._dump).changed(described, message, None)
 
     def _decrypted(self, message: object) -> Json:
-        """Return a message that all rules have decrypted; what one cannot decrypt stays as it is."""
+        """Return a message that all rules have decrypted; a text that none can decrypt stays as it is."""
         for fields in self._fields_of_all:
             try:
                 message = self._opened(fields, message)
@@ -299,7 +299,7 @@ class JsonRuleValues:
 
     ``dump`` turns a value of the program into values of JSON; it is not called for those that are. ``load`` validates
     values of JSON, and turns them into values of the program. ``fill`` adds the defaults of the schema to a migrated
-    value, in place. ``validates_writing``: what rules have changed is validated before it is written.
+    value, in place. ``validates_writing``: a value that rules have changed is validated before it is written.
     """
 
     def __init__(
@@ -357,7 +357,7 @@ class JsonRuleValues:
         return unnamed_paths(self._tags.by_path, lambda tags: places(self._parsed, tags))
 
     def redacted(self, message: object, hiding: Hiding, /) -> Json:
-        """Return a copy of a value without what is to be hidden; tags of all branches count, whichever it fits."""
+        """Return a copy of a value without its hidden parts; tags of all branches count, whichever it fits."""
         if hiding.tags is None:
             return hiding.whole(self.opened(message))
         fields = RuleFields(hiding.changes, self._marks, self._root, hiding.tags, hiding=hiding)
@@ -401,7 +401,7 @@ def _mentions_rules(root: WrittenSchema) -> bool:
 
 
 class _Rules(NamedTuple):
-    """What a walk for inline rules needs."""
+    """The needs of a walk for inline rules."""
 
     marks: JsonMarks
     fitting: ChoiceOf

@@ -126,7 +126,7 @@ class RuleWalk:
         return self._with_keys(described, found, choice)
 
     def _with_keys(self, described: Sequence[DescribedValue], value: JsonObject, choice: BranchChoice) -> JsonObject:
-        """Return the object after the rule for the names of its properties: a redaction hides what no schema lists."""
+        """Return the object after the rule for the names of its properties: a redaction hides unlisted names."""
         keys = [self._marks.of_key(each, choice) for each in described] if value else []
         hiding = self.rule_fields.hiding
         if hiding is None:

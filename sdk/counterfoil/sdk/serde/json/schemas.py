@@ -1,4 +1,4 @@
-"""What a JSON schema says about a value: whether it is valid, which of its parts describe it, and defaults."""
+"""The facts of a JSON schema about a value: whether it is valid, which of its parts describe it, and defaults."""
 
 from __future__ import annotations
 
@@ -387,7 +387,7 @@ class _Defaults:
         return own
 
     def fill(self, schema: ConstrainedSchema, value: object, evaluator: Evaluator) -> None:
-        """Add the defaults to ``value`` and to what is in it."""
+        """Add the defaults to ``value`` and to its members."""
         if not isinstance(value, dict | list) or not self.are_below(schema):
             return
         schemas = [*applicable(schema, value, evaluator)]

@@ -1,4 +1,4 @@
-"""The meaning of JSON text: what is read and written, places in it, and the compiled packages that do the same."""
+"""The meaning of JSON text: reading, writing, places in it, and the compiled packages that do the same."""
 
 from __future__ import annotations
 

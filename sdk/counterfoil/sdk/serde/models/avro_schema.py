@@ -320,7 +320,7 @@ def _annotated(base: str, wanted: AvroType) -> Json:
 
 
 def _labels(node: Node, written: Json) -> set[str]:
-    """Return what no other branch of a union may have, so that a value that is read shows its branch."""
+    """Return the mark that no other branch of a union may have, so that a value that is read shows its branch."""
     kind = written if isinstance(written, str) else written["type"]
     match node:
         case ModelScalarNode(python=python):

@@ -63,7 +63,7 @@ _EXPECTED: Final = (
 def describe(model: object) -> Node:
     """Return the description of a model, or of a union of models.
 
-    Raises ``ModelError``, which names class, field and type, for what no schema can describe.
+    Raises ``ModelError``, which names class, field and type, for a type that no schema can describe.
     """
     model_kinds(model)
     return _Describing().node(model, ())

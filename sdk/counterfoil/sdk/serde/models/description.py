@@ -1,4 +1,4 @@
-"""The neutral description of a model, and what each of the five kinds of classes says about its fields."""
+"""The neutral description of a model, and the facts of each of the five kinds of classes about its fields."""
 
 from __future__ import annotations
 

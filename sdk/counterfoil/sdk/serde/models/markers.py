@@ -1,4 +1,4 @@
-"""What a program may write beside its types: names and types of a schema, and limits of values."""
+"""Marks that a program may write beside its types: names and types of a schema, and limits of values."""
 
 from __future__ import annotations
 

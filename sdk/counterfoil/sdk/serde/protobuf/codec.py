@@ -146,7 +146,7 @@ class ProtobufCodec:
         return next(own, found[0])
 
     def row_source(self, writer: MessageTypes | None, reader: MessageTypes | None, suffix: bytes) -> RowSource:
-        """Return what makes rows of messages as dicts."""
+        """Return the maker of rows from messages as dicts."""
         from counterfoil.sdk.serde.arrow import DictRowSource
 
         return DictRowSource(lambda: self._with_values(as_dict=True).decoder(writer, reader, suffix))

@@ -291,7 +291,7 @@ def _setter(field: AnyField) -> Callable[[AnyMessage, Datum], None]:
 
 
 def _check_of(field: AnyField) -> Check:
-    """Return the check of a scalar's value, which refuses what the runtime would convert."""
+    """Return the check of a scalar's value, which refuses values that the runtime would convert."""
     kind = field.cpp_type
     if kind in _INTEGERS:
         return lambda value: value if value.__class__ is int else _whole_number(field, value)

@@ -197,7 +197,7 @@ _MAX_NUMBER: Final = 2**29 - 1
 
 @dataclass(frozen=True, slots=True)
 class MessageFault:
-    """What is wrong with the bytes, at which offset, in which field."""
+    """The mistake in the bytes, its offset, and its field."""
 
     problem: str
     offset: int

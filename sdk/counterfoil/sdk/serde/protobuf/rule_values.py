@@ -92,7 +92,7 @@ class ProtobufRuleValues:
         return unnamed_paths(self._tags.by_path, lambda tags: places_in(self._descriptor, tags))
 
     def redacted(self, message: object, hiding: Hiding, /) -> Datum:
-        """Return a copy of a message: of what is to be hidden, texts and bytes are replaced, the rest is left out."""
+        """Return a copy of a message: hidden texts and bytes are replaced, other hidden parts are left out."""
         if hiding.tags is None:
             opened = self.opened(message)
             hiding.whole(opened)

@@ -119,7 +119,7 @@ def _listed(value: object, default: tuple[str, ...]) -> tuple[str, ...]:
 def _redacted(
     run: RuleRun, conf: Mapping[str, object]
 ) -> tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]:
-    """Return the key, the value and the headers of a record without what rules encrypt."""
+    """Return the key, the value and the headers of a record without the parts that rules encrypt."""
     types = _listed(conf.get("dlq.redact.rule.types"), _REDACTED)
     tags = tags_to_hide(run.scope.rule_set, types)
     found: list[Datum] = []

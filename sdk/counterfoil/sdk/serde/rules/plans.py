@@ -1,4 +1,4 @@
-"""What plans for writing and reading do between the value and the message, if the schema has rules."""
+"""The steps of plans between the value and the message, if the schema has rules."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class ReadRules:
 
 @dataclass(frozen=True, slots=True)
 class WriterAndReader:
-    """What is read: the writer's schema, the reader's if it is another, and the type that the frame names.
+    """The schemas of a read: the writer's, the reader's if it is another, and the type that the frame names.
 
     ``latest`` is the version of the subject that is the reader's schema, if it is one.
     """
@@ -365,7 +365,7 @@ def compile_write_rules(codec: AnyCodec, parsed: object, schema: Schema, place: 
 
 
 def _key_redaction(values: RuleValues, schema: Schema) -> RedactKey:
-    """Return what removes, from a key that has this schema, what its rules encrypt."""
+    """Return the function that removes, from a key of this schema, the parts that its rules encrypt."""
     redact = redaction(values, RuleMode.WRITE)
 
     def redact_key(key: object, types: Iterable[str], /, found: list[Datum] | None = None) -> Datum:

@@ -1,4 +1,4 @@
-"""What runs rules: executors, one for each type of rules, and actions, which run after a rule.
+"""The runners of rules: executors, one for each type of rules, and actions, which run after a rule.
 
 An executor is compiled once for each rule of a schema, for a subject and a mode, by a script, so that it can request
 what it needs of the registry; the function that it returns is then called for every message. Executors and actions are
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class RuleMode(StrEnum):
-    """What is done with a message when a rule runs."""
+    """The operation on a message in which a rule runs."""
 
     WRITE = "WRITE"
     READ = "READ"
@@ -154,10 +154,10 @@ FieldChanges: TypeAlias = "Callable[[SchemaField], Change | None]"
 
 
 class Redact(Protocol):
-    """Returns copies of values without what tags mark; bytes of messages that are read stay as they are."""
+    """Returns copies of values without the parts that tags mark; bytes of messages that are read stay as they are."""
 
     def __call__(self, value: Datum, tags: frozenset[str] | None, /, found: list[Datum] | None = None) -> Datum:
-        """Return a copy of a value; for None as the tags, without anything. What is hidden is added to ``found``."""
+        """Return a copy of a value; for None as the tags, without anything. Hidden values are added to ``found``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +247,7 @@ class FieldExecutor(Protocol):
 
 @runtime_checkable
 class PlaceExecutor(FieldExecutor, Protocol):
-    """A field executor that refuses rules by what a schema declares, before any message is written."""
+    """A field executor that refuses rules by the declarations of a schema, before any message is written."""
 
     def check_places(self, scope: RuleScope, fields: Iterable[SchemaField]) -> None:
         """Raise ``RuleError`` if the rule marks a field that the executor can neither change nor leave as it is.
@@ -260,10 +260,10 @@ AnyExecutor: TypeAlias = Executor | FieldExecutor
 
 
 class RedactKey(Protocol):
-    """Returns a copy of a key without what the rules of its schema encrypt."""
+    """Returns a copy of a key without the parts that the rules of its schema encrypt."""
 
     def __call__(self, key: Datum, types: Iterable[str], /, found: list[Datum] | None = None) -> Datum:
-        """Return a copy without what is marked by rules of these types. What is hidden is added to ``found``."""
+        """Return a copy without the parts that rules of these types mark. Hidden values are added to ``found``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,4 +295,4 @@ class Action(Protocol):
         """Do it; raise ``RuleError`` if the message must not be written or read."""
 
     def close(self) -> None:
-        """Release what the action holds; called by ``Rules.close``."""
+        """Release the resources of the action; called by ``Rules.close``."""

@@ -60,13 +60,13 @@ NEED: Final = _Need()
 def keep(ctx: MessageContext | None, key: object, redact: RedactKey | None = None) -> None:
     """Keep a key for the value of the same record; after a value, forget its key.
 
-    ``redact`` removes from the key what the rules of its schema encrypt.
+    ``redact`` removes from the key the parts that the rules of its schema encrypt.
     """
     _KEPT.set((topic_of(ctx), key, redact) if field_of(ctx) == "key" else None)
 
 
 def kept_key(ctx: MessageContext | None) -> tuple[Datum, RedactKey | None]:
-    """Return the key of the record of ``ctx`` and what redacts it; None if it was not serialized before its value."""
+    """Return the key of the record of ``ctx`` and its redaction; None if it was not serialized before its value."""
     kept = _KEPT.get()
     return kept[1:] if kept is not None and kept[0] == topic_of(ctx) else (None, None)
 
@@ -84,7 +84,7 @@ Checked: TypeAlias = Literal["before", "after"] | None
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What is different from the schema for all rules of one type: their actions, and whether they run.
+    """The differences from the schema for all rules of one type: their actions, and whether they run.
 
     With ``disabled=False`` the rules run even if the schema disables them.
     """
@@ -136,7 +136,7 @@ class Rules(PickledByArguments):
             NEED.begin()
 
     def __repr__(self) -> str:
-        """Return what differs from the defaults; of ``conf``, which may hold a password, the names alone."""
+        """Return the settings that differ from the defaults; of ``conf``, which may hold a password, only names."""
         named = {
             "conf": sorted(self.conf),
             "overrides": sorted(self._overrides),
@@ -146,7 +146,7 @@ class Rules(PickledByArguments):
         return f"Rules({', '.join(f'{name}={value!r}' for name, value in named.items() if value)})"
 
     def override(self, rule_type: str) -> Override:
-        """Return what is different for rules of a type."""
+        """Return the differences for rules of a type."""
         return self._overrides.get(rule_type) or _NO_OVERRIDE
 
     def executor(self, rule_type: str) -> AnyExecutor:

@@ -112,7 +112,7 @@ class _Compiled:
 class Stage:
     """Rules that run one after the other.
 
-    What fails a rule quotes nothing that tags of rules ENCRYPT mark: neither the error, nor a dead letter.
+    A failed rule quotes nothing that tags of rules ENCRYPT mark: neither the error, nor a dead letter.
     """
 
     rules: tuple[_Compiled, ...]
@@ -362,7 +362,7 @@ def _action_name(scope: RuleScope, name: str | None) -> str | None:
 
 
 def redaction(values: RuleValues | None, mode: RuleMode) -> Redact:
-    """Return what removes values from records; those that are read are bytes, which stay as they are."""
+    """Return the function that removes values from records; records that are read are bytes, which stay as they are."""
 
     def redact(value: object, tags: frozenset[str] | None, /, found: list[Datum] | None = None) -> Datum:
         from counterfoil.sdk.serde.rules.values import Hiding
@@ -375,7 +375,7 @@ def redaction(values: RuleValues | None, mode: RuleMode) -> Redact:
 
 
 def marking(values: RuleValues | None) -> Marked:
-    """Return what finds, in messages as rules see them, the values that tags mark; for None as the tags, all."""
+    """Return the finder, in messages as rules see them, of the values that tags mark; for None as the tags, all."""
 
     def marked(message: object, tags: frozenset[str] | None) -> list[Datum] | None:
         from counterfoil.sdk.serde.rules.values import Hiding
@@ -396,7 +396,7 @@ def marking(values: RuleValues | None) -> Marked:
 def quote_nothing(
     error: SerdeError, rule_set: RuleSet | None, marked: Callable[[frozenset[str] | None], list[Datum] | None]
 ) -> None:
-    """Remove from an error what tags of rules ENCRYPT mark; ``marked`` returns these values, if they are known.
+    """Remove from an error the values that tags of rules ENCRYPT mark; ``marked`` returns them, if they are known.
 
     Errors of encryption contain no values.
     """

@@ -1,4 +1,4 @@
-"""How rules see the values of a schema, and how what tags mark is removed from them."""
+"""How rules see the values of a schema, and how marked parts are removed from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Aim(Enum):
-    """What a field rule does with values.
+    """A field rule's treatment of values.
 
     ``ENCRYPT``: it is also applied to the defaults that the encoder would write for fields that a message does not
     have, and a value is changed so that the clients of Confluent and this SDK can change it back. ``DECRYPT`` is the
@@ -36,7 +36,7 @@ class Aim(Enum):
 
 @dataclass(slots=True)
 class MessageBeforeRules:
-    """What one message was before rules changed it.
+    """One message as it was before rules changed it.
 
     ``message`` is the message before the first rule. ``plain`` has the texts that rules have encrypted, by their
     ciphertexts. ``decrypted`` is the message as all rules together decrypt it; None until one of them needs it.
@@ -49,7 +49,7 @@ class MessageBeforeRules:
 
 @runtime_checkable
 class DecidesByTexts(Protocol):
-    """A compiled field rule that needs to know what a message was before other rules changed it."""
+    """A compiled field rule that needs the message as it was before other rules changed it."""
 
     def after(self, message: Datum, before: MessageBeforeRules, /) -> Datum:
         """Return the message after this rule."""
@@ -100,9 +100,9 @@ class RuleValues(Protocol):
         """Return the paths of the metadata that assign their tags to nothing."""
 
     def redacted(self, message: Datum, hiding: Hiding, /) -> Datum:
-        """Return a copy of a value of the program without what is to be hidden.
+        """Return a copy of a value of the program without its hidden parts.
 
-        It fails closed: what does not fit the schema is hidden as a whole.
+        It fails closed: a value that does not fit the schema is hidden as a whole.
         """
 
     def inline_rules(self) -> Callable[[Datum], Iterator[CheckedValue]] | None:
@@ -138,7 +138,7 @@ _CUT_OFF: Final = 16
 
 
 class Hiding:
-    """Hides what ``tags`` mark; None hides everything. ``found`` are the values that were hidden.
+    """Hides the parts that ``tags`` mark; None hides everything. ``found`` are the values that were hidden.
 
     It fails closed: a value that does not fit its schema is hidden as a whole.
     """
@@ -152,7 +152,7 @@ class Hiding:
         return self.tags is None or bool(self.tags & tags)
 
     def changes(self, field: SchemaField) -> Change | None:
-        """Return what hides the values of a field, whatever their type is; None if they are not hidden."""
+        """Return the function that hides the values of a field, whatever their type; None if they are not hidden."""
         if not self.hides(field.tags):
             return None
         placeholder = _BYTES if field.type is FieldType.BYTES else REDACTED
@@ -167,14 +167,14 @@ class Hiding:
         return hide
 
     def whole(self, value: object) -> Datum:
-        """Return what stands for a value of which nothing may be seen."""
+        """Return the stand-in for a value of which nothing may be seen."""
         if value is None:
             return None
         self.found.append(value)
         return REDACTED
 
     def key(self, index: int, name: object) -> str:
-        """Return what stands for a key of a map of which nothing may be seen; keys stay different."""
+        """Return the stand-in for a key of a map of which nothing may be seen; keys stay different."""
         self.found.append(name)
         return REDACTED if index == 0 else f"{REDACTED} {index + 1}"
 
@@ -224,7 +224,7 @@ def without_values(error: SerdeError, hidden: Iterable[object]) -> None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield what an error was raised from, or while it was handled."""
+    """Yield the errors that an error was raised from, or that were handled meanwhile."""
     seen: list[BaseException] = []
     waiting: list[BaseException | None] = [error.__cause__, error.__context__]
     while waiting:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
-from counterfoil.converter.engines.java.messages.operations import OBJECT, JavaPlace, MessageOperations, constant
+from counterfoil.converter.engines.java.messages.operations import (
+    CLASS_BY_SHAPE,
+    OBJECT,
+    JavaPlace,
+    MessageOperations,
+    constant,
+)
 from counterfoil.converter.engines.java.operations import JavaValue
 from counterfoil.converter.engines.java.source import ENGINE, JavaClass, block, quoted
 from counterfoil.converter.engines.protocol import EngineCannot
-from counterfoil.schema.plans.assign import shapes_of
+from counterfoil.schema.plans.branches import shapes_of
+from counterfoil.schema.plans.evaluate import leaves_out
 from counterfoil.schema.plans.model import (
+    BranchChoice,
     BuildRecord,
     Cast,
     Constant,
+    Define,
     FirstSet,
+    LeaveOut,
     Lookup,
     MapBranches,
     MapItems,
@@ -22,6 +32,7 @@ from counterfoil.schema.plans.model import (
     MapValues,
     Op,
     Read,
+    Repeat,
     ReplaceNull,
     RequireValue,
     Tag,
@@ -132,16 +143,6 @@ def _is_aligned(source: Node, target: Node, where: str, seen: set[tuple[int, int
 
 _FIELDS_PER_METHOD: Final = 24
 """Java does not compile a method of more than 8,000 bytes."""
-_CLASS_BY_SHAPE: Final = {
-    ValueShape.BOOLEAN: "{0} instanceof Boolean",
-    ValueShape.INTEGER: "{0} instanceof Long || {0} instanceof java.math.BigInteger",
-    ValueShape.REAL: "{0} instanceof Double",
-    ValueShape.TEXT: "{0} instanceof Texts",
-    ValueShape.BYTES: "{0} instanceof byte[]",
-    ValueShape.LIST: "{0} instanceof Items",
-    ValueShape.OBJECT: "{0} instanceof Object[] || {0} instanceof Entries",
-}
-
 Made = tuple[list[str], str]
 """Statements, and the name of the variable that they fill: an object, or null."""
 
@@ -153,6 +154,7 @@ class Builder:
         self._java = java
         self._operations = MessageOperations(java)
         self._copies = Copies(java)
+        self._name_by_number: dict[int, str] = {}
 
     def method(self, op: Op, target: Node, source: Node) -> str:
         """Add the method that makes the target's value of the source's, and return its name."""
@@ -245,10 +247,8 @@ class Builder:
     # -- values with parts
 
     def _record(self, op: BuildRecord, target: Node, place: JavaPlace, where: str) -> Made:
-        _, inner = split_null(target)
-        if isinstance(inner, UnionType):  # without tags it has at most one record
-            inner = next((branch for branch in inner.branches if isinstance(branch, RecordType)), None)
-        if not isinstance(inner, RecordType):
+        inner = _built(target, RecordType)
+        if inner is None:
             raise EngineCannot(ENGINE, field=where, why="a record as a type that is no record")
         call = f"{self.record(op, inner, place, where)}({place.name})"
         if op.guard is None:
@@ -263,21 +263,32 @@ class Builder:
         raise EngineCannot(ENGINE, field=where, why=f"the parts of {type(op).__name__}")
 
     def _items(self, op: MapItems, target: Node, place: JavaPlace, where: str) -> Made:
-        source, (_, inner) = self._source(op.of, place, where)[1].node, split_null(target)
-        if not isinstance(source, ArrayType) or not isinstance(inner, ArrayType):
+        source, inner = self._source(op.of, place, where)[1].node, _built(target, ArrayType)
+        if not isinstance(source, ArrayType) or inner is None:
             raise EngineCannot(ENGINE, field=where, why="the items of a value that is no array")
         body, made = self._made(op.item, inner.items, JavaPlace.of("s", source.items), f"{where}[]")
         start = ["Items from = (Items) given;", "Object[] made = new Object[from.count];"]
-        return self._by_method(op.of, place, where, [*start, *_loop(body, made), "return new Items(made);"])
+        if leaves_out(op.item):
+            loop, end = _loop_of_some(body, made), "return new Items(java.util.Arrays.copyOf(made, count));"
+        else:
+            loop, end = _loop(body, made), "return new Items(made);"
+        return self._by_method(op.of, place, where, [*start, *loop, end])
 
     def _values(self, op: MapValues, target: Node, place: JavaPlace, where: str) -> Made:
-        source, (_, inner) = self._source(op.of, place, where)[1].node, split_null(target)
-        if not isinstance(source, MapType) or not isinstance(inner, MapType):
+        source, inner = self._source(op.of, place, where)[1].node, _built(target, MapType)
+        if not isinstance(source, MapType) or inner is None:
             raise EngineCannot(ENGINE, field=where, why="the values of a value that is no map")
         body, made = self._made(op.value, inner.values, JavaPlace.of("s", source.values), f"{where}{{}}")
         start = ["Entries from = (Entries) given;", "Object[] made = new Object[from.count];"]
-        end = "return new Entries((Texts[]) java.util.Arrays.copyOf(from.keys, from.count), made);"
-        return self._by_method(op.of, place, where, [*start, *_loop(body, made), end])
+        if leaves_out(op.value):
+            start.append("Texts[] keys = new Texts[from.count];")
+            loop = _loop_of_some(body, made, "keys[count] = from.keys[i];")
+            copies = "(Texts[]) java.util.Arrays.copyOf(keys, count), java.util.Arrays.copyOf(made, count)"
+            end = f"return new Entries({copies});"
+        else:
+            loop = _loop(body, made)
+            end = "return new Entries((Texts[]) java.util.Arrays.copyOf(from.keys, from.count), made);"
+        return self._by_method(op.of, place, where, [*start, *loop, end])
 
     def _by_method(self, of: Op, place: JavaPlace, where: str, body: list[str]) -> Made:
         """Return the result of a method for a value that is not null."""
@@ -293,9 +304,8 @@ class Builder:
         body = []
         for shape, branch in op.branches:
             lines, made = self._made(branch, target, JavaPlace("given", _branch_of(node, shape)), where)
-            body += block(f"if ({_CLASS_BY_SHAPE[shape].format('given')})", [*lines, f"return {made};"])
-        text = "no branch takes the value"
-        body.append(f"throw new Failure(Codes.UNION_BRANCH_MISSING, {quoted(where)}, {quoted(text)});")
+            body += block(f"if ({CLASS_BY_SHAPE[shape].format('given')})", [*lines, f"return {made};"])
+        body.append(_no_branch(where))
         return self._by_method(op.of, place, where, body)
 
     def _tagged(self, op: MapTagged, target: Node, place: JavaPlace, where: str) -> Made:
@@ -307,8 +317,55 @@ class Builder:
             lines, made = self._made(branch, target, JavaPlace("s", node.branches[index]), where)
             inside = ["Object s = ((Tagged) given).value;", *lines, f"return {made};"]
             cases += [f"case {index}: {{", *(f"  {line}" for line in inside), "}"]
-        body = [*block("switch (((Tagged) given).index)", cases), "return null;"]
+        body = [*block("switch (((Tagged) given).index)", cases), _no_branch(where)]
         return self._by_method(op.of, place, where, body)
+
+    def _branch_choice(self, op: BranchChoice, target: Node, place: JavaPlace, where: str) -> Made:
+        key = self._operations.scalar(op.of, place, where)  # type: ignore[arg-type]  # a place is the scope here
+        if key.kind in {OBJECT, "real"}:
+            raise EngineCannot(ENGINE, field=where, why="a choice by numbers of any size")
+        find, _ = self._operations.place_of(key, Lookup(op.of, tuple((value, None) for value, _ in op.cases)))
+        number, name = self._java.fresh("t"), self._java.fresh("t")
+        cases = []
+        for index, each in enumerate([*(case for _, case in op.cases), op.otherwise]):
+            head = f"case {index}:" if index < len(op.cases) else "default:"
+            if each is None:
+                cases += [head, f"  {_no_branch(where)}"]
+            else:
+                lines, made = self._made(each, target, place, where)
+                cases += block(head, [*lines, f"{name} = {made};", "break;"])
+        start = [
+            *key.declared,
+            f"Object {name} = null;",
+            f"int {number} = -1;",
+            *key.then([f"{number} = {find};"]).lines,
+        ]
+        return [*start, *block(f"switch ({number})", cases)], name
+
+    def _leave_out(self, _op: LeaveOut, _target: Node, _place: JavaPlace, _where: str) -> Made:
+        return [], "LEFT_OUT"
+
+    # -- types that contain themselves
+
+    def _define(self, op: Define, target: Node, place: JavaPlace, where: str) -> Made:
+        node = self._source(op.of, place, where)[1].node
+        lines, made = self._made(op.value, target, JavaPlace("s", node), "")
+        body = ["descend();", *lines, "level--;", f"return {made};"]
+        self._java.method(f"Object {self._name_of(op.number)}(Object s)", body)
+        return self._repeat(Repeat(op.of, op.number), target, place, where)
+
+    def _repeat(self, op: Repeat, _target: Node, place: JavaPlace, where: str) -> Made:
+        """Return the result of the method of a definition, whose failures are inside of this place."""
+        lines, given = self._source(op.of, place, where)
+        name = self._java.fresh("t")
+        call = block("try", [f"{name} = {self._name_of(op.number)}({given.name});"])
+        call += block("catch (Failure failure)", [f"throw failure.inside({quoted(where)});"])
+        return [*lines, f"Object {name} = null;", *block(f"if ({given.name} != null)", call)], name
+
+    def _name_of(self, number: int) -> str:
+        if number not in self._name_by_number:
+            self._name_by_number[number] = self._java.fresh("m")
+        return self._name_by_number[number]
 
     def _tag(self, op: Tag, target: Node, place: JavaPlace, where: str) -> Made:
         branch = target.branches[op.index] if isinstance(target, UnionType) else target
@@ -336,7 +393,22 @@ class Builder:
         MapTagged: _tagged,
         Tag: _tag,
         FirstSet: _first_set,
+        BranchChoice: _branch_choice,
+        LeaveOut: _leave_out,
+        Define: _define,
+        Repeat: _repeat,
     }
+
+
+_N = TypeVar("_N", RecordType, ArrayType, MapType)
+
+
+def _built(target: Node, kind: type[_N]) -> _N | None:
+    """Return the type of a value with parts that is made for a target: of a union without tags, its only branch."""
+    _, inner = split_null(target)
+    if isinstance(inner, UnionType):
+        inner = next((branch for branch in inner.branches if isinstance(branch, kind)), None)
+    return inner if isinstance(inner, kind) else None
 
 
 _BOXES: Final = {
@@ -351,6 +423,18 @@ _BOXES: Final = {
 def _loop(body: list[str], made: str) -> list[str]:
     """Return the loop that makes each of the values ``from``, called ``s`` in the body."""
     return block("for (int i = 0; i < made.length; i++)", ["Object s = from.values[i];", *body, f"made[i] = {made};"])
+
+
+def _loop_of_some(body: list[str], made: str, also: str = "") -> list[str]:
+    """Return the loop that makes each of the values ``from`` that is not left out; ``count`` is how many these are."""
+    kept = [*([also] if also else []), f"made[count++] = {made};"]
+    step = ["Object s = from.values[i];", *body, *block(f"if ({made} != LEFT_OUT)", kept)]
+    return ["int count = 0;", *block("for (int i = 0; i < made.length; i++)", step)]
+
+
+def _no_branch(where: str) -> str:
+    text = "no branch takes the value"
+    return f"throw new Failure(Codes.UNION_BRANCH_MISSING, {quoted(where)}, {quoted(text)});"
 
 
 def _base_of(op: Op) -> str:

@@ -11,14 +11,25 @@ from counterfoil.converter.engines.java.operations import JavaValue, Operations,
 from counterfoil.converter.engines.java.source import ENGINE, JavaClass, Slot, quoted, real
 from counterfoil.converter.engines.protocol import EngineCannot
 from counterfoil.schema.datum import Datum
-from counterfoil.schema.plans.formulas import Binary, Call, Expression, FieldValue, Negate
-from counterfoil.schema.plans.model import Arithmetic, Cast, Format, Parse, Read, Scalar, Widen
+from counterfoil.schema.plans.formulas import Binary, BranchSegment, Call, Expression, FieldValue, Negate
+from counterfoil.schema.plans.model import Arithmetic, Cast, Format, Parse, Read, Scalar, ValueShape, Widen
 from counterfoil.schema.plans.notation import LONG_RANGE
 from counterfoil.schema.plans.text_forms import form_function
 from counterfoil.schema.plans.tree import ArrayType, Leaf, MapType, Node, RecordType, UnionType
 from counterfoil.schema.plans.types import is_instant, is_text, range_of, split_null, ticks_per_second
 
 # Where a generated method finds the source's values: below a Java object of a type of the plan's tree.
+
+
+CLASS_BY_SHAPE: Final = {
+    ValueShape.BOOLEAN: "{0} instanceof Boolean",
+    ValueShape.INTEGER: "{0} instanceof Long || {0} instanceof java.math.BigInteger",
+    ValueShape.REAL: "{0} instanceof Double",
+    ValueShape.TEXT: "{0} instanceof Texts",
+    ValueShape.BYTES: "{0} instanceof byte[]",
+    ValueShape.LIST: "{0} instanceof Items",
+    ValueShape.OBJECT: "{0} instanceof Object[] || {0} instanceof Entries",
+}
 
 
 @lru_cache(maxsize=32)
@@ -45,6 +56,10 @@ class JavaPlace:
         lines: list[str] = []
         here = self
         for step in path:
+            if isinstance(step, BranchSegment):
+                line, here = here._branch(step, java)
+                lines.append(line)
+                continue
             if not isinstance(here.node, RecordType):
                 raise EngineCannot(ENGINE, field=".".join(path), why="a path into a value that is no record")
             index = _index_by_name(here.node)[step]
@@ -54,6 +69,20 @@ class JavaPlace:
             lines.append(f"Object {below.name} = {value};")
             here = JavaPlace(below.name, below.node, below.may_be_null or here.may_be_null)
         return lines, here
+
+    def _branch(self, segment: BranchSegment, java: JavaClass) -> tuple[str, JavaPlace]:
+        """Return the statement that finds the value if it is of a branch, else null, and its place."""
+        if not isinstance(self.node, UnionType):
+            raise EngineCannot(ENGINE, field=segment, why="a branch of a value that is no union")
+        name = java.fresh("t")
+        if segment.shapes:
+            test = " || ".join(CLASS_BY_SHAPE[ValueShape(shape)].format(self.name) for shape in segment.shapes)
+            value = self.name
+        else:
+            tagged = f"((Tagged) {self.name})"
+            test, value = f"{self.name} != null && {tagged}.index == {segment.place}", f"{tagged}.value"
+        found = f"Object {name} = {test} ? {value} : null;"
+        return found, JavaPlace(name, self.node.branches[segment.place], may_be_null=True)
 
 
 # Base values as constants of a generated class.

@@ -24,6 +24,13 @@ public final class Failure extends RuntimeException {
     return this;
   }
 
+  /** Return the same failure inside of what is at a path; the empty path is the whole. */
+  public Failure inside(String around) {
+    boolean isJoined = around.length() == 0 || field.length() == 0 || "[{<".indexOf(field.charAt(0)) >= 0;
+    field = around + (isJoined ? "" : ".") + field;
+    return this;
+  }
+
   /** Return the same failure inside an item of an array. */
   public Failure inItem(int index) {
     return behind("[" + index + "]");

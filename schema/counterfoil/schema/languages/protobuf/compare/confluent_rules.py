@@ -169,7 +169,7 @@ FIELD_SCALAR_KIND_CHANGED: Final = rule(
     sentence="The reader has {reader} in field {name} = {tag}, the writer {writer}",
     why="Types of one group share an encoding: int32, int64, uint32, uint64, bool and enums; sint32 and sint64; "
     "fixed32 and sfixed32; fixed64 and sfixed64; string and bytes. Between groups a value is skipped or misread.",
-    fix="Choose a type of the same group, or add a field of the new type with a number of its own.",
+    fix="BranchChoice a type of the same group, or add a field of the new type with a number of its own.",
     breaks=PROVABLE,
 )
 FIELD_NAMED_TYPE_CHANGED: Final = rule(

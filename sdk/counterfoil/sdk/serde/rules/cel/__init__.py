@@ -1,4 +1,4 @@
-"""What an expression reads and calls, and the parts of a message as its engine gets them."""
+"""The reads and calls of an expression, and the parts of a message as its engine gets them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CelExpression:
-    """An expression: its text for the engines, and what it reads and calls.
+    """An expression: its text for the engines, its reads and its calls.
 
     ``reads`` are the parts that it reads of each variable; ``presences`` are the paths of ``has()``, by the variable
     that stands for it: whether a path is there. ``calls`` are the names of the functions in ``text``.
@@ -72,7 +72,7 @@ def split_guard(source: str) -> tuple[str | None, str]:
 
 
 def read_expression(source: str, variables: Iterable[str], own_functions: Iterable[str]) -> CelExpression:
-    """Return what an expression reads of ``variables``; ``own_functions`` get other names in its text."""
+    """Return the reads of an expression in ``variables``; ``own_functions`` get other names in its text."""
     tokens = [token for token in _tokens(source) if token.kind != "space"]
     return _Reading(tokens, frozenset(variables), frozenset(own_functions)).read(source)
 
@@ -145,7 +145,7 @@ class _Reading:
             at += 3
 
     def _add(self, path: tuple[str, ...]) -> None:
-        """Add a path to what is read of its variable."""
+        """Add a path to the reads of its variable."""
         if len(path) == 1:
             self._reads[path[0]] = None
             return
@@ -158,7 +158,7 @@ class _Reading:
             parts[path[-1]] = None
 
     def _is_member(self, at: int) -> bool:
-        """Return whether a name is a field or method of what is before it, and no variable."""
+        """Return whether a name is a field or method of the text before it, and no variable."""
         before = self._tokens[at - 2] if at > 1 else _Token("other", "")
         return (
             at > 0 and self._text(at - 1) == "." and (before.kind in ("name", "text") or before.text in (")", "]", "}"))

@@ -284,7 +284,7 @@ def _compiled(source: str, variables: Sequence[str]) -> Callable[[Mapping[str, D
 def _bound(
     expression: CelExpression, evaluate: Callable[[dict[str, Datum]], Datum]
 ) -> Callable[[Mapping[str, Datum]], Datum]:
-    """Return the function that evaluates an expression with what it reads of the given values."""
+    """Return the function that evaluates an expression with its reads of the given values."""
     reads = [(name, parts) for name, parts in expression.reads.items() if name != _NOW]
     presences = [(name, path[0], path[1:]) for name, path in expression.presences.items()]
     reads_now = _NOW in expression.reads
