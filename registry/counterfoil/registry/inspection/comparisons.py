@@ -12,7 +12,7 @@ from counterfoil.registry.contracts.verdicts.proposals import ConsumerGate
 from counterfoil.registry.inspection.belongings import SubjectBelongings, is_read_at
 from counterfoil.registry.inspection.facts import DerivedFacts, weight_of_comparison
 from counterfoil.registry.inspection.subjects import reference_names
-from counterfoil.registry.judges.judging import LongJudgements, in_event_loop
+from counterfoil.registry.judges.judging import LongJudgements
 from counterfoil.registry.store.protocol import Storage
 from counterfoil.registry.subjects.compatibility import QUICK_BUDGETS, Admission, CompatibilityCheck, check_sound
 from counterfoil.registry.subjects.levels import (
@@ -286,7 +286,7 @@ class ComparisonPages:
             await LANGUAGE_CODE.to_search(schema_type)
         quick = replace(quick, witnesses=limits.witnesses, confirmed=limits.confirmed)
         try:
-            return await in_event_loop(comparison_in_parts(question, quick), most_s=_MOST_IN_LOOP_S)
+            return await self._long.here_in_parts(comparison_in_parts(question, quick), most_s=_MOST_IN_LOOP_S)
         except JudgementUndecided:
             return await self._long.run(compare_schemas, question, limits)
 

@@ -147,6 +147,34 @@ class LongJudgements:
         """Return ``work(*given)``, a judgement of a few milliseconds that is made in the event loop, in its turn."""
         return await self._turns.run(work, *given)
 
+    async def here_in_parts(self, parts: Generator[None, None, _T], *, most_s: float) -> _T:
+        """Return the result of work in parts, each of which is made in the event loop in its turn.
+
+        Raises ``JudgementUndecided`` if they have taken more than ``most_s`` of this thread's time together.
+        """
+        worked_s = 0.0
+
+        def next_part() -> tuple[_T] | None:
+            nonlocal worked_s
+            begun_s = time.thread_time()
+            try:
+                next(parts)
+            except StopIteration as end:
+                return (end.value,)
+            finally:
+                worked_s += time.thread_time() - begun_s
+            return None
+
+        try:
+            while worked_s <= most_s:
+                found = await self.here(next_part)
+                if found is not None:
+                    return found[0]
+                await asyncio.sleep(0)
+        finally:
+            parts.close()
+        raise JudgementUndecided("The work takes too long for the event loop")
+
     def queue(self, *, max_waiting: int) -> LongJudgements:
         """Return another queue for the same judges, without a limit for each caller; callers take turns there, too."""
         other = LongJudgements(self.judges, max_waiting=max_waiting, most_of_caller=0, asker=self._asker)
@@ -276,22 +304,3 @@ class Pauses:
             self.worked_s += worked_s
             await asyncio.sleep(0)
             self._resumed_s = self._clock()
-
-
-async def in_event_loop(parts: Generator[None, None, _T], *, most_s: float) -> _T:
-    """Return the result of work in parts, between which other requests are handled.
-
-    Raises ``JudgementUndecided`` if it has taken longer than ``most_s`` after a part.
-    """
-    pauses = Pauses()
-    try:
-        while True:
-            next(parts)
-            await pauses.pause_if_due()
-            if pauses.worked_s > most_s:
-                raise JudgementUndecided("The work takes too long for the event loop")
-    except StopIteration as end:
-        found: _T = end.value
-        return found
-    finally:
-        parts.close()

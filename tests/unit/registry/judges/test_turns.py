@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from typing import TYPE_CHECKING
 
 import pytest
 
-from counterfoil.registry.judges.judging import PAUSE_AFTER_S, LoopTurns
+from counterfoil.registry.judges.judging import PAUSE_AFTER_S, LongJudgements, LoopTurns
+from counterfoil.schema.errors import JudgementUndecided
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 
 class Day:
@@ -66,5 +71,35 @@ def test_a_piece_that_fails_has_held_the_loop_as_well() -> None:
             await day.turns.run(day.fail, 1.0)
         await day.turns.run(day.work, 1.0)
         assert day.pieces == [(0.0, 1.0), (2.0, 3.0)]
+
+    asyncio.run(run())
+
+
+def test_work_in_parts_lets_others_go_on_and_ends_with_its_time() -> None:
+    async def run() -> None:
+        seen: list[str] = []
+
+        def parts(count: int) -> Generator[None, None, str]:
+            for number in range(count):
+                seen.append(f"part {number}")
+                yield
+            return "done"
+
+        async def other() -> None:
+            for _ in range(3):
+                seen.append("other")
+                await asyncio.sleep(0)
+
+        judgements = LongJudgements()
+        beside = asyncio.create_task(other())
+        assert await judgements.here_in_parts(parts(3), most_s=60) == "done"
+        await beside
+        assert seen.index("other") < seen.index("part 2")
+        assert await judgements.here_in_parts(parts(0), most_s=0) == "done"
+        endless = parts(10**9)
+        with pytest.raises(JudgementUndecided):
+            await judgements.here_in_parts(endless, most_s=0)
+        assert next(endless, "closed") == "closed"
+        await judgements.close()
 
     asyncio.run(run())
