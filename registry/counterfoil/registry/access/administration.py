@@ -323,9 +323,12 @@ class AccessAdministration:
 
     async def revoke_token(self, token_id: str, *, by: Requester) -> None:
         """Revoke a token: when this returns, no server on the store accepts it."""
+        stored = await self._storage.records(TOKENS.name, (token_id,))
+        # a use is stored without a change of the journal, so that the declarations in memory do not have it
+        last_used = TOKENS.read(stored[0].document).last_used if stored else None
 
         def change(state: StoredAccess) -> _Change:
-            token = replace(_found(state.tokens, token_id, "token"), is_revoked=True)
+            token = replace(_found(state.tokens, token_id, "token"), is_revoked=True, last_used=last_used)
             return _Change((_put(TOKENS, token),), replace(state, tokens={**state.tokens, token.id: token}))
 
         await self._carry_out(change, by=by)

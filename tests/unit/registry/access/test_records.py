@@ -306,6 +306,24 @@ def test_a_use_is_stored_although_its_token_is_revoked_meanwhile() -> None:
     in_world(story, storage=storage)
 
 
+def test_a_revoked_token_keeps_the_hour_of_its_last_use() -> None:
+    async def story(world: World) -> None:
+        made = await world.done("POST", "/auth/v1/tokens", body={"name": "ci"})
+        assert (await world.ask("GET", "/subjects", made["token"])).status == 200
+
+        async def used() -> list[bool]:
+            return ["lastUsed" in each for each in await world.done("GET", "/auth/v1/tokens")]
+
+        async def is_noted() -> bool:
+            return await used() == [True]
+
+        await until(is_noted)
+        await world.done("DELETE", f"/auth/v1/tokens/{made['id']}")
+        assert await used() == [True]
+
+    in_world(story)
+
+
 def test_services_and_roles() -> None:
     async def story(world: World) -> None:
         await world.done("PUT", "/auth/v1/services/ci", body={"description": "builds"})
