@@ -229,7 +229,7 @@ def test_a_machine_without_java(
         java.chmod(0o755)
     settings = {"PATH": str(programs), "JAVA_HOME": home, "COUNTERFOIL_CACHE": str(tmp_path / "cache")}
     ended = counterfoil("bridge", "prepare", settings=settings)
-    assert (ended.code, "Spark needs Java 17 or newer" in ended.err, found in ended.err) == (14, True, True), ended
+    assert (ended.code, "Spark 4.0 needs Java 17 or newer" in ended.err, found in ended.err) == (14, True, True), ended
 
 
 def test_a_proxy_that_does_not_answer(counterfoil: Callable[..., Outcome]) -> None:

@@ -23,6 +23,7 @@ from counterfoil.converter.errors import BrokerRefused
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.kafka.origins import ERROR, PLAN, SOURCE, VIA
 from counterfoil.converter.run.checkpoint import Checkpoint
+from counterfoil.converter.spark.versions import spark_line
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.bridges import BridgeState, NewBridge
@@ -442,7 +443,8 @@ def test_what_cannot_be_reached_is_reported_in_one_line(bench: Bench, unique_nam
     assert "Bridges do not support the real-time trigger of Spark" in complained
     code, _, complained = bench.run("run", str(bench.file), JAVA_HOME=str(bench.folder))
     assert code == ExitCode.PRECONDITION
-    assert "Spark needs Java 17 or newer" in complained
+    line = spark_line()
+    assert f"Spark {line.line} needs Java {line.javas[0]} or newer" in complained
     bench.file.write_text(f"bridge: b\nsource: {{topic: {unique_name('none')}}}\ntarget: {{topic: {bench.target}}}\n")
     code, _, complained = bench.run("plan", str(bench.file))
     assert code == ExitCode.CANNOT_SAY

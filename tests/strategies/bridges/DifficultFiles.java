@@ -17,12 +17,11 @@ import org.apache.hadoop.util.Progressable;
 /**
  * The folders of this machine as a file system that is slow, refuses renames, and fails at moments.
  *
- * <p>The file that counterfoil.difficult names has "delay_ms" (of each request), "renames" (true or false), "fails_from"
- * (after this many writes, every second one fails) and "log", a file to which each request is appended.
+ * <p>The file that counterfoil.difficult names has "delay_ms" (of each request), "renames" (true or false), "fails_on" (a part
+ * of the paths that cannot be written) and "log", a file to which each request is appended.
  */
 public final class DifficultFiles extends RawLocalFileSystem {
   private static final URI NAME = URI.create("difficult:///");
-  private static int writes;
 
   @Override
   public URI getUri() {
@@ -87,12 +86,9 @@ public final class DifficultFiles extends RawLocalFileSystem {
 
   private void begin(Path path) throws IOException {
     Properties wanted = request("create", path);
-    long from = Long.parseLong(wanted.getProperty("fails_from", "-1"));
-    synchronized (DifficultFiles.class) {
-      writes++;
-      if (from >= 0 && writes > from && writes % 2 == 0) {
-        throw new IOException("503 Slow Down");
-      }
+    String refused = wanted.getProperty("fails_on", "");
+    if (!refused.isEmpty() && path.toUri().getPath().contains(refused)) {
+      throw new IOException("503 Slow Down");
     }
   }
 

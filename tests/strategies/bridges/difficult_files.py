@@ -42,7 +42,7 @@ class DifficultFiles:
         return f"difficult://{self.folder / 'files'}"
 
     def tell(self, **wanted: object) -> None:
-        """Say how it behaves from now on: ``delay_ms``, ``renames``, ``fails_from``."""
+        """Say how it behaves from now on: ``delay_ms``, ``renames``, ``fails_on``."""
         lines = [f"{name}={str(value).lower()}" for name, value in wanted.items()]
         unfinished = self.folder / "difficult.new"
         unfinished.write_text("\n".join([f"log={self.folder / 'requests'}", *lines]))
