@@ -298,6 +298,7 @@ _WORDS: Final[dict[str, tuple[str, Json]]] = {
     ),
     "cast": ("The type of the target field, by name.", {"type": "string"}),
     "decimals": ("The decimals of a number as text.", {"type": "integer", "minimum": 0, "maximum": MAX_DECIMALS}),
+    "times": ("What a number is multiplied by.", {"type": "number", "exclusiveMinimum": 0}),
     "unit": ("What a number counts that is or becomes a time.", {"enum": [*NANOS_BY_UNIT]}),
     "rounding": ("How a number is rounded, or exact.", {"enum": [each.value for each in Rounding]}),
     "null": ("What null becomes: error, or a value.", True),

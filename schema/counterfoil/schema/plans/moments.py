@@ -25,7 +25,7 @@ from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import FailureCode, shown
 from counterfoil.schema.plans.casts import CastRefused, bytes_of_scaled, decimal_of, is_beyond
 from counterfoil.schema.plans.model import Cast, Op, Recount, Rounding, Scalar, Shift
-from counterfoil.schema.plans.notation import NANOS_RANGE, zone_of
+from counterfoil.schema.plans.notation import NANOS_RANGE, offset_minutes, zone_of
 from counterfoil.schema.plans.rounding import rounded_ratio
 from counterfoil.schema.plans.types import NUMERIC, casts, is_instant, range_of, ticks_per_second, widens
 
@@ -65,16 +65,17 @@ class MomentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MomentWords:
-    """What a rule says about a conversion of times."""
+    """What a rule says about a conversion of times and numbers; ``times`` is what a number is multiplied by."""
 
     unit: str | None = None
     zone: str | None = None
     rounding: Rounding | None = None
+    times: Decimal | None = None
 
     @property
     def are_given(self) -> bool:
         """Whether the rule says anything."""
-        return (self.unit, self.zone, self.rounding) != (None, None, None)
+        return (self.unit, self.zone, self.rounding, self.times) != (None, None, None, None)
 
 
 NO_WORDS: Final = MomentWords()
@@ -136,6 +137,8 @@ def as_moment(op: Op, source: Scalar, target: Scalar, words: MomentWords) -> Con
     kinds = one, other
     if MomentKind.NUMBER not in kinds and kinds not in _PAIRS:
         return None
+    if words.unit is None and "string" in {source.word, target.word}:
+        return None  # a text is a number only where a unit says so
     if not words.are_given and (casts(source, target) or widens(source, target)):
         return None
     _check_unit(kinds, source, target, words)
@@ -145,6 +148,41 @@ def as_moment(op: Op, source: Scalar, target: Scalar, words: MomentWords) -> Con
     chain.shift(target)
     chain.leave(target)
     return chain.finished(target)
+
+
+def known_loss(source: Scalar, target: Scalar) -> str:
+    """Return what is lost by a cast of times that needs no word, as a clause; empty if nothing is."""
+    if source.word == "date-time" and is_instant(target):
+        return _NO_OFFSET
+    if is_instant(source) and is_instant(target) and nanos_of(target) > nanos_of(source):
+        return f"what is smaller than {_NAME_BY_NANOS[nanos_of(target)]} is not kept (floor)"
+    return ""
+
+
+_NO_OFFSET: Final = "the offset is not kept"
+_MULTIPLES: Final = frozenset({"int", "long", "uint32", "uint64", "double", "decimal"})
+"""The types that the multiple of a number may have."""
+
+
+def as_multiple(op: Op, source: Scalar, target: Scalar, words: MomentWords) -> ConvertedMoment | None:
+    """Return a number that a rule multiplies, exactly; None if it multiplies none. Raise ``MomentRefused``."""
+    if words.times is None:
+        return None
+    is_number = moment_kind(source) is moment_kind(target) is MomentKind.NUMBER
+    if not is_number or target.word not in _MULTIPLES or (words.unit, words.zone) != (None, None):
+        raise MomentRefused(f"times has no effect on {source} as {target}; leave it out")
+    ratio = Fraction(words.times) * (10**target.scale if target.word == "decimal" else 1)
+    may_lose = target.word != "double" and (source.word in _MAY_HAVE_DIGITS or ratio.denominator > 1)
+    if source.word == "decimal" and target.word != "double":
+        may_lose = (ratio / 10**source.scale).denominator > 1
+    if may_lose and words.rounding is None:
+        text = f"{source} times {words.times} as {target} may lose digits; say how it is rounded, such as"
+        raise MomentRefused(f"{text} rounding: half-up, or rounding: exact, so that it is an error", is_loss=True)
+    if words.rounding is not None and not may_lose:
+        raise MomentRefused(f"rounding has no effect on {source} as {target}; leave it out")
+    made = Recount(op, source, target, ratio.numerator, ratio.denominator, words.rounding or Rounding.EXACT)
+    is_cut = may_lose and words.rounding is not Rounding.EXACT
+    return ConvertedMoment(made, f"digits that {target} has not are not kept" if is_cut else "")
 
 
 def _check_unit(kinds: tuple[MomentKind, MomentKind], source: Scalar, target: Scalar, words: MomentWords) -> None:
@@ -219,7 +257,7 @@ class _Chain:
             rounding = Rounding.FLOOR
         self._is_rounded = self._words.rounding is not None
         self._op = Cast(self._op, self._now, made, rounding=None if rounding is Rounding.EXACT else rounding)
-        self._losses.append("the offset is not kept")
+        self._losses.append(_NO_OFFSET)
         self._now = made
 
     def shift(self, target: Scalar) -> None:
@@ -236,7 +274,7 @@ class _Chain:
             self._recount(_framed(unit, is_local=True), None, None)
         made = _framed(self._now, is_local=is_wanted_local)
         self._op = Shift(self._op, self._now, made, self._words.zone, is_local)
-        if not is_local:
+        if not is_local and wanted is _LOCAL and offset_minutes(self._words.zone) is None:
             self._losses.append("of an hour that the clock shows twice it is not kept which one it was")
         self._now = made
 

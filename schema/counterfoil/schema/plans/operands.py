@@ -69,8 +69,9 @@ def with_keys(op: Datum, key_of: Callable[[str], bytes]) -> Datum:
     if not is_dataclass(op) or isinstance(op, type):
         return op
     made = replace(op, **{member.name: with_keys(getattr(op, member.name), key_of) for member in fields(op)})
-    is_hash = isinstance(made, TextCall) and made.function == "hash"
-    return replace(made, key=key_of(str(made.arguments[0]))) if is_hash else made
+    if isinstance(made, TextCall) and made.function == "hash":
+        return replace(made, key=key_of(str(made.arguments[0])))
+    return made
 
 
 def may_fail(op: Op) -> bool:

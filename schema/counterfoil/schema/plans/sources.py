@@ -531,6 +531,7 @@ def _story_of_cast(cast: CastRule) -> str:
     words = [f"cast to {cast.to}"]
     words += [] if cast.decimals is None else [f"{cast.decimals} decimals"]
     moment = cast.moment
+    words += [] if moment.times is None else [f"times {moment.times}"]
     words += [] if moment.unit is None else [f"in {moment.unit}"]
     words += [] if moment.zone is None else [f"zone {moment.zone}"]
     words += [] if moment.rounding is None else [f"rounding {moment.rounding.value}"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from counterfoil.converter.engines.java.messages.operations import OBJECT, JavaPlace, MessageOperations, constant
+from counterfoil.converter.engines.java.conditions import OBJECT
+from counterfoil.converter.engines.java.messages.operations import JavaPlace, MessageOperations, constant
 from counterfoil.converter.engines.java.operations import JavaValue
 from counterfoil.converter.engines.java.source import ENGINE, JavaClass, block, quoted
 from counterfoil.converter.engines.protocol import EngineCannot
