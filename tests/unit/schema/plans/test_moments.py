@@ -63,8 +63,8 @@ def problem(source: Any, target: Any, **rule: Any) -> str:
 @pytest.mark.parametrize(
     ("source", "target", "rule", "words"),
     [
-        ("double", MILLIS, {"cast": "timestamp-millis"}, "double as timestamp-millis needs the unit of the number"),
-        ("double", MILLIS, {"cast": "timestamp-millis", "unit": "seconds"}, "may lose what is smaller than a millisecond"),
+        ("double", MILLIS, {"cast": "timestamp-millis"}, "needs the unit of the number"),
+        ("double", MILLIS, {"cast": "timestamp-millis", "unit": "seconds"}, "what is smaller than a millisecond"),
         (MILLIS, "long", {"cast": "long", "unit": "seconds"}, "say how it is rounded, such as rounding: floor"),
         (MILLIS, LOCAL, {"cast": "local-timestamp-millis"}, "needs a zone, such as zone: Europe/Paris"),
         (MILLIS, DATE, {"cast": "date"}, "timestamp-millis as date needs a zone"),
@@ -100,8 +100,8 @@ def test_what_a_rule_must_say_or_says_in_vain_is_a_problem(source: Any, target: 
 @pytest.mark.parametrize(
     ("source", "target", "rule", "note"),
     [
-        (MILLIS, "long", {"cast": "long", "unit": "seconds", "rounding": "floor"}, "smaller than a second is not kept (floor)"),
-        (MILLIS, "long", {"cast": "long", "unit": "seconds", "rounding": "exact"}, "with a part of a second is cast-failed"),
+        (MILLIS, "long", {"cast": "long", "unit": "seconds", "rounding": "floor"}, "than a second is not kept (floor)"),
+        (MILLIS, "long", {"cast": "long", "unit": "seconds", "rounding": "exact"}, "of a second is cast-failed"),
         (MILLIS, DATE, {"cast": "date", "zone": "UTC"}, "the time of day is not kept"),
         (MILLIS, LOCAL, {"cast": "local-timestamp-millis", "zone": "Europe/Paris"}, "it is not kept which one it was"),
         ("string", MILLIS, {"parse": "a", "as": "rfc3339"}, "the offset is not kept"),
