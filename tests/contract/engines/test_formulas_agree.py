@@ -132,3 +132,37 @@ def test_a_formula_has_one_meaning(language: SchemaType, seed: int, convert: Con
             assert spelt(found) == spelt(expected), (record, [each.text for each in made])
         else:
             assert found == expected, (record, [each.text for each in made])
+
+
+def text_answers(formulas: list[str], texts: list[str], convert: Convert) -> list[dict[str, Any]]:
+    """Return the results of formulas of one text, which are the same in both engines."""
+    source = parse_schema('{"type": "record", "name": "R", "fields": [{"name": "t", "type": "string"}]}')
+    target = target_of(SchemaType.AVRO, ["text"] * len(formulas))
+    rules = parse_rules({f"f{n}": {"expr": each} for n, each in enumerate(formulas)}, "rest")
+    plan = derive_plan(source, target, rules)
+    assert plan.is_complete, plan.problems
+    write = make_writer(pack(source), 7)
+    answers = check(Conversion(plan, {7: source}, 9), [write({"t": text}) for text in texts], convert)
+    assert all(failure is None for _, failure in answers)
+    return [read(SchemaType.AVRO, target, value or b"") for value, _ in answers]
+
+
+@pytest.mark.slow
+def test_every_character_has_the_letters_of_python(convert: Convert) -> None:
+    points = [point for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+    texts = ["".join(map(chr, points[start : start + 1024])) for start in range(0, len(points), 1024)]
+    words = [f"A\u03a3{chr(point)}B \u03a3{chr(point)}\u03a3" for point in range(0x2000)]
+    for text, made in zip(
+        [*texts, *words], text_answers(["lower(t)", "upper(t)"], [*texts, *words], convert), strict=True
+    ):
+        assert made == {"f0": text.lower(), "f1": text.upper()}
+
+
+@pytest.mark.slow
+def test_long_patterns_are_found_where_they_are(convert: Convert) -> None:
+    rng = random.Random(5)
+    olds = ["a" * 17, "aab" * 7, "ab" * 9 + "a", "é" * 9 + "a"]
+    texts = ["".join(rng.choices(["a", "b", "aab", "é", *olds], k=30)) for _ in range(300)]
+    formulas = [f"replace(t, '{old}', '<>')" for old in olds]
+    for text, made in zip(texts, text_answers(formulas, texts, convert), strict=True):
+        assert made == {f"f{n}": "<>".join(text.split(old)) for n, old in enumerate(olds)}
