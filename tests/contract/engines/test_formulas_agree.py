@@ -17,6 +17,7 @@ from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.rules import parse_rules
+from strategies.engines.conversions import class_in
 from strategies.engines.formulas import SECRET, SECRET_NAME, Failed, Made, formula, records
 from strategies.engines.java import check
 
@@ -166,3 +167,89 @@ def test_long_patterns_are_found_where_they_are(convert: Convert) -> None:
     formulas = [f"replace(t, '{old}', '<>')" for old in olds]
     for text, made in zip(texts, text_answers(formulas, texts, convert), strict=True):
         assert made == {f"f{n}": "<>".join(text.split(old)) for n, old in enumerate(olds)}
+
+
+def test_types_of_other_languages_stand_in_formulas(convert: Convert) -> None:
+    moment = {"type": "string", "format": "date-time"}
+    day = {"type": "string", "format": "date"}
+    properties = {"a": moment, "b": moment, "n": {"type": "number"}, "d": day, "e": day, "k": {"enum": ["X", "Y"]}}
+    source = parse_schema(json.dumps({"type": "object", "properties": properties}), SchemaType.JSON)
+    formulas = {
+        "earlier": ("boolean", "a < b"),
+        "first": ("text", "if a <= b then a else coalesce(b, a)"),
+        "same": ("boolean", "a = b or d = e"),
+        "day": ("text", "coalesce(d, e)"),
+        "half": ("double", "if n > 10 then n / 2 else n"),
+        "code": ("text", "if k = 'X' then lower(k) else concat(k, '-', trim(' y '))"),
+        "later": ("boolean", "not (d < e)"),
+    }
+    kinds = {"text": {"type": "string"}, "boolean": {"type": "boolean"}, "double": {"type": "number"}}
+    document = {"type": "object", "properties": {name: kinds[kind] for name, (kind, _) in formulas.items()}}
+    document["properties"]["first"] = moment
+    target = parse_schema(json.dumps(document), SchemaType.JSON)
+    rules = {name: {"expr": text, "else": None} for name, (_, text) in formulas.items()}
+    for problem in derive_plan(source, target, parse_rules(rules, "rest")).problems:
+        assert "else has no effect" in problem.text, problem
+        rules[problem.field].pop("else")
+    plan = derive_plan(source, target, parse_rules(rules, "rest"))
+    given: list[dict[str, Any]] = [
+        {
+            "a": "2026-01-31T12:00:00+01:00",
+            "b": "2026-01-31T11:00:00Z",
+            "n": 2**70,
+            "d": "2026-01-01",
+            "e": "2026-01-02",
+        },
+        {"a": "2026-01-31T12:00:00.1Z", "b": "2026-01-31T12:00:00.10000000000001Z", "n": 0.5, "k": "X"},
+        {"a": "2026-01-31T12:00:00Z", "n": -3, "d": "2026-02-30", "e": "2026-01-02", "k": "Y"},
+        {"b": "0001-01-01T00:00:00+01:00", "a": "9999-12-31T23:59:59Z", "n": 11, "d": "2026-01-03", "e": "2026-01-02"},
+    ]
+    answers = check(
+        Conversion(plan, {7: source}, 9), [b"\0\0\0\0\x07" + json.dumps(each).encode() for each in given], convert
+    )
+    made = [json.loads(value[5:]) for value, _ in answers if value is not None]
+    assert [each.get("earlier") for each in made] == [False, None, None, False]
+    assert [each.get("half") for each in made] == [2.0**69, 0.5, -3, 5.5]
+    assert [each.get("code") for each in made] == [None, "x", "Y-y", None]
+    assert [each.get("later") for each in made] == [False, None, None, True]
+
+
+def test_messages_of_protobuf_stand_in_formulas(convert: Convert) -> None:
+    source = parse_schema(
+        'syntax = "proto3"; import "google/protobuf/timestamp.proto"; import "google/protobuf/wrappers.proto"; '
+        "message R { google.protobuf.Timestamp a = 1; google.protobuf.Timestamp b = 2; uint64 u = 3; uint32 v = 4; "
+        "google.protobuf.StringValue s = 5; optional int64 o = 6; float f = 7; }",
+        SchemaType.PROTOBUF,
+    )
+    target = parse_schema(
+        'syntax = "proto3"; import "google/protobuf/timestamp.proto"; message T { google.protobuf.Timestamp last = 1; '
+        "optional bool is = 2; double d = 3; int64 n = 4; string t = 5; uint64 x = 6; }",
+        SchemaType.PROTOBUF,
+    )
+    rules = {
+        "last": {"expr": "if a > b then a else coalesce(b, a)"},
+        "is": {"expr": "u > v or s is null"},
+        "d": {"expr": "coalesce(u * 2, f) + v", "else": -1},
+        "n": {"expr": "coalesce(o, v)"},
+        "t": {"expr": "mask(concat(s, o), 2)", "null": "none"},
+        "x": {"from": "u", "cast": "uint64", "times": 3},
+    }
+    plan = derive_plan(source, target, parse_rules(rules, "rest"))
+    assert plan.is_complete, plan.problems
+    message = class_in(source.text)
+    made = []
+    for seconds, other, u, text in [(5, 4, 2**64 - 1, "é😀x"), (None, 4, 1, None), (4, 5, 2**62, "")]:
+        value = message(u=u, v=7, f=0.5)
+        if seconds is not None:
+            value.a.seconds = seconds
+            value.o = -(2**63)
+        value.b.seconds, value.b.nanos = other, 9
+        if text is not None:
+            value.s.value = text
+        made.append(b"\0\0\0\0\x07\0" + value.SerializeToString())
+    answers = check(Conversion(plan, {7: source}, 9), made, convert)
+    found = [class_in(target.text).FromString(value[6:]) for value, _ in answers if value is not None]
+    assert [(each.last.seconds, each.last.nanos) for each in found] == [(0, 0), (5, 9)]
+    assert [each.n for each in found] == [7, -(2**63)]
+    assert [each.t for each in found] == ["none", "*" * 18 + "08"]
+    assert [failure for _, failure in answers] == [("out-of-range", "x"), None, None]

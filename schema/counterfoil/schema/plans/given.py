@@ -356,7 +356,9 @@ class _Walk:
             case RequireValue() | Tag():
                 yield from self.of(op.of, _branch(op, node), place)
             case Otherwise():
-                yield from self._value(op.value, node, place, "else")
+                yield from self.of(op.of, node, place, has_null=has_null)
+                if op.value is not None or has_null:
+                    yield from self._value(op.value, node, place, "else")
             case MapBranches() | MapTagged() | FirstSet():
                 yield from self._each_part(op, node, place)
             case BuildRecord() | MapItems() | MapValues():
