@@ -27,7 +27,8 @@ from counterfoil.schema.plans.model import (
     ValueShape,
     Widen,
 )
-from counterfoil.schema.plans.moments import NO_WORDS, MomentRefused, MomentWords, as_moment, as_multiple, known_loss
+from counterfoil.schema.plans.moment_words import NO_WORDS, MomentWords
+from counterfoil.schema.plans.moments import MomentRefused, as_moment, as_multiple, known_loss
 from counterfoil.schema.plans.rules import NO_RULE, cast_words, decimals_of, rule_text
 from counterfoil.schema.plans.tree import (
     Leaf,

@@ -48,7 +48,7 @@ from counterfoil.schema.plans.derivations import derive_back, stored_plan
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.formulas import SOURCE_PATH_PATTERN, TARGET_PATH_PATTERN
 from counterfoil.schema.plans.model import ConversionPlan, Rounding
-from counterfoil.schema.plans.moments import NANOS_BY_UNIT
+from counterfoil.schema.plans.moment_words import NANOS_BY_UNIT
 from counterfoil.schema.plans.notation import MAX_DECIMALS
 from counterfoil.schema.plans.rules import FOLLOWING_BY_ORIGIN, NumberMeaning, PlanRules, parse_rules
 from counterfoil.schema.plans.tree import with_message

@@ -10,7 +10,7 @@ from typing import Final
 
 from counterfoil.schema.plans import PlanError, shown
 from counterfoil.schema.plans.model import Rounding
-from counterfoil.schema.plans.moments import NANOS_BY_UNIT, NO_WORDS, MomentWords
+from counterfoil.schema.plans.moment_words import NANOS_BY_UNIT, NO_WORDS, MomentWords
 from counterfoil.schema.plans.notation import MAX_DECIMALS, check_zone
 
 CAST_WORDS: Final = frozenset({"cast", "decimals", "rounding", "times", "unit", "zone"})

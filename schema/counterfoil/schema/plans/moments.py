@@ -25,21 +25,12 @@ from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import FailureCode, shown
 from counterfoil.schema.plans.casts import CastRefused, bytes_of_scaled, decimal_of, is_beyond
 from counterfoil.schema.plans.model import Cast, Op, Recount, Rounding, Scalar, Shift
+from counterfoil.schema.plans.moment_words import NANOS_BY_UNIT, MomentWords
 from counterfoil.schema.plans.notation import NANOS_RANGE, offset_minutes, zone_of
 from counterfoil.schema.plans.rounding import rounded_ratio
 from counterfoil.schema.plans.types import NUMERIC, casts, is_instant, range_of, ticks_per_second, widens
 
-_SECOND: Final = 1_000_000_000
-NANOS_BY_UNIT: Final = {
-    "nanos": 1,
-    "micros": 1_000,
-    "millis": 1_000_000,
-    "seconds": _SECOND,
-    "minutes": 60 * _SECOND,
-    "hours": 3_600 * _SECOND,
-    "days": 86_400 * _SECOND,
-}
-"""The units of numbers, by their names."""
+_SECOND: Final = NANOS_BY_UNIT["seconds"]
 _NAME_BY_NANOS: Final = {nanos: f"a {unit.rstrip('s')}" for unit, nanos in NANOS_BY_UNIT.items()} | {
     1: "a nanosecond", 1_000: "a microsecond", 1_000_000: "a millisecond", 3_600 * _SECOND: "an hour",
 }  # fmt: skip
@@ -61,24 +52,6 @@ class MomentKind(StrEnum):
     DATE = "date"
     TIME = "time of day"
     DURATION = "duration"
-
-
-@dataclass(frozen=True, slots=True)
-class MomentWords:
-    """What a rule says about a conversion of times and numbers; ``times`` is what a number is multiplied by."""
-
-    unit: str | None = None
-    zone: str | None = None
-    rounding: Rounding | None = None
-    times: Decimal | None = None
-
-    @property
-    def are_given(self) -> bool:
-        """Whether the rule says anything."""
-        return (self.unit, self.zone, self.rounding, self.times) != (None, None, None, None)
-
-
-NO_WORDS: Final = MomentWords()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,8 @@ from counterfoil.schema.plans.model import (
     TextCall,
     Widen,
 )
-from counterfoil.schema.plans.moments import MomentKind, MomentWords, meant_by_text, moment_kind, moment_of_text
+from counterfoil.schema.plans.moment_words import MomentWords
+from counterfoil.schema.plans.moments import MomentKind, meant_by_text, moment_kind, moment_of_text
 from counterfoil.schema.plans.notation import DATE_LETTERS, RFC3339
 from counterfoil.schema.plans.operands import may_fail
 from counterfoil.schema.plans.rules import (
