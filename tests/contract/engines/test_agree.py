@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from counterfoil.converter.engines.choice import ENGINES
+from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.engines.reference import ReferenceEngine
+from counterfoil.schema.languages.table import parse_schema
+from counterfoil.schema.plans.derive import derive_plan
+from counterfoil.schema.plans.rules import parse_rules
 from strategies.engines.cases import CASES, conversion_of, values_of
 
 if TYPE_CHECKING:
@@ -47,3 +53,16 @@ def test_every_engine_is_the_reference_in_a_query(name: str, spark: Any) -> None
     assert [(value, failure and failure[:2]) for value, failure in found] == [
         (value, failure and failure[:2]) for value, failure in expected
     ]
+
+
+@pytest.mark.parametrize("name", ["java", "reference"])
+def test_a_secret_reaches_the_tasks_of_a_query(name: str, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = parse_schema('{"type": "record", "name": "R", "fields": [{"name": "card", "type": "string"}]}')
+    plan = derive_plan(schema, schema, parse_rules({"card": {"expr": "hash(trim(card), 'SALT_OF_QUERY')"}}))
+    monkeypatch.setenv("SALT_OF_QUERY", "pepper")
+    engine = ENGINES[name](Conversion(plan, {7: schema}, 9))
+    monkeypatch.delenv("SALT_OF_QUERY")  # tasks may run where the variable is not set
+    ((value, failure),) = run(engine, [b"\0\0\0\0\x07\x0c 4111 "], spark)
+    made = hmac.new(b"pepper", b"4111", hashlib.sha256).hexdigest()
+    assert (value, failure) == (b"\0\0\0\0\x09\x80\x01" + made.encode(), None)
+    assert "pepper" not in getattr(getattr(engine, "source", None), "text", "")

@@ -20,7 +20,7 @@ SECRET_NAME: Final = "COUNTERFOIL_TEST_SALT"
 SECRET: Final = "pepper é"
 Meaning: TypeAlias = "Callable[[dict[str, Any]], Any]"
 
-LETTERS: Final = "aZ09 \t.,'-_:*ßİıΣσςǅǆﬁŉΐᾳﬀÅåé\u0301\u0345\u00ad\u200dΑΒ😀𐐀𐐨ꭰᏸ"
+LETTERS: Final = "aZ09 \t.,'-_:*ßİıΣσςǅǆﬁŉΐᾳﬀÅåé\u0301\u0345\u00ad\u200d\u0391\u0392😀𐐀𐐨ꭰᏸ"
 FIELDS: Final = {
     "long": ("n", "big", "maybe"),
     "double": ("km", "rate"),
@@ -73,8 +73,8 @@ def formula(rng: random.Random, kind: str, depth: int) -> Made:
     if depth <= 0 or rng.random() < 0.2:
         return _leaf(rng, kind)
     if kind == "moment":
-        return rng.choice([_choice, _coalesced])(rng, kind, depth)
-    makers = {
+        return _choice(rng, kind, depth) if rng.random() < 0.5 else _coalesced(rng, kind, depth)
+    makers: dict[str, list[Callable[[random.Random, str, int], Made]]] = {
         "long": [_arithmetic, _length, _choice, _coalesced],
         "double": [_arithmetic, _arithmetic, _choice, _coalesced],
         "text": [_text, _text, _split, _joined, _choice, _coalesced],
@@ -87,15 +87,16 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def _first(given: list[Any]) -> Any:
+    return given[0]
+
+
 def _leaf(rng: random.Random, kind: str) -> Made:
     if kind == "moment" or rng.random() < 0.7:
         name = rng.choice(FIELDS[kind])
-        if kind == "double":
-            return Made(
-                name, lambda record: _finite(record[name]), (lambda record: record[name],), lambda given: given[0]
-            )
-        leaf = (lambda record: record[name],)
-        return Made(name, leaf[0], leaf, lambda given: given[0])
+        leaves: tuple[Meaning, ...] = (lambda record: record[name],)
+        meaning = leaves[0] if kind != "double" else (lambda record: _finite(record[name]))
+        return Made(name, meaning, leaves, _first)
     value: Any = {
         "long": lambda: rng.choice([0, 1, 3, 10**6]),
         "double": lambda: rng.choice([0.5, 1.5e2, 3.0]),
@@ -117,7 +118,7 @@ def _finite(value: float | None) -> float | None:
 
 def _operand(made: Made) -> Made:
     """Return a formula as an operand: arithmetic as it is, anything else as one value."""
-    return made if made.compute is not None else Made(made.text, made.meaning, (made.meaning,), lambda given: given[0])
+    return made if made.compute is not None else Made(made.text, made.meaning, (made.meaning,), _first)
 
 
 def _arithmetic(rng: random.Random, kind: str, depth: int) -> Made:

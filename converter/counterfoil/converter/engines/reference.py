@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.converter.engines.lookup import WriterLookup, recipe_from_driver
 from counterfoil.converter.engines.protocol import CONVERTED_KEY, FAILURE_TYPE, KEY, Conversion, Engine, EngineCannot
+from counterfoil.converter.engines.secrets import secrets_of
 from counterfoil.converter.messages.table import Packed, make_reader, make_writer, pack
 from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, FailureCode, PlanUnfinished
 from counterfoil.schema.plans.derivations import resolution_conflicts
 from counterfoil.schema.plans.evaluate import compile_op
 from counterfoil.schema.plans.model import Op
-from counterfoil.schema.plans.operands import secrets_in, with_keys
-from counterfoil.schema.plans.text_functions import secret_of
+from counterfoil.schema.plans.operands import with_keys
 from counterfoil.schema.texts import counted
 from counterfoil.schema.wire import ID_PREFIX_BYTES, MAGIC_ID
 
@@ -123,7 +123,8 @@ def recipe_of(conversion: Conversion) -> RecordRecipe:
     for schema_id, writer in conversion.writer_by_id.items():
         for path, why in resolution_conflicts(writer, plan.source):
             raise EngineCannot("reference", field=f"{path} (schema id {schema_id})", why=why)
-    root = with_keys(plan.root, secret_of) if any(True for _ in secrets_in(plan.root)) else plan.root
+    secrets = secrets_of(plan.root)
+    root = with_keys(plan.root, secrets.__getitem__) if secrets else plan.root
     return RecordRecipe(
         root,
         pack(plan.source),

@@ -25,7 +25,8 @@ from counterfoil.schema.plans.model import (
     Tag,
     Widen,
 )
-from counterfoil.schema.plans.moments import NO_WORDS, MomentRefused, MomentWords, as_moment
+from counterfoil.schema.plans.moment_words import NO_WORDS, MomentWords
+from counterfoil.schema.plans.moments import MomentRefused, as_moment, as_multiple, known_loss
 from counterfoil.schema.plans.rules import cast_words, decimals_of, rule_text
 from counterfoil.schema.plans.tree import (
     Leaf,
@@ -141,6 +142,7 @@ class Assigner:
         ):
             return None
         is_rounded = cast is not None and cast.decimals is not None and self._rounds_decimals
+        is_rounded = is_rounded or (cast is not None and cast.moment.times is not None)
         if (same_values(source_type, target_type) and not is_rounded) or (
             self._resolving and isinstance(target_type, Opaque)
         ):
@@ -151,8 +153,14 @@ class Assigner:
         source, wanted = scalar_of(source_type), scalar_of(target_type)
         if self._resolving and _is_enum(source_type) and _is_enum(target_type):
             return _resolved_enum(value.op, source_type, target_type)
-        if cast is not None and (numbered := _by_numbers(value.op, source_type, target_type)) is not None:
+        numbered = _by_numbers(value.op, source_type, target_type)
+        if numbered is not None and cast is not None and not cast.moment.are_given:
             return numbered
+        if numbered is not None:
+            rule = self._rule(value, source, wanted, target) if source and wanted else ""
+            text = f"{describe(source_type)} as {describe(target_type)} needs a rule such as {rule}"
+            self._problem(ProblemKind.LOSSY, where, f"{text}, which takes the numbers of its symbols")
+            return None
         if source is None or wanted is None:
             self._problem(
                 ProblemKind.WRONG_TYPE, where, f"{describe(source_type)} cannot become {describe(target_type)}"
@@ -175,8 +183,11 @@ class Assigner:
     def _rounds(self, cast: CastRule, source: Node, target: Node, where: str) -> bool:
         """Return whether the words beside a cast have an effect, if there are any; else report it."""
         given, wanted = scalar_of(source), scalar_of(target)
-        if cast.moment.are_given and (given is None or wanted is None or same_values(source, target)):
-            word = next(word for word in ("unit", "zone", "rounding") if getattr(cast.moment, word) is not None)
+        is_same = given is None or wanted is None or (same_values(source, target) and cast.moment.times is None)
+        if cast.moment.are_given and is_same:
+            word = next(
+                word for word in ("unit", "zone", "rounding", "times") if getattr(cast.moment, word) is not None
+            )
             text = f"{word} has no effect on {describe(source)} as {describe(target)}; leave it out"
             self._problem(ProblemKind.WRONG_TYPE, where, text)
             return False
@@ -228,6 +239,8 @@ class Assigner:
             return None
         if not keeps_meaning(source, target) or decimals is not None or rounding is not None:
             self.lossy(where)
+        if not self._resolving and (loss := known_loss(source, target)):
+            self._note(f"{where}: {source} as {target}: {loss}")
         if rounds(source, target) and self._rounds_decimals:
             return Cast(value.op, source, target, rounded=decimals, rounding=rounding)
         return Cast(value.op, source, target, decimals, rounding=rounding)
@@ -237,7 +250,7 @@ class Assigner:
     ) -> tuple[bool, Op | None]:
         """Return whether a time becomes another one or a number, or should, and if so the operation."""
         try:
-            made = as_moment(value.op, source, target, words)
+            made = as_multiple(value.op, source, target, words) or as_moment(value.op, source, target, words)
         except MomentRefused as refused:
             self._problem(ProblemKind.LOSSY if refused.is_loss else ProblemKind.WRONG_TYPE, where, refused.text)
             return True, None
@@ -246,6 +259,8 @@ class Assigner:
                 self.lossy(where)
                 self._note(f"{where}: {source} as {target}: {made.loss}")
             return True, made.op
+        if not casts(source, target) and not widens(source, target):
+            return False, None
         unused = [word for word in ("unit", "zone") if getattr(words, word) is not None]
         if words.rounding is not None and not takes_rounding(source, target):
             unused.append("rounding")
@@ -389,7 +404,7 @@ def _resolved_enum(op: Op, writer: Leaf, reader: Leaf) -> Op:
 
 
 def _by_numbers(op: Op, source: Node, target: Node) -> Lookup | None:
-    """Return the number of an enum's symbol, or the symbol of a number; None if there is no such conversion."""
+    """Return the number of an enum's symbol, or the symbol of a number, of several the first; None for other types."""
     if not isinstance(source, Leaf) or not isinstance(target, Leaf):
         return None
     if _is_enum(source) and source.numbers and target.scalar.word in _NUMBERS_OF_SYMBOLS:

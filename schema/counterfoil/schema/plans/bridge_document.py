@@ -48,7 +48,7 @@ from counterfoil.schema.plans.derivations import derive_back, stored_plan
 from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.formulas import SOURCE_PATH_PATTERN, TARGET_PATH_PATTERN
 from counterfoil.schema.plans.model import ConversionPlan, Rounding
-from counterfoil.schema.plans.moments import NANOS_BY_UNIT
+from counterfoil.schema.plans.moment_words import NANOS_BY_UNIT
 from counterfoil.schema.plans.notation import MAX_DECIMALS
 from counterfoil.schema.plans.rules import FOLLOWING_BY_ORIGIN, NumberMeaning, PlanRules, parse_rules
 from counterfoil.schema.plans.tree import with_message
@@ -298,6 +298,7 @@ _WORDS: Final[dict[str, tuple[str, Json]]] = {
     ),
     "cast": ("The type of the target field, by name.", {"type": "string"}),
     "decimals": ("The decimals of a number as text.", {"type": "integer", "minimum": 0, "maximum": MAX_DECIMALS}),
+    "times": ("What a number is multiplied by.", {"type": "number", "exclusiveMinimum": 0}),
     "unit": ("What a number counts that is or becomes a time.", {"enum": [*NANOS_BY_UNIT]}),
     "rounding": ("How a number is rounded, or exact.", {"enum": [each.value for each in Rounding]}),
     "null": ("What null becomes: error, or a value.", True),

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 from counterfoil.schema.plans import PlanError, shown
 from counterfoil.schema.plans.model import Rounding
-from counterfoil.schema.plans.moments import NANOS_BY_UNIT, NO_WORDS, MomentWords
+from counterfoil.schema.plans.moment_words import NANOS_BY_UNIT, NO_WORDS, MomentWords
 from counterfoil.schema.plans.notation import MAX_DECIMALS, check_zone
 
-CAST_WORDS: Final = frozenset({"cast", "decimals", "rounding", "unit", "zone"})
+CAST_WORDS: Final = frozenset({"cast", "decimals", "rounding", "times", "unit", "zone"})
 """The words that say how a value becomes the type of the target."""
-_BESIDE_CAST: Final = ("decimals", "rounding", "unit", "zone")
+_BESIDE_CAST: Final = ("decimals", "rounding", "times", "unit", "zone")
+_MOST_DIGITS: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,24 @@ def parse_cast(given: Mapping[str, object], spelt: str) -> CastRule | None:
         raise PlanError(
             f"decimals: {shown(decimals)}", field=spelt, expected=f"a number from 0 to {MAX_DECIMALS}", word="decimals"
         )
-    return CastRule(
-        given["cast"], decimals, MomentWords(_unit(given, spelt), _zone(given, spelt), rounding_of(given, spelt))
+    words = MomentWords(_unit(given, spelt), _zone(given, spelt), rounding_of(given, spelt), _times(given, spelt))
+    return CastRule(given["cast"], decimals, words)
+
+
+def _times(given: Mapping[str, object], spelt: str) -> Decimal | None:
+    """Return what a number is multiplied by, exactly as it is written."""
+    if "times" not in given:
+        return None
+    times = given["times"]
+    if not isinstance(times, bool) and isinstance(times, int | float) and math.isfinite(times) and times > 0:
+        made = Decimal(repr(times))
+        if max(abs(made.adjusted()), -int(made.as_tuple().exponent)) <= _MOST_DIGITS:
+            return made
+    raise PlanError(
+        f"times: {shown(times)}",
+        field=spelt,
+        expected=f"a positive number of at most {_MOST_DIGITS} digits",
+        word="times",
     )
 
 

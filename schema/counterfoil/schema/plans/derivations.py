@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from counterfoil.schema.parsed import ParsedSchema
 from counterfoil.schema.plans.assign import DECIMALS
 from counterfoil.schema.plans.derive import Deriver, derive_plan
-from counterfoil.schema.plans.formulas import BranchSegment, Path, has_inner_scope, spell
+from counterfoil.schema.plans.formulas import BranchSegment, Path, has_inner_scope, scope_of, spell
 from counterfoil.schema.plans.model import (
     BuildRecord,
     Cast,
@@ -160,9 +160,7 @@ def _sources(there: ConversionPlan, rules: PlanRules) -> Iterator[tuple[str, lis
 
 def _spelt_in(target: Path, path: Path) -> str:
     """Return the path that a rule reads from the whole record on: it starts where the scope of the target starts."""
-    around = target
-    while around and not has_inner_scope(around[-1:]):
-        around = around[:-1]
+    around = scope_of(target)
     is_itself = bool(around) and path == (ITSELF,)
     return spell(around if is_itself else (*around, *path))
 

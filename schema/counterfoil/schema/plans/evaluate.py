@@ -12,7 +12,16 @@ from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import ConversionError, FailureCode, PlanUnfinished, shown
 from counterfoil.schema.plans.branches import SHAPE_BY_CLASS, value_of_branch
 from counterfoil.schema.plans.casts import CastRefused, cast_function, widen_function
-from counterfoil.schema.plans.expressions import Binary, Expression, FieldValue, Negate, Number, paths_of, result_of
+from counterfoil.schema.plans.expressions import (
+    Binary,
+    Call,
+    Expression,
+    FieldValue,
+    Negate,
+    Number,
+    paths_of,
+    result_of,
+)
 from counterfoil.schema.plans.formulas import BranchSegment, Path, spell
 from counterfoil.schema.plans.levels import current_levels, levels_of_plan
 from counterfoil.schema.plans.model import (
@@ -121,6 +130,8 @@ def _compile(expression: Expression, kind_by_path: dict[Path, str]) -> Callable[
         left, right = _compile(expression.left, kind_by_path), _compile(expression.right, kind_by_path)
         reckon = (_LONG if is_long else _DOUBLE)[expression.sign]
         return lambda numbers: reckon(left(numbers), right(numbers))
+    if not isinstance(expression, Negate | Call):
+        raise TypeError(expression)
     inner = _compile(expression.of, kind_by_path)
     turn = _negated if isinstance(expression, Negate) else _FUNCTIONS[expression.function]
     return lambda numbers: turn(inner(numbers))

@@ -36,6 +36,7 @@ from counterfoil.schema.plans.formulas import source_path
 NUMBER_FUNCTIONS: Final = ("round", "floor", "ceil", "abs")
 MAX_DEPTH: Final = 50
 MAX_LENGTH: Final = 2000
+MAX_OPERATORS: Final = 250
 MAX_WIDTH: Final = 1_000
 MAX_PLACE: Final = 2**31 - 1
 """The largest width of a padded text, and the longest text in a call."""
@@ -294,6 +295,7 @@ class _Parser:
         self._tokens = tokens
         self._next = 0
         self._depth = 0
+        self._operators = 0
 
     def parse(self) -> Expression:
         whole = self._formula()
@@ -308,6 +310,14 @@ class _Parser:
         token = self._peek()
         self._next += 1
         return token
+
+    def _operator(self) -> str:
+        """Take an operator, of which a formula has not too many: each is a level of what is made of it."""
+        self._operators += 1
+        if self._operators > MAX_OPERATORS:
+            position, expected = self._peek().position, f"at most {MAX_OPERATORS} operators"
+            raise ExpressionError("the formula goes on", position=position, expected=expected)
+        return self._take().text
 
     def _is(self, *texts: str) -> bool:
         """Return whether the next token is one of the words or signs."""
@@ -346,13 +356,13 @@ class _Parser:
     def _either(self) -> Expression:
         left = self._both()
         while self._is("or"):
-            left = Combination(self._take().text, left, self._both())
+            left = Combination(self._operator(), left, self._both())
         return left
 
     def _both(self) -> Expression:
         left = self._test()
         while self._is("and"):
-            left = Combination(self._take().text, left, self._test())
+            left = Combination(self._operator(), left, self._test())
         return left
 
     def _test(self) -> Expression:
@@ -379,13 +389,13 @@ class _Parser:
     def _sum(self) -> Expression:
         left = self._product()
         while self._is("+", "-"):
-            left = Binary(self._take().text, left, self._product())
+            left = Binary(self._operator(), left, self._product())
         return left
 
     def _product(self) -> Expression:
         left = self._unary()
         while self._is("*", "/"):
-            left = Binary(self._take().text, left, self._unary())
+            left = Binary(self._operator(), left, self._unary())
         return left
 
     def _unary(self) -> Expression:

@@ -1,7 +1,8 @@
 """The types of formulas, and the operations that they are: what every part of a formula is, before any record is read.
 
 ======================  ==============================================================================================
-``long``, ``double``    numbers; a long beside a double becomes one. Numbers of more than 64 bits are doubles
+``long``, ``double``    numbers; a long beside a double becomes one. Decimals, and numbers of more than 64 bits, are
+                        the doubles nearest to them
 ``text``                texts, enums and UUIDs
 ``boolean``             conditions
 any other scalar        points in time, dates and the like: only of their own type, in choices and comparisons
@@ -125,14 +126,16 @@ class _Typer:
                 test = IsNull(self.typed(of).op)
                 return TypedFormula(Not(test) if is_not else test, BOOLEAN)
             case Choice(condition, then, otherwise):
-                parts, scalar = _alike([self.typed(then), self.typed(otherwise)], "then and else")
-                return TypedFormula(Choose(self._truth(condition, "if"), *parts), scalar)
+                (one, other), scalar = _alike([self.typed(then), self.typed(otherwise)], "then and else")
+                return TypedFormula(Choose(self._truth(condition, "if"), one, other), scalar)
         raise WrongFormula(f"{describe_formula(expression)} is no formula")
 
     def _field(self, expression: FieldValue) -> TypedFormula:
         scalar = self._scalar_at(expression.path)
         if scalar.word in _LONGS:
             return TypedFormula(Read(expression.path), LONG)
+        if scalar.word == "decimal":
+            return TypedFormula(Cast(Read(expression.path), scalar, DOUBLE), DOUBLE)
         if scalar.word not in NUMERIC:
             return TypedFormula(Read(expression.path), scalar)
         is_real = scalar.base in {"float", "double"}
@@ -163,9 +166,12 @@ class _Typer:
             raise WrongFormula(f"{spell_in_formula(path)} is {scalar}; expected a number")
         return "long" if scalar.word in _LONGS else "double"
 
+    def _is_decimal(self, expression: FieldValue) -> bool:
+        return self._scalar_at(expression.path).word == "decimal"
+
     def _lifted(self, expression: Expression, operands: dict[Path, tuple[Op, str]]) -> Expression:
         """Return arithmetic with a path for each part that is none; ``operands`` gets what is there."""
-        if is_arithmetic(expression):
+        if isinstance(expression, Number) or (isinstance(expression, FieldValue) and not self._is_decimal(expression)):
             return expression
         if isinstance(expression, Negate | Call):
             return replace(expression, of=self._lifted(expression.of, operands))
@@ -186,11 +192,11 @@ class _Typer:
         if any(side.scalar is None for side in sides):
             raise WrongFormula("a comparison with null is always null; write is null, or is not null")
         left, right = map(_comparable, sides)
-        parts, scalar = _alike([left, right], f"the sides of {expression.sign}")
+        (one, other), scalar = _alike([left, right], f"the sides of {expression.sign}")
         kind = _kind_of(scalar)
         if kind is None or (kind == "boolean" and expression.sign not in _EQUALITY):
             raise WrongFormula(f"{expression.sign}: {scalar} cannot be compared so")
-        return TypedFormula(Compare(expression.sign, *parts, kind), BOOLEAN)
+        return TypedFormula(Compare(expression.sign, one, other, kind), BOOLEAN)
 
     # -- functions
 

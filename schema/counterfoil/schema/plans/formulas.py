@@ -118,6 +118,14 @@ def has_inner_scope(path: Path) -> bool:
     return any(segment in _ELEMENTS or isinstance(segment, BranchSegment) for segment in path)
 
 
+def scope_of(path: Path) -> Path:
+    """Return the part of a target path after which source paths start anew: the last element or branch in it."""
+    around = path
+    while around and not has_inner_scope(around[-1:]):
+        around = around[:-1]
+    return around
+
+
 def spell_in_formula(path: Iterable[str]) -> str:
     """Return the text of a source path in a formula, where names that are no words need quotes.
 

@@ -266,7 +266,8 @@ class _Walk:
             case RequireValue() | Tag():
                 yield from self.of(op.of, _branch(op, node), place)
             case Otherwise():
-                yield from self._value(op.value, node, place, "else")
+                yield from self.of(op.of, node, place, has_null=has_null)
+                yield from self._else(op, node, place, has_null=has_null)
             case MapBranches() | MapTagged() | FirstSet() | BranchByValue():
                 yield from self._each_part(op, node, place)
             case Define():
@@ -277,6 +278,10 @@ class _Walk:
                 yield from self._parts(op, node, place)
             case _:
                 yield from self._computed(op, node, place)
+
+    def _else(self, op: Otherwise, node: Node, place: Place, *, has_null: bool) -> Iterator[RefusedValue]:
+        if op.value is not None or has_null:
+            yield from self._value(op.value, node, place, "else")
 
     def _how(self, place: Place) -> str:
         return self._how_by_field.get(spell(place), "value")

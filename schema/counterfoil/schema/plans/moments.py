@@ -25,21 +25,12 @@ from counterfoil.schema.datum import Datum
 from counterfoil.schema.plans import FailureCode, shown
 from counterfoil.schema.plans.casts import CastRefused, bytes_of_scaled, decimal_of, is_beyond
 from counterfoil.schema.plans.model import Cast, Op, Recount, Rounding, Scalar, Shift
-from counterfoil.schema.plans.notation import NANOS_RANGE, zone_of
+from counterfoil.schema.plans.moment_words import NANOS_BY_UNIT, MomentWords
+from counterfoil.schema.plans.notation import NANOS_RANGE, offset_minutes, zone_of
 from counterfoil.schema.plans.rounding import rounded_ratio
 from counterfoil.schema.plans.types import NUMERIC, casts, is_instant, range_of, ticks_per_second, widens
 
-_SECOND: Final = 1_000_000_000
-NANOS_BY_UNIT: Final = {
-    "nanos": 1,
-    "micros": 1_000,
-    "millis": 1_000_000,
-    "seconds": _SECOND,
-    "minutes": 60 * _SECOND,
-    "hours": 3_600 * _SECOND,
-    "days": 86_400 * _SECOND,
-}
-"""The units of numbers, by their names."""
+_SECOND: Final = NANOS_BY_UNIT["seconds"]
 _NAME_BY_NANOS: Final = {nanos: f"a {unit.rstrip('s')}" for unit, nanos in NANOS_BY_UNIT.items()} | {
     1: "a nanosecond", 1_000: "a microsecond", 1_000_000: "a millisecond", 3_600 * _SECOND: "an hour",
 }  # fmt: skip
@@ -61,23 +52,6 @@ class MomentKind(StrEnum):
     DATE = "date"
     TIME = "time of day"
     DURATION = "duration"
-
-
-@dataclass(frozen=True, slots=True)
-class MomentWords:
-    """What a rule says about a conversion of times."""
-
-    unit: str | None = None
-    zone: str | None = None
-    rounding: Rounding | None = None
-
-    @property
-    def are_given(self) -> bool:
-        """Whether the rule says anything."""
-        return (self.unit, self.zone, self.rounding) != (None, None, None)
-
-
-NO_WORDS: Final = MomentWords()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +110,8 @@ def as_moment(op: Op, source: Scalar, target: Scalar, words: MomentWords) -> Con
     kinds = one, other
     if MomentKind.NUMBER not in kinds and kinds not in _PAIRS:
         return None
+    if words.unit is None and "string" in {source.word, target.word}:
+        return None  # a text is a number only where a unit says so
     if not words.are_given and (casts(source, target) or widens(source, target)):
         return None
     _check_unit(kinds, source, target, words)
@@ -145,6 +121,41 @@ def as_moment(op: Op, source: Scalar, target: Scalar, words: MomentWords) -> Con
     chain.shift(target)
     chain.leave(target)
     return chain.finished(target)
+
+
+def known_loss(source: Scalar, target: Scalar) -> str:
+    """Return what is lost by a cast of times that needs no word, as a clause; empty if nothing is."""
+    if source.word == "date-time" and is_instant(target):
+        return _NO_OFFSET
+    if is_instant(source) and is_instant(target) and nanos_of(target) > nanos_of(source):
+        return f"what is smaller than {_NAME_BY_NANOS[nanos_of(target)]} is not kept (floor)"
+    return ""
+
+
+_NO_OFFSET: Final = "the offset is not kept"
+_MULTIPLES: Final = frozenset({"int", "long", "uint32", "uint64", "double", "decimal"})
+"""The types that the multiple of a number may have."""
+
+
+def as_multiple(op: Op, source: Scalar, target: Scalar, words: MomentWords) -> ConvertedMoment | None:
+    """Return a number that a rule multiplies, exactly; None if it multiplies none. Raise ``MomentRefused``."""
+    if words.times is None:
+        return None
+    is_number = moment_kind(source) is moment_kind(target) is MomentKind.NUMBER
+    if not is_number or target.word not in _MULTIPLES or (words.unit, words.zone) != (None, None):
+        raise MomentRefused(f"times has no effect on {source} as {target}; leave it out")
+    ratio = Fraction(words.times) * (10**target.scale if target.word == "decimal" else 1)
+    may_lose = target.word != "double" and (source.word in _MAY_HAVE_DIGITS or ratio.denominator > 1)
+    if source.word == "decimal" and target.word != "double":
+        may_lose = (ratio / 10**source.scale).denominator > 1
+    if may_lose and words.rounding is None:
+        text = f"{source} times {words.times} as {target} may lose digits; say how it is rounded, such as"
+        raise MomentRefused(f"{text} rounding: half-up, or rounding: exact, so that it is an error", is_loss=True)
+    if words.rounding is not None and not may_lose:
+        raise MomentRefused(f"rounding has no effect on {source} as {target}; leave it out")
+    made = Recount(op, source, target, ratio.numerator, ratio.denominator, words.rounding or Rounding.EXACT)
+    is_cut = may_lose and words.rounding is not Rounding.EXACT
+    return ConvertedMoment(made, f"digits that {target} has not are not kept" if is_cut else "")
 
 
 def _check_unit(kinds: tuple[MomentKind, MomentKind], source: Scalar, target: Scalar, words: MomentWords) -> None:
@@ -219,7 +230,7 @@ class _Chain:
             rounding = Rounding.FLOOR
         self._is_rounded = self._words.rounding is not None
         self._op = Cast(self._op, self._now, made, rounding=None if rounding is Rounding.EXACT else rounding)
-        self._losses.append("the offset is not kept")
+        self._losses.append(_NO_OFFSET)
         self._now = made
 
     def shift(self, target: Scalar) -> None:
@@ -236,7 +247,7 @@ class _Chain:
             self._recount(_framed(unit, is_local=True), None, None)
         made = _framed(self._now, is_local=is_wanted_local)
         self._op = Shift(self._op, self._now, made, self._words.zone, is_local)
-        if not is_local:
+        if not is_local and wanted is _LOCAL and offset_minutes(self._words.zone) is None:
             self._losses.append("of an hour that the clock shows twice it is not kept which one it was")
         self._now = made
 

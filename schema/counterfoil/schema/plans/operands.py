@@ -33,6 +33,7 @@ from counterfoil.schema.plans.model import (
 )
 from counterfoil.schema.plans.types import WHOLE
 
+_EXPRESSION = "expression"  # arithmetic, which has no operations in it
 _SAFE_AS_TEXT = frozenset({*WHOLE, "boolean"})
 
 
@@ -65,7 +66,8 @@ def secrets_in(op: object) -> Iterator[str]:
             yield from secrets_in(each)
     elif is_dataclass(op):
         for member in fields(op):
-            yield from secrets_in(getattr(op, member.name))
+            if member.name != _EXPRESSION:
+                yield from secrets_in(getattr(op, member.name))
 
 
 def with_keys(op: Datum, key_of: Callable[[str], bytes]) -> Datum:
@@ -74,9 +76,11 @@ def with_keys(op: Datum, key_of: Callable[[str], bytes]) -> Datum:
         return tuple(with_keys(each, key_of) for each in op)
     if not is_dataclass(op) or isinstance(op, type):
         return op
-    made = replace(op, **{member.name: with_keys(getattr(op, member.name), key_of) for member in fields(op)})
-    is_hash = isinstance(made, TextCall) and made.function == "hash"
-    return replace(made, key=key_of(str(made.arguments[0]))) if is_hash else made
+    parts = {member.name: getattr(op, member.name) for member in fields(op) if member.name != _EXPRESSION}
+    made = replace(op, **{name: with_keys(part, key_of) for name, part in parts.items()})
+    if isinstance(made, TextCall) and made.function == "hash":
+        return replace(made, key=key_of(str(made.arguments[0])))
+    return made
 
 
 def may_fail(op: Op) -> bool:

@@ -14,6 +14,13 @@ The rules of a bridge document look like this::
       origin:         {const: bridge}
       total_amount:   {from: total_amount, cast: float}
       price:          {from: amount, cast: string, decimals: 2}
+      cents:          {from: amount, cast: long, times: 100, rounding: half-even}
+      begun_at:       {from: begun, cast: timestamp-millis, unit: seconds}
+      day:            {from: pickup_at, cast: date, zone: Europe/Paris}
+      sent_at:        {parse: sent, as: rfc3339, rounding: floor, else: null}   # else without a table: where it fails
+      size:           {expr: "if km > 10 then 'far' else 'near'"}
+      card:           {expr: "hash(card, 'CARD_SALT')"}                # with a secret of the environment
+      code:           {from: country, lookup: {de: 49}, ignore_case: true, else: error}
       codes[]:        {from: value, lookup: {NEW: FRESH}, else: keep} # each item of an array that is no record
       payment<Card>:  {to: <Payment>}                                 # a branch of a union; to: error, null, drop
       payment<Card>.number: {from: pan}

@@ -34,7 +34,8 @@ from counterfoil.schema.plans.model import (
     TextCall,
     Widen,
 )
-from counterfoil.schema.plans.moments import MomentKind, MomentWords, meant_by_text, moment_kind, moment_of_text
+from counterfoil.schema.plans.moment_words import MomentWords
+from counterfoil.schema.plans.moments import MomentKind, meant_by_text, moment_kind, moment_of_text
 from counterfoil.schema.plans.notation import DATE_LETTERS, RFC3339
 from counterfoil.schema.plans.operands import may_fail
 from counterfoil.schema.plans.recursion import with_paths
@@ -393,6 +394,7 @@ def _story_of_cast(cast: CastRule) -> str:
     words = [f"cast to {cast.to}"]
     words += [] if cast.decimals is None else [f"{cast.decimals} decimals"]
     moment = cast.moment
+    words += [] if moment.times is None else [f"times {moment.times}"]
     words += [] if moment.unit is None else [f"in {moment.unit}"]
     words += [] if moment.zone is None else [f"zone {moment.zone}"]
     words += [] if moment.rounding is None else [f"rounding {moment.rounding.value}"]

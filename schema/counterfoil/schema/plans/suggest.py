@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -12,7 +12,7 @@ from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.plans import PlanError
 from counterfoil.schema.plans import value_counts as distributions
 from counterfoil.schema.plans.derive import derive_plan
-from counterfoil.schema.plans.formulas import Path, spell, spell_in_formula, target_path
+from counterfoil.schema.plans.formulas import Path, scope_of, spell, spell_in_formula, target_path
 from counterfoil.schema.plans.model import ConversionPlan, ProblemKind, Scalar
 from counterfoil.schema.plans.rules import PlanRules, cast_words, parse_rules
 from counterfoil.schema.plans.scopes import SourceScope
@@ -338,7 +338,21 @@ class _Suggester:
     def _rules_from(
         self, source: tuple[str, ...], target: tuple[str, ...], score: float, why: str
     ) -> Iterator[Suggestion]:
-        """Yield the rules that convert a source field to a target field."""
+        """Yield the rules that convert a source field to a target field; inside a branch, both are of the same one."""
+        around = scope_of(target)
+        if source[: len(around)] != around:
+            return
+        for each in self._whole_rules_from(source, target, score, why):
+            inside = {
+                word: spell(source[len(around) :]) if value == spell(source) else value
+                for word, value in each.rule.items()
+            }
+            yield replace(each, rule=inside)
+
+    def _whole_rules_from(
+        self, source: tuple[str, ...], target: tuple[str, ...], score: float, why: str
+    ) -> Iterator[Suggestion]:
+        """Yield the rules with the path of the source from the whole record on."""
         given, wanted = self._source.type_at(source), self._target.type_at(target)
         if given is None or wanted is None:
             return

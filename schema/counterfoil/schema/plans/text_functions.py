@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
@@ -46,14 +45,6 @@ class SecretMissing(CounterfoilError):
             "that other programs hash with"
         )
         self.name = name
-
-
-def secret_of(name: str) -> bytes:
-    """Return the secret of a name as bytes; raise ``SecretMissing``."""
-    found = os.environ.get(name, "")
-    if not found:
-        raise SecretMissing(name)
-    return found.encode(errors="surrogateescape")
 
 
 def text_function(op: TextCall) -> TextTurn:
@@ -115,7 +106,9 @@ def _mask(op: TextCall) -> TextTurn:
 
 
 def _hash(op: TextCall) -> TextTurn:
-    key = secret_of(str(op.arguments[0])) if op.key is None else op.key
+    key = op.key
+    if key is None:
+        raise SecretMissing(str(op.arguments[0]))
     return lambda text: hmac.digest(key, text.encode(), hashlib.sha256).hex()
 
 

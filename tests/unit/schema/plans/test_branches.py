@@ -13,6 +13,7 @@ from counterfoil.schema.plans.derive import derive_plan
 from counterfoil.schema.plans.evaluate import evaluate
 from counterfoil.schema.plans.model import MAX_LEVELS, ConversionPlan, ProblemKind
 from counterfoil.schema.plans.rules import parse_rules
+from counterfoil.schema.plans.suggest import suggest_rules
 
 
 def record(name: str, /, **fields: Any) -> dict[str, Any]:
@@ -364,3 +365,12 @@ def test_a_rule_for_a_branch_that_is_lost_is_refused() -> None:
     assert any(
         "p<Iban>.pan: the values of this branch become nothing, so that no rule has a meaning" in each for each in found
     ), found
+
+
+def test_suggestions_for_fields_of_a_branch_name_it_and_read_its_fields() -> None:
+    source, target = (record("Card", pan_number=kind, year="int") for kind in ("string", "string"))
+    target["fields"][0]["name"] = "number_of_pan"
+    made = field([source, IBAN], [target, IBAN])
+    (suggestion,) = suggest_rules(made)
+    assert (suggestion.field, suggestion.rule) == ("p<Card>.number_of_pan", {"from": "pan_number"})
+    complete(field([source, IBAN], [target, IBAN], {suggestion.field: dict(suggestion.rule)}))

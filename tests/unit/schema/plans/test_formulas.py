@@ -65,6 +65,7 @@ def test_value(text: str, expected: float) -> None:
         ("1 + 1e999", 5, "a smaller number"),
         ("(" * 60 + "1" + ")" * 60, 51, "at most 50 levels"),
         ("1 + " * 600 + "1", 2000, "at most 2000 characters"),
+        ("1 + " * 260 + "1", 1003, "at most 250 operators"),
         ("٣ + 1", 1, "a number, a text in single quotes, a field, an operator or ( )"),
     ],
 )

@@ -21,9 +21,8 @@ from counterfoil.converter.engines.java.messages.builder import Builder
 from counterfoil.converter.engines.java.source import ENGINE, JavaClass, block, quoted
 from counterfoil.converter.engines.protocol import Conversion, EngineCannot, require_frames
 from counterfoil.converter.engines.reference import converted_of, failure_of, recipe_of
+from counterfoil.converter.engines.secrets import secrets_of
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.plans.operands import secrets_in
-from counterfoil.schema.plans.text_functions import secret_of
 from counterfoil.schema.plans.tree import tree_of
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ class JavaEngine:
         if is_remote():
             raise EngineCannot(ENGINE, field="", why="with Spark Connect, Spark's Java program cannot be accessed")
         self.source = _source_of(conversion)
-        self.secrets = {name: secret_of(name) for name in secrets_in(conversion.plan.root)}
+        self.secrets = secrets_of(conversion.plan.root)
         self._lookup = conversion.lookup
 
     def convert(self, records: DataFrame) -> DataFrame:

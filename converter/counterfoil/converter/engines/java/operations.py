@@ -106,6 +106,8 @@ class _Writer:
             return self._values[expression.path].value
         if isinstance(expression, Binary):
             return self._binary(expression)
+        if not isinstance(expression, Negate | Call):
+            raise TypeError(expression)
         inner = self.write(expression.of)
         is_long = result_of(expression.of, self._kinds) == "long"
         if isinstance(expression, Negate):

@@ -4,6 +4,7 @@ package counterfoil.runtime;
 public final class Texts {
   public static final byte[] EMPTY = new byte[0];
   private static final int SHOWN = 60;
+  private static final int SHORT = 16;
 
   public byte[] data = EMPTY;
   public int from;
@@ -87,9 +88,34 @@ public final class Texts {
   }
 
   static int find(byte[] text, int from, int end, byte[] wanted) {
+    if (wanted.length > SHORT) {
+      return findLong(text, from, end, wanted);
+    }
     for (int p = from; p <= end - wanted.length; p++) {
       if (equal(text, p, p + wanted.length, wanted)) {
         return p;
+      }
+    }
+    return -1;
+  }
+
+  /** Find a text in time by the length of what is looked through, as Knuth, Morris and Pratt do. */
+  private static int findLong(byte[] text, int from, int end, byte[] wanted) {
+    int[] borders = new int[wanted.length];
+    for (int i = 1, k = 0; i < wanted.length; i++) {
+      while (k > 0 && wanted[i] != wanted[k]) {
+        k = borders[k - 1];
+      }
+      k += wanted[i] == wanted[k] ? 1 : 0;
+      borders[i] = k;
+    }
+    for (int p = from, k = 0; p < end; p++) {
+      while (k > 0 && text[p] != wanted[k]) {
+        k = borders[k - 1];
+      }
+      k += text[p] == wanted[k] ? 1 : 0;
+      if (k == wanted.length) {
+        return p - k + 1;
       }
     }
     return -1;
