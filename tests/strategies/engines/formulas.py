@@ -97,12 +97,13 @@ def _leaf(rng: random.Random, kind: str) -> Made:
         leaves: tuple[Meaning, ...] = (lambda record: record[name],)
         meaning = leaves[0] if kind != "double" else (lambda record: _finite(record[name]))
         return Made(name, meaning, leaves, _first)
-    value: Any = {
+    drawn: dict[str, Callable[[], Any]] = {
         "long": lambda: rng.choice([0, 1, 3, 10**6]),
         "double": lambda: rng.choice([0.5, 1.5e2, 3.0]),
         "text": lambda: texts(rng)[:5],
         "boolean": lambda: rng.random() < 0.5,
-    }[kind]()
+    }
+    value = drawn[kind]()
     spelt = _quoted(value) if kind == "text" else str(value).lower()
     return Made(spelt, lambda _: value, (), lambda _: value)
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.plans import PlanError
+from counterfoil.schema.plans.cast_rules import CastRule
 from counterfoil.schema.plans.expressions import FieldValue, paths_of
 from counterfoil.schema.plans.formulas import target_path
 from counterfoil.schema.plans.rules import (
-    CastRule,
     Const,
     FieldRule,
     FormatOf,
