@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from counterfoil.converter.bridge import ResolvedBridge, parse_bridge_file, resolve
-from counterfoil.converter.engines.lookup import LookupOutcome
+from counterfoil.converter.engines.lookup import Half, LookupOutcome
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.run.package import PLAN, SCHEMAS, JobPackage
-from counterfoil.converter.run.writers import Half, decisions_for
+from counterfoil.converter.run.writers import decisions_for
 from counterfoil.schema.model import Schema
 from counterfoil.sdk.client.bundle import write_bundle
 from counterfoil.sdk.commands.bundle import make_bundle

@@ -51,8 +51,16 @@ public final class TextCalls {
     return p;
   }
 
+  /** Compare two spans by their bytes without signs, as Arrays of Java 9 does; a beginning comes first. */
   public static int compare(byte[] left, int from, int to, byte[] right, int start, int end) {
-    return java.util.Arrays.compareUnsigned(left, from, to, right, start, end);
+    int shared = Math.min(to - from, end - start);
+    for (int i = 0; i < shared; i++) {
+      int difference = (left[from + i] & 0xff) - (right[start + i] & 0xff);
+      if (difference != 0) {
+        return difference;
+      }
+    }
+    return to - from - (end - start);
   }
 
   // -- functions

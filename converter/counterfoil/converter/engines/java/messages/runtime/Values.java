@@ -1,5 +1,7 @@
 package counterfoil.messages;
 
+import counterfoil.runtime.TextCalls;
+
 /**
  * The base values of plans as Java objects.
  *
@@ -53,18 +55,6 @@ public final class Values {
 
   /** Compare two texts by their characters. */
   public static int compare(Texts left, Texts right) {
-    return compare(left.data, left.from, left.to, right.data, right.from, right.to);
-  }
-
-  /** Compare two spans by their bytes without signs, as Arrays of Java 9 does; a beginning comes first. */
-  static int compare(byte[] left, int from, int to, byte[] right, int otherFrom, int otherTo) {
-    int shared = Math.min(to - from, otherTo - otherFrom);
-    for (int i = 0; i < shared; i++) {
-      int difference = (left[from + i] & 0xff) - (right[otherFrom + i] & 0xff);
-      if (difference != 0) {
-        return difference;
-      }
-    }
-    return to - from - (otherTo - otherFrom);
+    return TextCalls.compare(left.data, left.from, left.to, right.data, right.from, right.to);
   }
 }

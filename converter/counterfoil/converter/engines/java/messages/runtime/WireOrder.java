@@ -21,7 +21,7 @@ public final class WireOrder implements java.util.Comparator {
     int oneLength = one.to - one.from;
     int otherLength = other.to - other.from;
     int shared = Math.min(oneLength, otherLength);
-    int order = Values.compare(one.data, one.from, one.from + shared, other.data, other.from, other.from + shared);
+    int order = TextCalls.compare(one.data, one.from, one.from + shared, other.data, other.from, other.from + shared);
     return order != 0 ? order : otherLength - oneLength;
   }
 }
