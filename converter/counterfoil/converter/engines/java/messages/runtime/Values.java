@@ -1,7 +1,5 @@
 package counterfoil.messages;
 
-import counterfoil.runtime.TextCalls;
-
 /**
  * The base values of plans as Java objects.
  *
