@@ -202,6 +202,12 @@ async def sizes(url: str) -> tuple[int, int]:
         await index.database.close()
 
 
+def children_s() -> float:
+    """Return the CPU time of the processes of this one that have ended."""
+    found = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return found.ru_utime + found.ru_stime
+
+
 def score_rebuild(url: str, shape: CommonNames, scores: Scores) -> None:
     """Build the index anew, and compare time and size with their goals."""
     scores.begin("Building the index anew")
@@ -209,15 +215,18 @@ def score_rebuild(url: str, shape: CommonNames, scores: Scores) -> None:
     begun_s, cpu_s = time.monotonic(), processes.cpu_s()
     built = reindex(url)
     cpu_s, wall_s = processes.cpu_s() - cpu_s, time.monotonic() - begun_s
-    time.sleep(2)  # until the judges have ended
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    judges_s = children.ru_utime + children.ru_stime
+    judges_s = children_s()
+    for _ in range(50):  # until the judges have ended
+        time.sleep(0.2)
+        before_s, judges_s = judges_s, children_s()
+        if judges_s == before_s > 0:
+            break
     assert not built.unreadable, built.unreadable
     print(f"  {wall_s:.0f} s by the clock; {cpu_s:.1f} s CPU, and {judges_s:.1f} s of other processes", flush=True)
     million_min = VERSIONS / shape.size * (cpu_s + judges_s) / 60
     scores.at_most(f"{VERSIONS:,} versions on two processors", million_min / 2, MAX_REBUILD_MIN, unit=" min CPU")
     scores.at_most(
-        "the largest of the processes alone", VERSIONS / shape.size * cpu_s / 60, MAX_REBUILD_MIN, unit=" min CPU"
+        "of these this process and PostgreSQL", VERSIONS / shape.size * cpu_s / 60, MAX_REBUILD_MIN, unit=" min CPU"
     )
 
 

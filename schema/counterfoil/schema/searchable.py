@@ -62,7 +62,7 @@ class SearchableFacts:
     is_cut: bool = False
 
 
-class KnownFields:
+class RememberedFields:
     """The facts of fields that were found before, by the fields as they are written.
 
     Most fields of a version are those of the version before. Those of Avro's primitive types, and of arrays, maps and
@@ -113,7 +113,7 @@ def _fields_written(text: str) -> list[str]:
 
 
 def schema_facts(
-    schema: ParsedSchema, tags_by_path: Mapping[str, Sequence[str]], known: KnownFields | None = None
+    schema: ParsedSchema, tags_by_path: Mapping[str, Sequence[str]], known: RememberedFields | None = None
 ) -> SearchableFacts:
     """Return what is found of ``schema``; ``tags_by_path`` are the tags of its metadata.
 
@@ -139,7 +139,7 @@ class SearchableSource(NamedTuple):
 
 def facts_of_sources(sources: Sequence[SearchableSource]) -> list[SearchableFacts | None]:
     """Return what is found of each of some schemas, many of which have fields in common; None for one with a fault."""
-    known = KnownFields(_COMMON_CHARS)
+    known = RememberedFields(_COMMON_CHARS)
     found: list[SearchableFacts | None] = []
     for each in sources:
         try:

@@ -35,7 +35,7 @@ from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavaila
 from counterfoil.schema.rest.search_index import HitKind
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.schema.searchable import (
-    KnownFields,
+    RememberedFields,
     SearchableFacts,
     SearchableSource,
     SearchFact,
@@ -81,7 +81,7 @@ class SubjectSource:
     def __init__(self, storage: Storage, reader: SchemaReader) -> None:
         self._storage = storage
         self._reader = reader
-        self._fields = KnownFields(_FIELD_CHARS)
+        self._fields = RememberedFields(_FIELD_CHARS)
         self._ahead: dict[UUID, SearchableFacts] = {}
 
     async def updates(

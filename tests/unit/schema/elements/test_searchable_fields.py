@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from counterfoil.schema.languages.table import parse_schema
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.searchable import KnownFields, SearchableSource, facts_of_sources, schema_facts
+from counterfoil.schema.searchable import RememberedFields, SearchableSource, facts_of_sources, schema_facts
 from strategies.avro.edits import avro_pairs
 from strategies.avro.schemas import avro_records
 
@@ -21,7 +21,7 @@ def record(*fields: Any) -> str:
 
 def agree(texts: list[str]) -> None:
     """Check that what is remembered of some schemas changes nothing about the next, nor about the same ones again."""
-    known = KnownFields(100_000)
+    known = RememberedFields(100_000)
     for text in (*texts, *texts):
         parsed = parse_schema(text, SchemaType.AVRO)
         assert schema_facts(parsed, {}, known) == schema_facts(parsed, {}), text
