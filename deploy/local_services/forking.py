@@ -21,15 +21,7 @@ import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
-from local_services.passed_commands import (
-    PassedCommand,
-    announce,
-    listen,
-    read_line,
-    receive,
-    send,
-    take_over,
-)
+from local_services.passed_commands import PassedCommand, announce, listen, read_line, receive, send, take_over
 from local_services.process import RUN_FOLDER
 
 if TYPE_CHECKING:

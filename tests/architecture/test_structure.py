@@ -18,7 +18,7 @@ HERE: Final = Path(__file__).parent
 REPEATED: Final = frozenset((HERE / "repeated_class_names.txt").read_text(encoding="utf-8").split())
 # The largest share of import lines, in percent of all lines, and the modules that each flow may enter.
 MOST_IMPORTS: Final = 7.7
-MOST_ENTERED: Final = {"registration": 42, "can-i-deploy": 54, "check of one file": 35}
+MOST_ENTERED: Final = {"registration": 43, "can-i-deploy": 55, "check of one file": 35}
 
 
 def loaded(name: str) -> ModuleType:

@@ -35,10 +35,7 @@ from counterfoil.schema.compatibility.findings import Earlier
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.judgement import judge
 from counterfoil.schema.languages.table import language_for, parse_schema
-from counterfoil.schema.marks import (
-    FieldTags,
-    matches_path,
-)
+from counterfoil.schema.marks import FieldTags, matches_path
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import parse_path
 from counterfoil.schema.plans.bridge_document import read_bridge

@@ -7,12 +7,7 @@ import asyncio
 import pytest
 from confluent_kafka import Consumer, DeserializingConsumer, KafkaError, Producer, SerializingProducer
 from confluent_kafka.aio import AsyncDeserializingConsumer, AsyncSerializingProducer
-from confluent_kafka.error import (
-    ConsumeError,
-    KeyDeserializationError,
-    KeySerializationError,
-    ValueSerializationError,
-)
+from confluent_kafka.error import ConsumeError, KeyDeserializationError, KeySerializationError, ValueSerializationError
 from confluent_kafka.serialization import SerializationError, StringSerializer
 
 from counterfoil.sdk import (

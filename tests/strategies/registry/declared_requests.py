@@ -55,6 +55,7 @@ VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "associationType": ("value",),
     "branch": ("main",),
     "cascadeLifecycle": ("true",),
+    "counts": ("false",),
     "defaultToGlobal": ("true",),
     "deleted": ("true",),
     "deletedAsNegative": ("true",),

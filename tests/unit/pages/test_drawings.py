@@ -9,14 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.pages.alignment import MOST_LINES, aligned_lines, line_text
-from counterfoil.pages.svg import (
-    PlotPoint,
-    lay_out_graph,
-    lay_out_plot,
-    lay_out_timeline,
-    scale_of,
-    thinned,
-)
+from counterfoil.pages.svg import PlotPoint, lay_out_graph, lay_out_plot, lay_out_timeline, scale_of, thinned
 from counterfoil.schema.rest.inspection import ReferenceEdge, ReferenceGraph, SourceLine, SourceToken, VersionStep
 from strategies.pages.asked_samples import two_sources
 

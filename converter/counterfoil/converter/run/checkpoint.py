@@ -16,12 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counterfoil.converter.errors import (
-    BridgeError,
-    CheckpointConflict,
-    CheckpointUnreadable,
-    why_unreadable,
-)
+from counterfoil.converter.errors import BridgeError, CheckpointConflict, CheckpointUnreadable, why_unreadable
 from counterfoil.converter.run.checkpoint_files import CheckpointFiles, HadoopFiles, LocalFiles
 
 if TYPE_CHECKING:

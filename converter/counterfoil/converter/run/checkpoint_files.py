@@ -23,13 +23,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol
 
-from counterfoil.converter.errors import (
-    CheckpointBusy,
-    CheckpointUnreadable,
-    NotWritable,
-    why_unreadable,
-    writing_to,
-)
+from counterfoil.converter.errors import CheckpointBusy, CheckpointUnreadable, NotWritable, why_unreadable, writing_to
 from counterfoil.converter.spark.versions import spark_line
 
 if TYPE_CHECKING:

@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from counterfoil.converter.run.transactions import CONVERTED, TOMBSTONE
 from counterfoil.schema.datum import Json, JsonObject
 from counterfoil.schema.rest.bridges import COUNTS, Progress
-from counterfoil.schema.rest.object_forms import (
-    INTEGER,
-    REQUIRED,
-    Member,
-    ObjectForm,
-    ReplyJson,
-    form_of,
-    list_of,
-)
+from counterfoil.schema.rest.object_forms import INTEGER, REQUIRED, Member, ObjectForm, ReplyJson, form_of, list_of
 from counterfoil.schema.texts import counted
 
 if TYPE_CHECKING:

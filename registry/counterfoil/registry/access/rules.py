@@ -8,13 +8,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Final
 
-from counterfoil.registry.access.resources import (
-    AccessOperation,
-    AccessResource,
-    ResourceKind,
-    allowed_by,
-    denied_by,
-)
+from counterfoil.registry.access.resources import AccessOperation, AccessResource, ResourceKind, allowed_by, denied_by
 from counterfoil.schema.contexts import DEFAULT_CONTEXT
 
 # Patterns of resources: a name itself, a prefix, or a glob; there are no regular expressions.

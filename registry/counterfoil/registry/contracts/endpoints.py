@@ -26,11 +26,7 @@ from counterfoil.registry.contracts.verdict_endpoints import (
     VersionToPutBody,
     require_contract,
 )
-from counterfoil.registry.contracts.visibility import (
-    application_resource,
-    environment_resource,
-    may_see,
-)
+from counterfoil.registry.contracts.visibility import application_resource, environment_resource, may_see
 from counterfoil.registry.http.access import CallerOfRequest, CasesOfRequest, RequestCaller
 from counterfoil.registry.use_cases import UseCases
 from counterfoil.schema.errors import ContractExists

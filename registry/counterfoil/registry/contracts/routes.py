@@ -15,16 +15,9 @@ from counterfoil.registry.contracts import endpoints as contracts
 from counterfoil.registry.contracts import report_endpoints as reports
 from counterfoil.registry.contracts import verdict_endpoints as verdicts
 from counterfoil.registry.contracts.report_endpoints import USAGE_ROUTES
-from counterfoil.registry.contracts.verdict_endpoints import (
-    ContractId,
-    Filter,
-    segment,
-)
+from counterfoil.registry.contracts.verdict_endpoints import ContractId, Filter, segment
 from counterfoil.registry.contracts.verdicts.verdict import BLOCKING
-from counterfoil.registry.contracts.visibility import (
-    application_resource,
-    environment_resource,
-)
+from counterfoil.registry.contracts.visibility import application_resource, environment_resource
 from counterfoil.registry.http.access import (
     FOUND,
     FROM_BODY,

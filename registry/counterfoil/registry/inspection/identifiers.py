@@ -18,13 +18,7 @@ from counterfoil.registry.subjects.versions import VersionUse
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
 from counterfoil.schema.element_tables import source_windows
 from counterfoil.schema.errors import SchemaNotFound
-from counterfoil.schema.rest.inspection import (
-    IdInspection,
-    ReferenceEdge,
-    ReferenceGraph,
-    SourceWindow,
-    VersionName,
-)
+from counterfoil.schema.rest.inspection import IdInspection, ReferenceEdge, ReferenceGraph, SourceWindow, VersionName
 
 MAX_LINES: Final = 500
 """The largest number of lines of a laid-out text on one page."""

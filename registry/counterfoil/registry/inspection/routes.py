@@ -10,15 +10,7 @@ from fastapi import Path
 
 from counterfoil.registry.access.resources import AccessOperation
 from counterfoil.registry.changes.routes import ScopeSubject
-from counterfoil.registry.http.access import (
-    FOUND,
-    FROM_BODY,
-    MEMBER,
-    CallerOfRequest,
-    CasesOfRequest,
-    on,
-    the_subject,
-)
+from counterfoil.registry.http.access import FOUND, FROM_BODY, MEMBER, CallerOfRequest, CasesOfRequest, on, the_subject
 from counterfoil.registry.http.answers import Answer
 from counterfoil.registry.http.request import decode_segment
 from counterfoil.registry.http.route import ValidatedRoute

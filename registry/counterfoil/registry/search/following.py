@@ -18,13 +18,7 @@ from counterfoil.registry.associations.records import BY_SUBJECT, stored_associa
 from counterfoil.registry.judges.judging import Pauses
 from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.search.index import IndexBuilding, JournalMark, StoredState, SubjectUpdate, mark_of
-from counterfoil.registry.search.lives import (
-    MAX_SCOPE_CHARS,
-    NOT_INDEXED,
-    IndexedSubject,
-    VersionFacts,
-    scope_key,
-)
+from counterfoil.registry.search.lives import MAX_SCOPE_CHARS, NOT_INDEXED, IndexedSubject, VersionFacts, scope_key
 from counterfoil.registry.search.protocol import IndexIsNewer, IndexUnusable
 from counterfoil.registry.store.changes import JournalChange, JournalChangeKind
 from counterfoil.registry.store.name_ranges import SubjectRange

@@ -11,18 +11,8 @@ from pydantic import Field
 
 from counterfoil.registry.access.resources import AccessOperation, AccessResource, subject_resource
 from counterfoil.registry.changes.routes import ScopeSubject
-from counterfoil.registry.contracts.verdict_endpoints import (
-    Count,
-    Filter,
-    Name,
-    ReportBody,
-    require_known,
-    segment,
-)
-from counterfoil.registry.contracts.visibility import (
-    environment_resource,
-    may_know_environment,
-)
+from counterfoil.registry.contracts.verdict_endpoints import Count, Filter, Name, ReportBody, require_known, segment
+from counterfoil.registry.contracts.visibility import environment_resource, may_know_environment
 from counterfoil.registry.http.access import FOUND, CallerOfRequest, CasesOfRequest, RequestCaller, on, the_scope
 from counterfoil.registry.http.request import ApiRequest
 from counterfoil.registry.http.route import ValidatedRoute

@@ -9,24 +9,10 @@ from typing import Any, Final, TypeVar
 
 from counterfoil.pages.frame import Crumb
 from counterfoil.pages.links import Section, split_operand
-from counterfoil.pages.models import (
-    ComparePage,
-    CompareView,
-    DecodeForm,
-    DecodePage,
-    FormFault,
-    RefusalPage,
-    TryPage,
-)
+from counterfoil.pages.models import ComparePage, CompareView, DecodeForm, DecodePage, FormFault, RefusalPage, TryPage
 from counterfoil.registry.inspection.comparisons import QUICK, OperandText
 from counterfoil.registry.inspection.decoding import BytesGiven
-from counterfoil.registry.web.drafts import (
-    curl_command,
-    diff_command,
-    pack_draft,
-    read_references,
-    unpack_draft,
-)
+from counterfoil.registry.web.drafts import curl_command, diff_command, pack_draft, read_references, unpack_draft
 from counterfoil.registry.web.endpoint import BuiltPage, PageRequest, quoted
 from counterfoil.schema.comparing import ComparisonLimits
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy

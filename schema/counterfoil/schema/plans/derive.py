@@ -58,13 +58,7 @@ from counterfoil.schema.plans.tree import (
     reading_notes,
     tree_of,
 )
-from counterfoil.schema.plans.types import (
-    NoValue,
-    describe,
-    same_values,
-    split_null,
-    value_of_json,
-)
+from counterfoil.schema.plans.types import NoValue, describe, same_values, split_null, value_of_json
 from counterfoil.schema.plans.unions import UnionWalk
 from counterfoil.schema.units import differ_in_unit
 

@@ -60,12 +60,7 @@ from counterfoil.schema.plans.tree import (
     UnionType,
     branch_of,
 )
-from counterfoil.schema.plans.types import (
-    is_instant,
-    range_of,
-    split_null,
-    ticks_per_second,
-)
+from counterfoil.schema.plans.types import is_instant, range_of, split_null, ticks_per_second
 
 # Whether the fields of a oneof can be set together: a message has one of them, so that such a record has no result.
 

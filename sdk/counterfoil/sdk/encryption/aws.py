@@ -18,9 +18,7 @@ from botocore.exceptions import (
     NoCredentialsError,
     PartialCredentialsError,
 )
-from botocore.exceptions import (
-    ConnectionError as NoConnection,
-)
+from botocore.exceptions import ConnectionError as NoConnection
 
 from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, KeyWrapFailed
 from counterfoil.sdk.encryption.key_services import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, malformed

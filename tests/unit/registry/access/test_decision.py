@@ -36,16 +36,7 @@ from counterfoil.registry.access.rules import (
 )
 from counterfoil.registry.store.name_ranges import ALL_NAMES
 from counterfoil.schema.contexts import parse_subject
-from strategies.access.rules import (
-    ALICE,
-    OPERATIONS,
-    PATTERN_TEXTS,
-    PATTERNS,
-    PRINCIPALS,
-    RESOURCES,
-    RULE_LISTS,
-    RULES,
-)
+from strategies.access.rules import ALICE, OPERATIONS, PATTERN_TEXTS, PATTERNS, PRINCIPALS, RESOURCES, RULE_LISTS, RULES
 
 
 def _said(rules: list[AccessRule], operation: AccessOperation, resource: AccessResource) -> bool:

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.schema import (
-    CompatibilityLevel,
-    Earlier,
-    ParsedSchema,
-    SchemaType,
-    check_compatibility,
-    parse_schema,
-)
+from counterfoil.schema import CompatibilityLevel, Earlier, ParsedSchema, SchemaType, check_compatibility, parse_schema
 from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.languages import logical_rules as rules
 

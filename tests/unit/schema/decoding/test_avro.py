@@ -18,14 +18,7 @@ import pytest
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.languages.avro.sample_values import spell_writer
 from counterfoil.schema.languages.avro.schema import parse_avro
-from counterfoil.schema.languages.avro.types import (
-    AvroArray,
-    AvroKind,
-    AvroMap,
-    AvroRecord,
-    AvroUnion,
-    branch_name,
-)
+from counterfoil.schema.languages.avro.types import AvroArray, AvroKind, AvroMap, AvroRecord, AvroUnion, branch_name
 from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.serde.avro.numbers import encode_long
 from strategies.avro.bytes import Endless, avro_bytes, has_items_without_bytes

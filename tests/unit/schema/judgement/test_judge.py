@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from counterfoil.schema import (
-    Budget,
-    CompatibilityLevel,
-    Earlier,
-    SchemaType,
-    check_compatibility,
-    judge,
-    parse_schema,
-)
+from counterfoil.schema import Budget, CompatibilityLevel, Earlier, SchemaType, check_compatibility, judge, parse_schema
 from counterfoil.schema.compatibility import CompatibilityPolicy, Direction
 from counterfoil.schema.compatibility.findings import NoWitness, Witness
 

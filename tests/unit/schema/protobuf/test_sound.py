@@ -8,10 +8,7 @@ import pytest
 
 from counterfoil.schema.compatibility import CompatibilityPolicy
 from counterfoil.schema.compatibility.findings import Witness
-from counterfoil.schema.judgement import (
-    confirm_compatible,
-    search_for_witness,
-)
+from counterfoil.schema.judgement import confirm_compatible, search_for_witness
 from counterfoil.schema.languages.protobuf.policies import find_differences
 from strategies.protobuf.read_messages import ADDED, E_AB, N_I, N_S, P2, P3, SOUND, differences, m, parsed, read
 

@@ -9,11 +9,7 @@ from google.protobuf import message_factory
 
 from counterfoil.schema.compatibility import CompatibilityLevel, CompatibilityPolicy
 from counterfoil.schema.compatibility.findings import Earlier
-from counterfoil.schema.judgement import (
-    check_compatibility,
-    confirm_compatible,
-    search_for_witness,
-)
+from counterfoil.schema.judgement import check_compatibility, confirm_compatible, search_for_witness
 from counterfoil.schema.languages.protobuf.policies import find_differences
 from counterfoil.schema.languages.protobuf.runtime import pooled_file
 from strategies.protobuf.pairs import seeded_pair

@@ -7,10 +7,7 @@ from itertools import product
 import pytest
 
 from counterfoil.schema.compatibility import CompatibilityPolicy
-from counterfoil.schema.judgement import (
-    confirm_unguarded,
-    search_unguarded,
-)
+from counterfoil.schema.judgement import confirm_unguarded, search_unguarded
 from counterfoil.schema.languages.protobuf.policies import find_differences
 from strategies.cases.each_case import check_each
 from strategies.protobuf.read_messages import ADDED, E23, P3, SOUND, differences, m, new_message, parsed

@@ -23,14 +23,7 @@ from counterfoil.schema.rest.object_forms import (
     read_text,
     read_texts,
 )
-from counterfoil.schema.rest.schemas import (
-    METADATA,
-    REFERENCE,
-    RULE_SET,
-    SCHEMA,
-    metadata_document,
-    rule_set_document,
-)
+from counterfoil.schema.rest.schemas import METADATA, REFERENCE, RULE_SET, SCHEMA, metadata_document, rule_set_document
 from counterfoil.schema.rest.subjects import (
     CONFIG_KEYS,
     LEVEL_IN_FORCE,

@@ -10,12 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from counterfoil.schema.errors import (
-    OperationNotPermitted,
-    SchemaNotFound,
-    SubjectNotFound,
-    VersionNotFound,
-)
+from counterfoil.schema.errors import OperationNotPermitted, SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.model import Metadata, Reference, Schema, SchemaType
 from counterfoil.schema.rest.versions import Deletion
 from counterfoil.sdk import AsyncRegistry, AvroDeserializer, AvroSerializer, DamagedBundle, Registry, UnknownSchemaId

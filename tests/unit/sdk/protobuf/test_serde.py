@@ -14,13 +14,7 @@ from hypothesis import strategies as st
 from counterfoil.schema.errors import CounterfoilError, SchemaParseError, SubjectNotFound
 from counterfoil.schema.model import Reference, Schema, SchemaType
 from counterfoil.schema.wire import VALUE_HEADER
-from counterfoil.sdk import (
-    RECORD,
-    TOPIC_RECORD,
-    AvroSerializer,
-    ProtobufDeserializer,
-    ProtobufSerializer,
-)
+from counterfoil.sdk import RECORD, TOPIC_RECORD, AvroSerializer, ProtobufDeserializer, ProtobufSerializer
 from counterfoil.sdk.errors import (
     DecodeError,
     EncodeError,

@@ -32,13 +32,7 @@ from counterfoil.sdk import (
     ProtobufDeserializer,
     ProtobufSerializer,
 )
-from counterfoil.sdk.errors import (
-    DecodeError,
-    IncompatibleReader,
-    NotFramed,
-    SerdeError,
-    UnknownSchemaId,
-)
+from counterfoil.sdk.errors import DecodeError, IncompatibleReader, NotFramed, SerdeError, UnknownSchemaId
 from counterfoil.sdk.serde import SerializationContext
 from counterfoil.sdk.serde.arrow.avro_rows import AvroRowSource
 from counterfoil.sdk.serde.arrow.avro_types import arrow_schema, optional_record

@@ -34,9 +34,7 @@ from counterfoil.sdk import (
     ProtobufSerializer,
     SerializationContext,
 )
-from counterfoil.sdk import (
-    schema_of as schema_of_model,
-)
+from counterfoil.sdk import schema_of as schema_of_model
 from counterfoil.sdk.confluent import AvroSerializer as ConfluentAvroSerializer
 from counterfoil.sdk.serde.avro.coders import compile_decoder, compile_encoder
 from counterfoil.sdk.serde.protobuf.well_known import DatetimeWithNanoseconds, TimedeltaWithNanoseconds

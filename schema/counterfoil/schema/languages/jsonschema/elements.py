@@ -14,13 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from counterfoil.schema.datum import Json
 from counterfoil.schema.jsontext import tags_listed
-from counterfoil.schema.languages.element_rows import (
-    ElementEntry,
-    ElementPlace,
-    ElementTags,
-    InnerType,
-    element_rows,
-)
+from counterfoil.schema.languages.element_rows import ElementEntry, ElementPlace, ElementTags, InnerType, element_rows
 from counterfoil.schema.languages.jsonschema.descriptions import (
     constraints_of,
     describe_type,
