@@ -21,6 +21,7 @@ LINES = {"audit show", "bridge run", "consume", "encode"}
 """Commands that print one document for each event, batch, record or value."""
 NEEDS_SERVICES = {
     "bridge check": "a broker and Spark",
+    "bridge package": "the jars of Spark",
     "bridge prepare": "Spark",
     "bridge replay": "a broker",
     "bridge report": "a broker",

@@ -153,7 +153,7 @@ class WrittenSchema(ConstrainedSchema):
         self.base = base
         self.accepts_everything = value is True or value == {}
 
-    @property
+    @cached_property
     def keywords(self) -> Mapping[str, Json]:
         """The keywords of the schema: none for true and false; in drafts up to 7 only ``$ref`` if it is present."""
         if not isinstance(self.value, dict):
