@@ -17,6 +17,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from counterfoil.registry.judges.judging import give_way
 from counterfoil.registry.search.dialects import FORMAT, REFUSAL_TABLES
 from counterfoil.registry.search.protocol import IndexUnusable
 from counterfoil.registry.search.sqlite_dialect import SqliteDialect
@@ -189,6 +190,8 @@ class SqliteIndexDatabase:
         try:
             writer = await self._connected()
             await writer.run(_prepare)
+            if self._path is not None:
+                await writer.run(lambda _: give_way())  # nobody waits for what it writes
             if self._path is None:
                 self._readers.put_nowait(writer)
             else:

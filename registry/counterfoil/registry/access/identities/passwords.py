@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import re
 import secrets
-import sys
-import threading
 import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +26,7 @@ from counterfoil.registry.access.identity import (
 )
 from counterfoil.registry.access.records import StoredAccess
 from counterfoil.registry.access.rules import USER
+from counterfoil.registry.judges.judging import give_way
 from counterfoil.registry.store.writes import StaleWrite
 from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable
 
@@ -42,9 +40,6 @@ if TYPE_CHECKING:
 
 
 # Checks of passwords in threads: a few at a time, and a limited number waiting for a limited time.
-
-_NICENESS: Final = 10
-"""Added to that of the process. If both need a core, a thread then has a tenth of the event loop's processor time."""
 
 _ALL: Final = "wrong passwords"
 """The key of the only bucket: the processor time of wrong passwords, in seconds."""
@@ -89,7 +84,7 @@ class PasswordChecks:
         self._processor_time = processor_time
         self._sleep = sleep
         self._limits = limits or CheckLimits()
-        self._threads = ThreadPoolExecutor(self._limits.at_once, thread_name_prefix="passwords", initializer=_give_way)
+        self._threads = ThreadPoolExecutor(self._limits.at_once, thread_name_prefix="passwords", initializer=give_way)
         self._free = asyncio.Semaphore(self._limits.at_once)
         self._waiting = 0
         self._wrong = Buckets(Rate(self._limits.wrong_s, 1 / self._limits.wrong_share), clock=clock)
@@ -148,13 +143,6 @@ class PasswordChecks:
         before_s = self._processor_time()
         fits = stored.fits(password)
         return fits, self._processor_time() - before_s
-
-
-def _give_way() -> None:
-    """Lower the priority of this thread; on other systems than Linux a priority is that of a process."""
-    if sys.platform == "linux":
-        thread = threading.get_native_id()
-        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS)
 
 
 # Whether a name and a password belong together: throttled, and once where equal requests arrive at the same time.
