@@ -7,6 +7,7 @@ times of a server are CPU times, so that other work on the machine changes littl
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import signal
 import statistics
@@ -17,6 +18,7 @@ import threading
 import time
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +42,7 @@ _CALLERS: Final = 8
 _FOR_ATTACKERS: Final = 19
 """The priority of their threads: they stand for other machines, and must not take the processor from other clients."""
 _WARM_UP_S: Final = 5
+_INDEX_PAUSE_S: Final = 0.5
 _KILL_EVERY_S: Final = 0.2
 _ORDINARY: Final = (NEW_TEXT, NEW_SUBJECT, NEW_VERSION)
 _SMALL: Final = {
@@ -99,6 +102,7 @@ def _score_each(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> Non
     costs: list[_Cost] = []
     print(f"  {'':52} {'status':>6} {'CPU ms':>8} {'judge s':>8} {'MB':>6} {'held ms':>8} {'health ms':>9}", flush=True)
     with start_registry(stores.copied(plan.smallest), folder) as server:
+        _await_index(server)
         _load_languages(server)
         for dear in (each for each in DEAR if _is_chosen(each.name)):
             cost = _cost(server, dear, times=max(1, plan.rounds // 2))
@@ -153,6 +157,17 @@ def _sent(server: Server, client: Client, dear: Dear, *, watches: bool = True) -
         found.status, _ = client.ask(*asked)
     found.own_s, found.judges_s = own_cpu_s(server.pid) - own_s, judges_cpu_s(server.pid) - judges_s
     return found
+
+
+def _await_index(server: Server) -> None:
+    """Return when the search index of a copied store is built, which is done once."""
+    client = Client(server.port)
+    while True:
+        status, content = client.ask("GET", "/inspect/v1")
+        if status != HTTPStatus.OK or json.loads(content)["index"]["state"] in {"current", "off"}:
+            break
+        time.sleep(_INDEX_PAUSE_S)
+    client.close()
 
 
 def _load_languages(server: Server) -> None:
@@ -263,6 +278,7 @@ def _score_others(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> N
     beside: list[Run] = []
     health_s: list[float] = []
     with start_registry(stores.copied(plan.smallest), folder) as server:
+        _await_index(server)
         requests = BY_ID.requests(plan.smallest)
         warm_up(requests, [server])
         with _Attackers(server).attacking():  # the code of each language is loaded once
@@ -299,6 +315,7 @@ def _score_ordinary(plan: Plan, stores: Stores, folder: Path, scores: Scores, be
         if before:
             other = stack.enter_context(start_registry(stores.copied(plan.smallest), folder, program=before))
         for each in filter(None, (server, other)):
+            _await_index(each)
             widen(each)
             for row in _ORDINARY:
                 measure(row.requests(plan.smallest), [each], seconds=1)
