@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counterfoil.registry.access.resources import AccessOperation
+from counterfoil.registry.access.rights import Rights, Visible
 from counterfoil.registry.search.following import Following
 from counterfoil.registry.search.index import SearchIndex
 from counterfoil.registry.search.sqlite import SqliteIndexDatabase
@@ -234,6 +236,8 @@ def test_texts_that_cannot_be_read_are_listed(new_store: NewStore):
         result = await opened.search("bro")
         assert [hit.kind.value for hit in result.hits] == ["subject"]
         assert result.index.unreadable == 1
+        restricted = await opened.search("bro", visible=Visible(Rights([], set()), AccessOperation.READ))
+        assert restricted.index.unreadable == 0
         assert (await opened.dump())["unreadable"] == [(".\x1fbroken", 1, "no such type")]
 
     play(new_store, behaviour)

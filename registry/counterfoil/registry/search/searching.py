@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -70,20 +71,19 @@ class Searching:
         after = Rank.read(question.after) if question.after else None
         readable = await self._readable(question.context, visible)
         direct = [] if after else await self._direct(query, question, visible)
-        state = await self.state()
-        state = state if visible is None else replace(state, unreadable=0)  # the texts may be of others
-        result = SearchResult(query.text, tuple(direct), state, unknown=query.unknown)
+        result = partial(SearchResult, query.text, tuple(direct), unknown=query.unknown)
         if self._index is None:
-            return await self._by_prefix(result, query, question, visible)
+            return await self._by_prefix(result(index=await self.state()), query, question, visible)
         try:
             async with self._index.database.reading() as found:
-                searched = (await self._index.state(found)).searched
-                if searched is None:
-                    return await self._by_prefix(result, query, question, visible)
-                search = IndexSearch(self._index, found, searched, question, query, few=self._few_subjects)
-                return await search.result(result, readable, after)
+                state = await self._index.state(found)
+                begun = result(index=await self._shown_state(found, state, visible=visible))
+                if state.searched is None:
+                    return await self._by_prefix(begun, query, question, visible)
+                search = IndexSearch(self._index, found, state.searched, question, query, few=self._few_subjects)
+                return await search.result(begun, readable, after)
         except IndexUnusable:
-            return await self._by_prefix(replace(result, index=await self._lost()), query, question, visible)
+            return await self._by_prefix(result(index=await self._lost()), query, question, visible)
 
     async def namesakes(
         self, subject: QualifiedSubject, path: str, *, visible: Visible | None = None
@@ -109,7 +109,10 @@ class Searching:
     async def _lost(self) -> IndexState:
         return IndexState("lost", last=await self._storage.last_change())
 
-    async def _shown_state(self, found: IndexTransaction, state: StoredState) -> IndexState:
+    async def _shown_state(
+        self, found: IndexTransaction, state: StoredState, *, visible: Visible | None = None
+    ) -> IndexState:
+        """Return how far the index is; texts that cannot be parsed may be of others, and are counted for all alone."""
         assert self._index is not None  # noqa: S101 - its state was read
         last, g = await self._storage.last_change(), state.searched
         is_scanned = not self._index.database.dialect.has_parts
@@ -118,7 +121,8 @@ class Searching:
         mark = state.mark if state.current is not None or state.building is None else state.building.mark
         word = "rebuilding" if state.building is not None else "current" if mark.change >= last else "behind"
         indexed = mark.change if state.current is not None else 0
-        return IndexState(word, indexed, last, await self._index.unreadable(found, g), is_scanned)
+        unreadable = await self._index.unreadable(found, g) if visible is None else 0
+        return IndexState(word, indexed, last, unreadable, is_scanned)
 
     async def _readable(self, context: str | None, visible: Visible | None) -> ReadableRanges:
         """Return the ranges of the subjects that a caller may read, in a context if one is given."""
