@@ -42,13 +42,22 @@ def cpu_s(pid: int) -> float:
     return sum(_ticks(each) for each in family(pid)) / _TICKS_PER_S
 
 
+def parent(pid: int) -> int:
+    """Return the parent of a process."""
+    return int(_fields(pid)[1])
+
+
 def _ticks(pid: int) -> int:
-    """Return utime, stime, and those of ended children (proc(5))."""
+    """Return utime, stime, and those of ended children."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return sum(map(int, _fields(pid)[11:15]))
     except (FileNotFoundError, ProcessLookupError):
         return 0
-    return sum(int(field) for field in fields[11:15])
+
+
+def _fields(pid: int) -> list[str]:
+    """Return the fields of a process's ``stat`` (proc(5)) after its name."""
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
 
 
 def memory_mb(pid: int) -> float:

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import resource
 import statistics
 import sys
 import time
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / part) for part in ("deploy", "tests", "benchmarks/http", "benchmarks/pages")]
 
+import machine  # noqa: E402 - the path is set above
 from common_names import EVERYWHERE, TEAMS, CommonNames  # noqa: E402 - the path is set above
 from generate import generate  # noqa: E402
 from table import Scores  # noqa: E402
@@ -78,7 +78,6 @@ class Processes:
 
     def __init__(self, server: int | None) -> None:
         self._server = server
-        self._tick_s = 1 / os.sysconf("SC_CLK_TCK")
 
     @classmethod
     async def of(cls, url: str) -> Processes:
@@ -87,26 +86,13 @@ class Processes:
             return cls(None)
         connection = await connect(parse_address(url), command_timeout_s=_LONG_S)
         try:
-            backend = await connection.fetchval("SELECT pg_backend_pid()")
-            return cls(int(_stat(Path(f"/proc/{backend}"))[1]))
+            return cls(machine.parent(await connection.fetchval("SELECT pg_backend_pid()")))
         finally:
             await connection.close()
 
     def cpu_s(self) -> float:
         """Return the CPU time until now, that of processes of the server which have ended included."""
-        return time.process_time() + sum(self._of_server()) * self._tick_s
-
-    def _of_server(self) -> Iterable[int]:
-        for folder in Path("/proc").glob("[0-9]*") if self._server is not None else ():
-            with suppress(OSError):
-                found = _stat(folder)
-                if self._server in {int(found[1]), int(folder.name)}:
-                    yield sum(map(int, found[11:15] if int(folder.name) == self._server else found[11:13]))
-
-
-def _stat(folder: Path) -> list[str]:
-    """Return what the kernel says of a process, from its state on."""
-    return (folder / "stat").read_text().rpartition(")")[2].split()
+        return time.process_time() + (0.0 if self._server is None else machine.cpu_s(self._server))
 
 
 class Caller(NamedTuple):

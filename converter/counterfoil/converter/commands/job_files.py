@@ -46,7 +46,7 @@ NOT_LASTING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class JobDescription:
-    """What the files say of a job. ``settings`` are Spark's, without secrets; ``arguments`` are those of the run."""
+    """The facts of a job in files. ``settings`` are Spark's, without secrets; ``arguments`` are those of the run."""
 
     bridge: str
     spark_version: str
@@ -243,7 +243,7 @@ USER spark
 
 
 def plan_document(job: JobDescription, *, plan_hash: str, engine: str, lines: list[str]) -> str:
-    """Return what a package says about its plan."""
+    """Return the description of a plan for its package."""
     try:
         made_with = version("counterfoil")
     except PackageNotFoundError:

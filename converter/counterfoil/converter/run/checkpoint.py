@@ -108,7 +108,7 @@ class Checkpoint:
 
     @property
     def location(self) -> str:
-        """What Spark is given."""
+        """The address of the checkpoint for Spark."""
         return self.files.location
 
     @property

@@ -39,7 +39,7 @@ class CheckpointFiles(Protocol):
     """The files of one checkpoint, by names such as ``offsets/7``."""
 
     location: str
-    """What Spark is given."""
+    """The address of the checkpoint for Spark."""
 
     def shown(self, name: str) -> str:
         """Return the path of a file, for messages."""
@@ -58,7 +58,7 @@ class CheckpointFiles(Protocol):
         """Have the checkpoint for this driver alone. Raises ``CheckpointBusy``."""
 
     def has_driver(self) -> bool | None:
-        """Return whether a driver uses the checkpoint; None where that cannot be told at once."""
+        """Return whether a driver uses the checkpoint; None where one request does not show it."""
 
     @property
     def is_lost(self) -> bool:

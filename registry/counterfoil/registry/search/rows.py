@@ -31,7 +31,7 @@ MAX_COUNTED: Final = 1_000
 """The rows that are counted: more would take longer than to find the hits."""
 
 MAX_CANDIDATES: Final = 2_000
-"""The names or texts that an index of parts is asked for; of more, those are read that come next in order."""
+"""The most names or texts that are read of an index of parts; of more, those are read that come next in order."""
 
 MAX_WALKED: Final = 200_000
 """The words of a role that are read for one query at most."""
@@ -297,7 +297,7 @@ class IndexRows:
     ) -> tuple[Sequence[int], bool, Mapping[HitRole, Sequence[WordFound]]]:
         """Return the numbers that an index of parts finds, whether they are all, and their words by role if so.
 
-        Most roles have one index together, which is asked once.
+        Most roles have one index together, which is read once.
         """
         known = self._by_statements.get(statements)
         if known is None:

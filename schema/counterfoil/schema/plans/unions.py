@@ -105,7 +105,7 @@ class _Branch:
 
 
 class UnionWalk:
-    """Derives the operations of unions for a walk; what loses information is told to ``assigner``."""
+    """Derives the operations of unions for a walk; losses of information are reported to ``assigner``."""
 
     def __init__(self, walk: PartWalk, assigner: Assigner, reader: RuleReader, *, resolving: bool) -> None:
         self._walk = walk
